@@ -13,7 +13,7 @@ def extension(folder: str, name: str) -> Extension:
     """One C file with the headers beside it."""
     source = f"src/paraphrastic_hf/{folder}"
     return Extension(
-        f"paraphrastic_hf.{folder}.{name}",
+        f"paraphrastic_hf.{folder.replace('/', '.')}.{name}",
         [f"{source}/{name}.c"],
         depends=glob(f"{source}/*.h"),
         extra_compile_args=[] if os.name == "nt" else ["-O3", "-fno-math-errno"],
@@ -39,9 +39,9 @@ class BuildWithRecipes(build_py):
 
 setup(
     ext_modules=[
-        extension("encoding", "_words"),
+        extension("encoders/static", "_words"),
         extension("metrics", "_windows"),
-        extension("training", "_rows"),
+        extension("training/engine", "_rows"),
     ],
     cmdclass={"build_py": BuildWithRecipes},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -26,9 +26,9 @@ from typing import Any
 import torch
 
 from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk
+from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.metrics import mbrs_plugin
 from paraphrastic_hf.metrics.utilities import UTILITIES, make_utility
-from paraphrastic_hf.text.files import write_json
 
 LEFT_OUT = ("bertscore", "bleurt", "comet", "cometkiwi", "metricx", "xcomet")
 

@@ -25,12 +25,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.corpus.arguments import CorpusRecipe, EngineArguments, corpus_recipe
-from paraphrastic_hf.corpus.deal import deal
-from paraphrastic_hf.corpus.stages import stages_of
-from paraphrastic_hf.corpus.step import judge
-from paraphrastic_hf.corpus.steps import make_steps
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.pipelines.deal import deal
+from paraphrastic_hf.pipelines.recipe import CorpusRecipe, EngineArguments, corpus_recipe
+from paraphrastic_hf.pipelines.stages import stages_of
+from paraphrastic_hf.pipelines.steps.base import judge
+from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 WORDS = 20_000
 FILTERS: list[Any] = [
@@ -92,7 +92,7 @@ def make_here(recipe: CorpusRecipe, output: Path) -> dict[str, float]:
 
 def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """The same lines by both engines, and by `generate` as transformers' pages show it."""
-    from paraphrastic_hf.corpus.engines import make_engine
+    from paraphrastic_hf.pipelines.engines.registry import make_engine
 
     model = args.model or random_model(folder)
     lines = Path(args.lines).read_text(encoding="utf-8").splitlines() if args.lines else None
@@ -151,8 +151,8 @@ def random_model(folder: Path) -> Path:
     import torch
     from transformers import MarianMTModel
 
-    from paraphrastic_hf.models.marian import marian_config
-    from paraphrastic_hf.models.stock import generation_settings
+    from paraphrastic_hf.models.seq2seq.marian import marian_config
+    from paraphrastic_hf.models.seq2seq.stock import generation_settings
     from paraphrastic_hf.text.marks import MarkedTokenizer
     from paraphrastic_hf.text.word import WordTokenizer
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import datasets
 
 from paraphrastic_hf import load_dataset
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.io.files import write_json
 
 DEMO = Path(__file__).parents[1] / "recipes" / "demo" / "pairs.tsv"
 READERS = ("paranmt", "paranmt filtered", "datasets csv")

@@ -19,8 +19,8 @@ threads, 1 and then `--threads`. Before anything is timed the vectors of all are
 Not equal: the tokenizer's engine (ours cuts words in ASCII itself and calls sentencepiece for
 others it has not met, the peers `tokenizers`, whose model has a cache of its own); where all
 numbers of the table fit bfloat16, ours holds them in that, which loses nothing (`shortened` in
-`encoding/packing.py`); all-MiniLM-L6-v2 is another model, run on a few hundred lines, its vectors
-have 384 dimensions and it cuts at 256 tokens.
+`encoders/storage/packing.py`); all-MiniLM-L6-v2 is another model, run on a few hundred lines, its
+vectors have 384 dimensions and it cuts at 256 tokens.
 
 Contenders take turns within a repetition, in rotating order; warm-up, imports and loading are not
 timed but in `cold` and `disk`. Figures are medians, with the range. Growth and disk use sentences
@@ -44,7 +44,7 @@ import encode_growth
 import encode_report
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.io.files import write_json
 
 PARTS = ("throughput", "cold", "latency", "growth", "disk")
 PACKAGES = (

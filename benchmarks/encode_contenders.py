@@ -88,7 +88,7 @@ def read_text(files: Sequence[Path], repetitions: int, lines: int, single: int) 
         lines: Lines of a slice at most.
         single: Lines a repetition for the latency.
     """
-    from paraphrastic_hf.data.lines import raw_lines
+    from paraphrastic_hf.io.lines import raw_lines
 
     warm: list[str] = []
     unseen: list[str] = []
@@ -134,7 +134,7 @@ def build(directory: Path, threads: Sequence[int], args: Any, folder: Path) -> l
 def ours(directory: Path, threads: int) -> Iterator[Contender]:
     """`SentenceEncoder.encode`: with what it learned, with nothing, and without the fast path."""
     from paraphrastic_hf import SentenceEncoder
-    from paraphrastic_hf.encoding.static import StaticEncoder
+    from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
     def load() -> SentenceEncoder:
         return SentenceEncoder.from_pretrained(directory, num_threads=threads)
@@ -184,7 +184,7 @@ def export_model2vec(directory: Path, folder: Path) -> None:
     from model2vec import StaticModel
     from tokenizers import Tokenizer
 
-    from paraphrastic_hf.encoding.weights import read_table
+    from paraphrastic_hf.encoders.storage.weights import read_table
 
     table = read_table(directory)
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))

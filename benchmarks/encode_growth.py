@@ -79,7 +79,7 @@ def growth(
     Args:
         encoder: A `SentenceEncoder`, for its tokenizer and the size of its table.
     """
-    from paraphrastic_hf.encoding.static import StaticEncoder
+    from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
     tokenizer, results = encoder.tokenizer, []
     rng = np.random.default_rng(1)
@@ -168,7 +168,7 @@ def our_kernel(
     table: np.ndarray, ids: np.ndarray, counts: np.ndarray, threads: int
 ) -> Callable[[], object]:
     """The C kernel on bags of ids."""
-    from paraphrastic_hf.encoding._words import average
+    from paraphrastic_hf.encoders.static._words import average
 
     ends = np.cumsum(counts)
     cuts = np.linspace(0, len(counts), threads + 1).astype(int)

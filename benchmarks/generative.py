@@ -44,16 +44,16 @@ from transformers import (
 )
 
 from paraphrastic_hf.generation.gauges import measure
+from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.layers import product
 from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent_decoder import Scorer
-from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.training import batching, bitexts
-from paraphrastic_hf.training.generative_run import Generative
+from paraphrastic_hf.training.engine.loop import TrainingLoop
+from paraphrastic_hf.training.engine.run_folder import new_accelerator
+from paraphrastic_hf.training.generative.job import Generative
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.loop import TrainingLoop
-from paraphrastic_hf.training.output import new_accelerator
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "bilingual-generative-2020" / "small-bgt.yaml"
 TRANSLATION = RECIPE.with_name("small-english-translation.yaml")

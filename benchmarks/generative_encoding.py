@@ -21,8 +21,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import load_dataset
-from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.io.files import write_json
 
 SETS = ("sts12", "sts13", "sts14", "sts15", "sts16")
 

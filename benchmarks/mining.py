@@ -48,7 +48,7 @@ TRUTH, WHOLE = "truth.npy", "paraphrastic mine"
 
 def make_text(folder: Path, files: list[Path], lines: int, share: float, seed: int = 1) -> None:
     """`source.txt`, `target.txt` and for each source line the target line that translates it."""
-    from paraphrastic_hf.data.lines import text_lines
+    from paraphrastic_hf.io.lines import text_lines
 
     pairs: dict[str, str] = {}
     for file in files:

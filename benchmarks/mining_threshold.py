@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf import SentenceEncoder, load_dataset, mine
-from paraphrastic_hf.data.lines import text_lines
-from paraphrastic_hf.evaluation.retrieval import f1_score
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.evaluation.suites.retrieval import f1_score
+from paraphrastic_hf.io.lines import text_lines
+from paraphrastic_hf.io.markdown import markdown_table
 
 THRESHOLDS = np.arange(1.05, 1.55, 0.05)
 Sides = tuple[list[str], list[str]]

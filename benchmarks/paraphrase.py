@@ -21,12 +21,12 @@ from accelerate import Accelerator
 
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.writing import Writing
-from paraphrastic_hf.models.stock import generation_settings
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.models.seq2seq.stock import generation_settings
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.paraphrase_run import Paraphrasing, model_of_size
-from paraphrastic_hf.training.run import train
+from paraphrastic_hf.training.paraphrase.job import Paraphrasing, model_of_size
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "scpn-2018"
 OPTIONS = ["--sources", f"[{RECIPES / 'pairs.tsv'}]", "--held_out", "30", "--development", "none"]

@@ -22,10 +22,10 @@ from pathlib import Path
 
 import torch
 
-from paraphrastic_hf.data.load import load_dataset
-from paraphrastic_hf.encoding.link_grammar import LinkGrammarParser
-from paraphrastic_hf.encoding.parser import SentenceParser
-from paraphrastic_hf.text.parsed import LineParser
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.predictors.link_grammar import LinkGrammarParser
+from paraphrastic_hf.predictors.parser import SentenceParser
+from paraphrastic_hf.syntax.parsed import LineParser
 
 
 def main() -> None:

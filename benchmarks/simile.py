@@ -45,7 +45,7 @@ import simile_contenders
 from matplotlib.figure import Figure
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.io.files import write_json
 
 PARTS = ("throughput", "cold")
 PACKAGES = (

@@ -83,7 +83,7 @@ def read_segments(
         repetitions: Slices. Where there are too few segments they overlap.
         warm: Segments to warm up with, of all files together.
     """
-    from paraphrastic_hf.data.lines import text_lines
+    from paraphrastic_hf.io.lines import text_lines
 
     first: list[Segment] = []
     rest: list[Segment] = []

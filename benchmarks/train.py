@@ -57,23 +57,23 @@ from tqdm.auto import tqdm
 from train_growth import plot_growth, show_growth, widen
 from transformers import PrinterCallback
 
-from paraphrastic_hf.data.pairs import Pair, read_pairs
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.io.pairs import Pair, read_pairs
 from paraphrastic_hf.losses.margin import margin_loss
-from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.subword import SubwordTokenizer
-from paraphrastic_hf.training.arguments import DataArguments, SourceArguments
-from paraphrastic_hf.training.build import build_model
-from paraphrastic_hf.training.contrastive import ContrastiveObjective
-from paraphrastic_hf.training.contrastive_arguments import (
+from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
+from paraphrastic_hf.training.contrastive.recipe import (
     ContrastiveRecipe,
     ContrastiveTraining,
 )
-from paraphrastic_hf.training.corpus import build_corpus
-from paraphrastic_hf.training.encoder_arguments import ModelArguments
-from paraphrastic_hf.training.encoder_recipe import EncoderRunArguments
-from paraphrastic_hf.training.loop import TrainingLoop
-from paraphrastic_hf.training.sources import SourcePairs
-from paraphrastic_hf.training.tokenizers import train_tokenizer
+from paraphrastic_hf.training.data.corpus import build_corpus
+from paraphrastic_hf.training.data.sources import SourcePairs
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.encoder.build import build_model
+from paraphrastic_hf.training.encoder.recipe import EncoderRunArguments
+from paraphrastic_hf.training.encoder.settings import ModelArguments
+from paraphrastic_hf.training.engine.loop import TrainingLoop
+from paraphrastic_hf.training.engine.recipe import DataArguments, SourceArguments
 
 OURS, OURS_FROM_TEXT = "ours, training alone", "ours, with tokenization"
 PEER_WORKERS = (0, 1)

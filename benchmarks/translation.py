@@ -31,13 +31,13 @@ from torch.nn import functional as F
 
 from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk
 from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.metrics.costs import make_cost
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.utilities import make_utility
-from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.minimum_risk import Translations
-from paraphrastic_hf.training.minimum_risk_run import MinimumRisk
+from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
+from paraphrastic_hf.training.minimum_risk.objective import Translations
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "beyond-bleu-2019" / "small-minimum-risk.yaml"
 
@@ -125,7 +125,7 @@ def naive_loss(
 
 def lines_of(args: argparse.Namespace) -> tuple[list[str], list[str]]:
     """Sentences and references of the recipe's source."""
-    from paraphrastic_hf.training.sources import read_sources
+    from paraphrastic_hf.training.data.sources import read_sources
 
     (item,) = read_sources(load_recipe(RECIPE), args.data)
     english, german = zip(*item.pairs[-args.lines :], strict=True)

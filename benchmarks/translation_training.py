@@ -34,10 +34,10 @@ from transformers import (
     Seq2SeqTrainingArguments,
 )
 
-from paraphrastic_hf.text.files import write_json
+from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from paraphrastic_hf.training.translation import nats_of_targets
-from paraphrastic_hf.training.translation_run import Translation
+from paraphrastic_hf.training.translation.job import Translation
+from paraphrastic_hf.training.translation.objective import nats_of_targets
 
 RECIPES = Path(__file__).parents[1] / "recipes" / "beyond-bleu-2019"
 NAMES = {"marian": "small-marian.yaml", "gated_conv": "small-mle.yaml"}

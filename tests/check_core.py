@@ -23,10 +23,10 @@ import numpy as np
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder, SimileScorer, mine, packaged_model
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.encoding.static import WordTable
+from paraphrastic_hf.config.packaged_recipes import find_recipe, recipe_names
+from paraphrastic_hf.encoders.static.engine import WordTable
 from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.extras import EXTRAS
-from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
 
 COMES_WITH_THE_HUB = {"filelock"}
 TEXTS = ["a cat sleeps", "the weather is bad today", "", "Ünïcode — ☃ \ud800"]
@@ -68,7 +68,13 @@ NEED = {  # commands, with the extra that they must name
         *("--output", "x.tsv"),
     ],
 }
-MODULES = ("models.averaging", "training.run", "evaluation.sts", "analysis.norms", "losses.margin")
+MODULES = (
+    "models.encoders.averaging",
+    "training.engine.run",
+    "evaluation.suites.sts",
+    "analyses.norms",
+    "losses.margin",
+)
 NAMED = {
     "attack": "evaluate",
     "evaluate": "evaluate",

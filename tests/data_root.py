@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.data.layouts import SICK_HEADER
-from tests.data.made_files import put
+from tests.corpora.layouts import SICK_HEADER
+from tests.corpora.made_files import put
 
 DEMO = Path(__file__).parents[1] / "recipes" / "demo" / "pairs.tsv"
 CLASSES = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")

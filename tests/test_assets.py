@@ -15,11 +15,11 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoModel, AutoTokenizer
 
 from paraphrastic_hf import SentenceEncoder, packaged_model
-from paraphrastic_hf.data.sts_files import read_stsb
-from paraphrastic_hf.encoding.locate import packaged_folder
+from paraphrastic_hf.corpora.readers.sts_files import read_stsb
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.evaluation.measures.similarity import score_suite
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.evaluation.similarity import score_suite
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
 NAMES = ["english", "multilingual", "tiny"]

@@ -15,16 +15,16 @@ import torch
 from safetensors.torch import load_file
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoding.device import chosen_device
+from paraphrastic_hf.encoders.device import chosen_device
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.losses.negatives import select_negatives
-from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
-from paraphrastic_hf.models.pair_terms import Side
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.pair_terms import Side
+from paraphrastic_hf.training.engine.loop import TrainingLoop
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.loop import TrainingLoop
-from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO, write_supervised
-from tests.hub_matrix import ENCODERS, loader
+from tests.hub.matrix import ENCODERS, loader
 from tests.losses.test_negatives import random_pool
 from tests.trained import FAMILIES, GENERATIVE, PARAPHRASERS, TRANSLATORS
 

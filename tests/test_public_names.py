@@ -10,12 +10,12 @@ import pytest
 
 import paraphrastic_hf
 from paraphrastic_hf.models import GENERATIVE, MODEL_CLASSES, SENTENCE_TASKS
-from paraphrastic_hf.models.gated_conv import GatedConvModel
-from paraphrastic_hf.models.language_model import LanguageModel
-from paraphrastic_hf.models.paraphraser import ParaphraserModel
-from paraphrastic_hf.models.parser import ParserModel
-from paraphrastic_hf.models.scpn import ScpnModel
-from paraphrastic_hf.models.tagger import TaggerModel
+from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel
+from paraphrastic_hf.models.seq2seq.language_model import LanguageModel
+from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
+from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
+from paraphrastic_hf.models.supervised.parser import ParserModel
+from paraphrastic_hf.models.supervised.tagger import TaggerModel
 
 OTHERS = [
     *(TaggerModel, LanguageModel, GatedConvModel),

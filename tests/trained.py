@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.run import train
 from tests.data_root import DEMO
 
 SMALL = "model: {{hidden_size: 8, embedding_dropout: 0.0{}}}"

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.corpus.read import read_corpus
-from paraphrastic_hf.corpus.steps import make_step
-from paraphrastic_hf.corpus.tenths import write_tenths
+from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.recipe import read_recipe
-from paraphrastic_hf.text.files import write_bytes, write_json
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.run import train
+from paraphrastic_hf.io.files import write_bytes, write_json
+from paraphrastic_hf.pipelines.read import read_corpus
+from paraphrastic_hf.pipelines.statistics.tenths import write_tenths
+from paraphrastic_hf.pipelines.steps.registry import make_step
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.engine.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
 TRANSLATION_SCORE = "translation_score"  # a step, and the column that it reads

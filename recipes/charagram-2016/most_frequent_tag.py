@@ -14,12 +14,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from paraphrastic_hf import Tagger
-from paraphrastic_hf.data.tagging import tagged_sentences
-from paraphrastic_hf.evaluation.pairs import corpus_rows
-from paraphrastic_hf.evaluation.tagging import TagCounts, count_right
+from paraphrastic_hf.corpora.readers.tagging import tagged_sentences
+from paraphrastic_hf.evaluation.measures.tagging import TagCounts, count_right
+from paraphrastic_hf.evaluation.suites.pairs import corpus_rows
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
-from paraphrastic_hf.training.tagging import read_splits
+from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
+from paraphrastic_hf.training.supervised.tagging import read_splits
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.data.lines import raw_lines
-from paraphrastic_hf.evaluation.pairs import corpus_rows
+from paraphrastic_hf.evaluation.suites.pairs import corpus_rows
+from paraphrastic_hf.io.lines import raw_lines
 
 PAIRS = "train/en-en/ppdb_xl_lexical.tsv.xz"
 RESAMPLES = 1000

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from paraphrastic_hf.data.dictionaries import FREEDICT, dictionary_pairs, entries
+from paraphrastic_hf.corpora.readers.dictionaries import FREEDICT, dictionary_pairs, entries
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.hub.source_lists import release_class, write_source
 

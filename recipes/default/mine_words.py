@@ -25,12 +25,12 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.data.lines import text_lines
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.hub.source_lists import write_source
+from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.mining.bitext import mine
-from paraphrastic_hf.training.distillation_arguments import TeacherArguments
-from paraphrastic_hf.training.teacher import load_teacher, teacher_vectors
+from paraphrastic_hf.training.distillation.recipe import TeacherArguments
+from paraphrastic_hf.training.distillation.teacher import load_teacher, teacher_vectors
 
 NAME, LICENCE = "words", "CC-BY-SA 4.0"
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")

@@ -16,10 +16,10 @@ from pathlib import Path
 import mteb
 import numpy as np
 
-from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.evaluation.mteb_tasks import MtebEncoder, local_tasks
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.io.markdown import markdown_table
 
 SEVEN = ("ara", "cmn", "deu", "fra", "rus", "spa", "tur")
 COLUMNS = {  # the subsets of tasks whose mean each is; a task without languages has one, `default`

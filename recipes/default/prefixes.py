@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.data.sts_files import read_sts17, read_stsb
+from paraphrastic_hf.corpora.readers.sts_files import read_sts17, read_stsb
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.evaluation.similarity import score_suite
-from paraphrastic_hf.evaluation.transfer import TRANSFER
-from paraphrastic_hf.training.finish import spread
+from paraphrastic_hf.evaluation.measures.similarity import score_suite
+from paraphrastic_hf.evaluation.suites.transfer import TRANSFER
+from paraphrastic_hf.training.encoder.finish import spread
 
 SIZES = (32, 64, 128, 256, 512)
 

@@ -16,12 +16,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.data.sts_files import read_stsb
-from paraphrastic_hf.evaluation.similarity import score_suite
-from paraphrastic_hf.recipe import read_recipe
-from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.run import train
+from paraphrastic_hf.config.recipe import read_recipe
+from paraphrastic_hf.corpora.readers.sts_files import read_stsb
+from paraphrastic_hf.evaluation.measures.similarity import score_suite
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.engine.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
 SHARE = 10  # one pair in so many

@@ -20,13 +20,13 @@ from typing import Any
 import torch
 
 from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.recipe import read_recipe
-from paraphrastic_hf.text.files import write_json
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.run import train
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.engine.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
 COLUMNS = (

@@ -14,9 +14,9 @@ import sys
 
 import numpy as np
 
-from paraphrastic_hf.data.blocks import read_blocks
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.generation.likelihood import LanguageScorer
+from paraphrastic_hf.io.blocks import read_blocks
 
 
 def swapped(line: str, choice: random.Random) -> str | None:

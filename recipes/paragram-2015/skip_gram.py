@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.data.lines import text_lines
+from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import word_splitter
 

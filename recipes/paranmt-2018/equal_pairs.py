@@ -19,8 +19,8 @@ from pathlib import Path
 import datasets
 import numpy as np
 
-from paraphrastic_hf.data.pairs import Pair, read_pairs
 from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.io.pairs import Pair, read_pairs
 
 
 def write(path: Path, pairs: Iterable[tuple[str, str]]) -> None:

@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 from paraphrastic_hf import SentenceEncoder, SyntacticParaphraser, Writing
-from paraphrastic_hf.encoding.other_parsers import tree_parser
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.evaluation.syntax_control import (
     control_markdown,
@@ -23,8 +22,9 @@ from paraphrastic_hf.evaluation.syntax_control import (
     measure_paraphrases,
     template_match,
 )
-from paraphrastic_hf.text.parse_tokens import checked_tree
-from paraphrastic_hf.text.parse_tree import template
+from paraphrastic_hf.predictors.other_parsers import tree_parser
+from paraphrastic_hf.syntax.parse_tokens import checked_tree
+from paraphrastic_hf.syntax.parse_tree import template
 
 LOOSE = {"min_overlap": None, "min_similarity": None}
 

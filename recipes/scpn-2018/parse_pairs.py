@@ -23,11 +23,11 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.corpus.parsed_pairs import PairParser
-from paraphrastic_hf.data.pairs import read_pairs
-from paraphrastic_hf.encoding.other_parsers import load_parser
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.text.parsed import LineParser, ParsedLine
+from paraphrastic_hf.io.pairs import read_pairs
+from paraphrastic_hf.pipelines.parsed_pairs import PairParser
+from paraphrastic_hf.predictors.other_parsers import load_parser
+from paraphrastic_hf.syntax.parsed import LineParser, ParsedLine
 
 AT_A_TIME = 512
 

@@ -13,13 +13,10 @@ from paraphrastic_hf.extras import missing_extra
 from paraphrastic_hf.registration import register_on_first_use
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.data.load import load_dataset
-    from paraphrastic_hf.encoding.contributions import TokenContributions, token_contributions
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
-    from paraphrastic_hf.encoding.locate import packaged_model
-    from paraphrastic_hf.encoding.parser import SentenceParser
-    from paraphrastic_hf.encoding.predict import SentencePredictor
-    from paraphrastic_hf.encoding.tagger import Tagger
+    from paraphrastic_hf.corpora.load import load_dataset
+    from paraphrastic_hf.encoders.contributions import TokenContributions, token_contributions
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder
+    from paraphrastic_hf.encoders.storage.locate import packaged_model
     from paraphrastic_hf.evaluation.own import evaluate_pairs
     from paraphrastic_hf.evaluation.run import evaluate
     from paraphrastic_hf.generation.latent import LatentGenerator
@@ -30,39 +27,42 @@ if TYPE_CHECKING:
     from paraphrastic_hf.generation.writing import Writing, Written
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
-    from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
-    from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
-    from paraphrastic_hf.models.char_cnn import CharCnnConfig, CharCnnModel
-    from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel
-    from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
-    from paraphrastic_hf.models.gated import GatedConfig, GatedModel
-    from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
-    from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
-    from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
-    from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
-    from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
-    from paraphrastic_hf.models.parser import ParserConfig, ParserModel
-    from paraphrastic_hf.models.projection import ProjectionConfig, ProjectionModel
-    from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
-    from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
-    from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
-    from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
-    from paraphrastic_hf.models.weighted import WeightedConfig, WeightedModel
+    from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+    from paraphrastic_hf.models.encoders.char_cnn import CharCnnConfig, CharCnnModel
+    from paraphrastic_hf.models.encoders.charagram import CharagramConfig, CharagramModel
+    from paraphrastic_hf.models.encoders.gated import GatedConfig, GatedModel
+    from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
+    from paraphrastic_hf.models.encoders.projection import ProjectionConfig, ProjectionModel
+    from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
+    from paraphrastic_hf.models.encoders.weighted import WeightedConfig, WeightedModel
+    from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+    from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+    from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
+    from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
+    from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
+    from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+    from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
+    from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+    from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
+    from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
+    from paraphrastic_hf.predictors.parser import SentenceParser
+    from paraphrastic_hf.predictors.predict import SentencePredictor
+    from paraphrastic_hf.predictors.tagger import Tagger
+    from paraphrastic_hf.training.engine.run import train
     from paraphrastic_hf.training.kinds import Recipe, load_recipe
-    from paraphrastic_hf.training.run import train
-    from paraphrastic_hf.training.tune import tune
+    from paraphrastic_hf.training.search.tune import tune
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "load_dataset": "paraphrastic_hf.data.load",
-    "TokenContributions": "paraphrastic_hf.encoding.contributions",
-    "token_contributions": "paraphrastic_hf.encoding.contributions",
-    "SentenceEncoder": "paraphrastic_hf.encoding.encoder",
-    "packaged_model": "paraphrastic_hf.encoding.locate",
-    "SentenceParser": "paraphrastic_hf.encoding.parser",
-    "SentencePredictor": "paraphrastic_hf.encoding.predict",
-    "Tagger": "paraphrastic_hf.encoding.tagger",
+    "load_dataset": "paraphrastic_hf.corpora.load",
+    "TokenContributions": "paraphrastic_hf.encoders.contributions",
+    "token_contributions": "paraphrastic_hf.encoders.contributions",
+    "SentenceEncoder": "paraphrastic_hf.encoders.encoder",
+    "packaged_model": "paraphrastic_hf.encoders.storage.locate",
+    "SentenceParser": "paraphrastic_hf.predictors.parser",
+    "SentencePredictor": "paraphrastic_hf.predictors.predict",
+    "Tagger": "paraphrastic_hf.predictors.tagger",
     "evaluate": "paraphrastic_hf.evaluation.run",
     "evaluate_pairs": "paraphrastic_hf.evaluation.own",
     "LatentGenerator": "paraphrastic_hf.generation.latent",
@@ -74,46 +74,46 @@ _PUBLIC = {
     "Written": "paraphrastic_hf.generation.writing",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "mine": "paraphrastic_hf.mining.bitext",
-    "AveragingConfig": "paraphrastic_hf.models.averaging",
-    "AveragingModel": "paraphrastic_hf.models.averaging",
-    "BGTConfig": "paraphrastic_hf.models.bgt",
-    "BGTModel": "paraphrastic_hf.models.bgt",
-    "MGTConfig": "paraphrastic_hf.models.mgt",
-    "MGTModel": "paraphrastic_hf.models.mgt",
-    "CharCnnConfig": "paraphrastic_hf.models.char_cnn",
-    "CharCnnModel": "paraphrastic_hf.models.char_cnn",
-    "CharagramConfig": "paraphrastic_hf.models.charagram",
-    "CharagramModel": "paraphrastic_hf.models.charagram",
-    "ClassifierConfig": "paraphrastic_hf.models.classifier",
-    "ClassifierModel": "paraphrastic_hf.models.classifier",
-    "GatedConfig": "paraphrastic_hf.models.gated",
-    "GatedModel": "paraphrastic_hf.models.gated",
-    "GatedConvConfig": "paraphrastic_hf.models.gated_conv",
-    "GatedConvModel": "paraphrastic_hf.models.gated_conv",
-    "LanguageModel": "paraphrastic_hf.models.language_model",
-    "LanguageModelConfig": "paraphrastic_hf.models.language_model",
-    "MixedConfig": "paraphrastic_hf.models.mixed",
-    "MixedModel": "paraphrastic_hf.models.mixed",
-    "ParaphraserConfig": "paraphrastic_hf.models.paraphraser",
-    "ParaphraserModel": "paraphrastic_hf.models.paraphraser",
-    "ParserConfig": "paraphrastic_hf.models.parser",
-    "ParserModel": "paraphrastic_hf.models.parser",
-    "ProjectionConfig": "paraphrastic_hf.models.projection",
-    "ProjectionModel": "paraphrastic_hf.models.projection",
-    "RecurrentConfig": "paraphrastic_hf.models.recurrent",
-    "RecurrentModel": "paraphrastic_hf.models.recurrent",
-    "RelatednessConfig": "paraphrastic_hf.models.relatedness",
-    "RelatednessModel": "paraphrastic_hf.models.relatedness",
-    "ScpnConfig": "paraphrastic_hf.models.scpn",
-    "ScpnModel": "paraphrastic_hf.models.scpn",
-    "TaggerConfig": "paraphrastic_hf.models.tagger",
-    "TaggerModel": "paraphrastic_hf.models.tagger",
-    "WeightedConfig": "paraphrastic_hf.models.weighted",
-    "WeightedModel": "paraphrastic_hf.models.weighted",
+    "AveragingConfig": "paraphrastic_hf.models.encoders.averaging",
+    "AveragingModel": "paraphrastic_hf.models.encoders.averaging",
+    "BGTConfig": "paraphrastic_hf.models.generative.bgt",
+    "BGTModel": "paraphrastic_hf.models.generative.bgt",
+    "MGTConfig": "paraphrastic_hf.models.generative.mgt",
+    "MGTModel": "paraphrastic_hf.models.generative.mgt",
+    "CharCnnConfig": "paraphrastic_hf.models.encoders.char_cnn",
+    "CharCnnModel": "paraphrastic_hf.models.encoders.char_cnn",
+    "CharagramConfig": "paraphrastic_hf.models.encoders.charagram",
+    "CharagramModel": "paraphrastic_hf.models.encoders.charagram",
+    "ClassifierConfig": "paraphrastic_hf.models.supervised.classifier",
+    "ClassifierModel": "paraphrastic_hf.models.supervised.classifier",
+    "GatedConfig": "paraphrastic_hf.models.encoders.gated",
+    "GatedModel": "paraphrastic_hf.models.encoders.gated",
+    "GatedConvConfig": "paraphrastic_hf.models.seq2seq.gated_conv",
+    "GatedConvModel": "paraphrastic_hf.models.seq2seq.gated_conv",
+    "LanguageModel": "paraphrastic_hf.models.seq2seq.language_model",
+    "LanguageModelConfig": "paraphrastic_hf.models.seq2seq.language_model",
+    "MixedConfig": "paraphrastic_hf.models.encoders.mixed",
+    "MixedModel": "paraphrastic_hf.models.encoders.mixed",
+    "ParaphraserConfig": "paraphrastic_hf.models.seq2seq.paraphraser",
+    "ParaphraserModel": "paraphrastic_hf.models.seq2seq.paraphraser",
+    "ParserConfig": "paraphrastic_hf.models.supervised.parser",
+    "ParserModel": "paraphrastic_hf.models.supervised.parser",
+    "ProjectionConfig": "paraphrastic_hf.models.encoders.projection",
+    "ProjectionModel": "paraphrastic_hf.models.encoders.projection",
+    "RecurrentConfig": "paraphrastic_hf.models.encoders.recurrent",
+    "RecurrentModel": "paraphrastic_hf.models.encoders.recurrent",
+    "RelatednessConfig": "paraphrastic_hf.models.supervised.relatedness",
+    "RelatednessModel": "paraphrastic_hf.models.supervised.relatedness",
+    "ScpnConfig": "paraphrastic_hf.models.seq2seq.scpn",
+    "ScpnModel": "paraphrastic_hf.models.seq2seq.scpn",
+    "TaggerConfig": "paraphrastic_hf.models.supervised.tagger",
+    "TaggerModel": "paraphrastic_hf.models.supervised.tagger",
+    "WeightedConfig": "paraphrastic_hf.models.encoders.weighted",
+    "WeightedModel": "paraphrastic_hf.models.encoders.weighted",
     "Recipe": "paraphrastic_hf.training.kinds",
     "load_recipe": "paraphrastic_hf.training.kinds",
-    "train": "paraphrastic_hf.training.run",
-    "tune": "paraphrastic_hf.training.tune",
+    "train": "paraphrastic_hf.training.engine.run",
+    "tune": "paraphrastic_hf.training.search.tune",
 }
 __all__ = [
     "AveragingConfig",

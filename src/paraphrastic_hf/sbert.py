@@ -17,8 +17,8 @@ import torch
 from sentence_transformers.base.modules.input_module import InputModule
 from torch import Tensor
 
-from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, load_model, save_model
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, load_model, save_model
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.load import load_tokenizer
 

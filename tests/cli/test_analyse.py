@@ -10,10 +10,10 @@ import pytest
 
 from paraphrastic_hf.cli.analyse import KINDS
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
-from tests.analysis.made import DEMO, write_ewt
-from tests.data.made_files import put
+from tests.analyses.made import DEMO, write_ewt
+from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
 
 SENTENCE = [("the", "DT", "det"), ("cat", "NN", "root"), ("sleeps", "VBZ", "acl")]

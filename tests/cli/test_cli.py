@@ -15,7 +15,7 @@ import pytest
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
 from paraphrastic_hf.cli import train as train_command
 from paraphrastic_hf.cli.main import COMMANDS, main
-from paraphrastic_hf.data.blocks import read_blocks
+from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.text.word import WordTokenizer
 
 DEMO = Path(__file__).parents[2] / "recipes" / "demo"

@@ -12,10 +12,10 @@ import pytest
 
 from paraphrastic_hf.cli.completion import Level, levels_of
 from paraphrastic_hf.cli.main import COMMANDS, build_parser, main
-from paraphrastic_hf.corpus.arguments import MakeArguments
-from paraphrastic_hf.packaged_recipes import find_recipe
-from paraphrastic_hf.recipe import CORPUS, key_paths, kind_of, read_mapping
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.config.packaged_recipes import find_recipe
+from paraphrastic_hf.config.recipe import CORPUS, key_paths, kind_of, read_mapping
+from paraphrastic_hf.pipelines.recipe import MakeArguments
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 CASES = [
     ("trai", ["train"]),

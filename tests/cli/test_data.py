@@ -9,7 +9,7 @@ import datasets
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import counted
 
 PARANMT = "a big cat\tone large cat\t0.9\nyes\tyes\t1.0\nfog\train\t0.1\n"

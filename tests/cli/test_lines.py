@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.cli.lines import check_output
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.data.blocks import read_blocks, valid_texts
+from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import tsv_line
+from paraphrastic_hf.io.blocks import read_blocks, valid_texts
+from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
 SURROGATE = b"\xed\xa0\x80"  # a lone surrogate as some programs write it

@@ -8,7 +8,7 @@ import pytest
 
 from paraphrastic_hf.cli.main import build_parser, main
 from paraphrastic_hf.errors import BusyError
-from paraphrastic_hf.text.locked import locked
+from paraphrastic_hf.io.locks import locked
 
 COMMANDS = {
     "evaluate": "evaluate english",

@@ -10,9 +10,9 @@ import pytest
 
 from paraphrastic_hf.cli import attack as attack_command
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.encoding import any_classifier
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation import adversarial_files
+from paraphrastic_hf.predictors import any_classifier
 from tests.data_root import write_supervised
 from tests.generation import scpn
 
@@ -217,8 +217,8 @@ def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:
 
 
 def test_a_classifier_of_this_package_is_attacked_and_trained_again(tmp_path: Path) -> None:
+    from paraphrastic_hf.training.engine.run import train
     from paraphrastic_hf.training.kinds import load_recipe
-    from paraphrastic_hf.training.run import train
 
     data = write_supervised(tmp_path / "data")
     further = tmp_path / "further.tsv"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.text.parse_tree import read_tree
-from tests.encoding.test_parser import new_parser
+from paraphrastic_hf.syntax.parse_tree import read_tree
+from tests.predictors.test_parser import new_parser
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from tests.evaluation.sts_files import PAIRS, write_sts
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.config.recipe import key_paths
 from paraphrastic_hf.errors import nearest, nearest_name
-from paraphrastic_hf.recipe import key_paths
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "recipes" / "demo"

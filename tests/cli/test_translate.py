@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.cli.writing import print_written
+from paraphrastic_hf.cli.shared.writing import print_written
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Written
 from tests.generation.seq2seq import save_marian

@@ -14,8 +14,8 @@ from paraphrastic_hf.generation import latent
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.run import train
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,8 +17,8 @@ from safetensors import SafetensorError
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.conversion.convert import convert
 from paraphrastic_hf.conversion.release import Choices
-from paraphrastic_hf.encoding.directory import load_model
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.storage.directory import load_model
 from paraphrastic_hf.errors import DataError, DiskError
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.conversion.released import WORDS, lstm_arrays, random_arrays, save, states_of_zeros

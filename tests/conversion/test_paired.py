@@ -14,7 +14,7 @@ import torch
 
 from paraphrastic_hf.conversion.convert import convert
 from paraphrastic_hf.conversion.release import Choices, Converted
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from tests.texts import SENTENCES
 

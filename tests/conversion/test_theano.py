@@ -10,7 +10,7 @@ import pytest
 from paraphrastic_hf.conversion.convert import convert
 from paraphrastic_hf.conversion.kinds import KINDS
 from paraphrastic_hf.conversion.release import Choices
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from tests.conversion import released
 from tests.conversion.released import (

@@ -72,18 +72,18 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
 
 def test_docstrings_are_drawn_with_their_sections(site: Path) -> None:
     html = page(site, "reference/encoding.html")
-    start = html.index('id="paraphrastic_hf.encoding.contributions.token_contributions"')
+    start = html.index('id="paraphrastic_hf.encoders.contributions.token_contributions"')
     drawn = html[start : html.index('<h2 id="paraphrastic_hf.', start + 10)]
     for part in ("Parameters:", "Raises:", "ModelError", "Examples:", "&gt;&gt;&gt;"):
         assert part in drawn, part
     assert "The text that it is compared with" in drawn
     assert "Example:" not in drawn
-    encoder = html.partition('id="paraphrastic_hf.encoding.encoder.SentenceEncoder"')[2]
+    encoder = html.partition('id="paraphrastic_hf.encoders.encoder.SentenceEncoder"')[2]
     assert "num_threads" in encoder.partition("Parameters:")[2][:6000]
-    gated = 'id="paraphrastic_hf.models.gated_conv.GatedConv'
+    gated = 'id="paraphrastic_hf.models.seq2seq.gated_conv.GatedConv'
     config = page(site, "reference/models.html").partition(f'{gated}Config"')[2]
     assert "Attributes:" in config.partition(f'{gated}Model"')[0]
-    assert 'id="paraphrastic_hf.encoding.encoder.SentenceEncoder.encode"' in html  # inherited
+    assert 'id="paraphrastic_hf.encoders.encoder.SentenceEncoder.encode"' in html  # inherited
 
 
 def test_every_command_has_its_help(site: Path) -> None:

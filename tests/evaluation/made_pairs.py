@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.evaluation.judged import Ranked, judged_p_value
+from paraphrastic_hf.evaluation.measures.judged import Ranked, judged_p_value
 from tests.evaluation.sts_files import write_lines
 
 ANGLES = ("0.2", "0.7", "1.1", "1.5")  # falling cosines with the angle 0

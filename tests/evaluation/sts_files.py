@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paraphrastic_hf.data.sts_files import STS17_TRACKS, STS_DATASETS
+from paraphrastic_hf.corpora.readers.sts_files import STS17_TRACKS, STS_DATASETS
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 

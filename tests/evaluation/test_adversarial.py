@@ -16,7 +16,6 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from paraphrastic_hf.encoding.any_classifier import load_classifier
 from paraphrastic_hf.errors import DataError, MissingExtraError
 from paraphrastic_hf.evaluation import textattack_plugin
 from paraphrastic_hf.evaluation.adversarial import (
@@ -35,7 +34,8 @@ from paraphrastic_hf.evaluation.syntax_control import (
     template_match,
 )
 from paraphrastic_hf.generation.writing import Writing, Written
-from paraphrastic_hf.text.parse_tree import read_tree
+from paraphrastic_hf.predictors.any_classifier import load_classifier
+from paraphrastic_hf.syntax.parse_tree import read_tree
 from tests.bert import WORDS
 
 EXAMPLES = [Example("a fine film", "good"), Example("dull", "bad"), Example("fine mess", "bad")]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paraphrastic_hf.evaluation.bracketing import brackets, count_brackets
-from paraphrastic_hf.text.parse_tree import Tree, read_tree
+from paraphrastic_hf.evaluation.measures.bracketing import brackets, count_brackets
+from paraphrastic_hf.syntax.parse_tree import Tree, read_tree
 
 GOLD = """(ROOT (S (NP (PRP She))
     (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NN tea))))) (. .)))"""

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.classifiers import Regression, fit
-from paraphrastic_hf.evaluation.protocols import (
+from paraphrastic_hf.evaluation.measures.classifiers import Regression, fit
+from paraphrastic_hf.evaluation.measures.protocols import (
     FOLDS,
     GRID,
     GRID_FOLDS,
@@ -101,8 +101,8 @@ def test_the_batch_does_not_change_a_regression(monkeypatch: pytest.MonkeyPatch)
     features, labels = made(400, 10, 3)
     regressions = [Regression(RANDOM.random(400) < 0.7, strength) for strength in GRID]
     whole = fit(features, labels, 3, regressions).probabilities(features)
-    monkeypatch.setattr("paraphrastic_hf.evaluation.classifiers.MOST_WEIGHTS", 1)
-    monkeypatch.setattr("paraphrastic_hf.evaluation.classifiers.MOST_SCORES", 1)
+    monkeypatch.setattr("paraphrastic_hf.evaluation.measures.classifiers.MOST_WEIGHTS", 1)
+    monkeypatch.setattr("paraphrastic_hf.evaluation.measures.classifiers.MOST_SCORES", 1)
     one_by_one = fit(features, labels, 3, regressions).probabilities(features)
     np.testing.assert_allclose(whole, one_by_one, atol=0.01)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.development import GROUP, MEAN, SETS
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites.development import GROUP, MEAN, SETS
 from tests.evaluation.made_pairs import Letters, row_of
 from tests.evaluation.sts_files import write_lines
 

@@ -14,7 +14,7 @@ from paraphrastic_hf import SimileScorer
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.generation import generation_markdown, judge
-from paraphrastic_hf.evaluation.word_scores import (
+from paraphrastic_hf.evaluation.measures.word_scores import (
     bucket_f1,
     bucket_names,
     coarse,

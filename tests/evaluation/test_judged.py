@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.evaluation.judged import Judged, judged_p_value
-from paraphrastic_hf.evaluation.retrieval import bucc_judged, bucc_scores
+from paraphrastic_hf.evaluation.measures.judged import Judged, judged_p_value
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.significance import compare_encoders
+from paraphrastic_hf.evaluation.suites.retrieval import bucc_judged, bucc_scores
 from paraphrastic_hf.mining.bitext import Pairs
 from tests.evaluation.test_retrieval import Letters
 

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.data.sts_files import read_sts_year
-from paraphrastic_hf.evaluation.metrics_on_sts import MEANS, sts_correlations
+from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.evaluation.sts import YEARS
+from paraphrastic_hf.evaluation.suites.metrics_on_sts import MEANS, sts_correlations
+from paraphrastic_hf.evaluation.suites.sts import YEARS
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 

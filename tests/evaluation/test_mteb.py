@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.mteb_tasks import MtebEncoder, local_tasks
 from paraphrastic_hf.evaluation.run import evaluate

@@ -7,9 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.data.sts_files import read_sts17
+from paraphrastic_hf.corpora.readers.sts_files import read_sts17
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.judged import MEASURES, Ranked, best_threshold, resampled_scores
+from paraphrastic_hf.evaluation.measures.judged import (
+    MEASURES,
+    Ranked,
+    best_threshold,
+    resampled_scores,
+)
 from paraphrastic_hf.evaluation.own import evaluate_pairs, retrieval_scores
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.metrics.bootstrap import drawn_examples

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.evaluation.probing import TASKS, read_made, read_probe
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites.probing import TASKS, read_made, read_probe
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.run import train
-from tests.data.made_files import put
+from tests.corpora.made_files import put
 
 WORDS = ("cat", "dog", "cow", "hen", "ant", "bee", "fox", "owl", "rat", "yak")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.evaluation.probing import probe, read_probe
-from paraphrastic_hf.evaluation.transfer import TASKS
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.evaluation.suites.probing import probe, read_probe
+from paraphrastic_hf.evaluation.suites.transfer import TASKS
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.evaluation.report import markdown, write_report
-from paraphrastic_hf.evaluation.retrieval import (
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites.retrieval import (
     TRAINED,
     ZERO_SHOT,
     best_threshold,
@@ -16,7 +17,6 @@ from paraphrastic_hf.evaluation.retrieval import (
     f1_score,
     tatoeba_scores,
 )
-from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.mining.bitext import Pairs
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paraphrastic_hf.data.sts_files import ScoredPairs
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.evaluation.similarity import pearson, score_suite, spearman
+from paraphrastic_hf.evaluation.measures.similarity import pearson, score_suite, spearman
 from paraphrastic_hf.evaluation.suite import Row, mean_of, weighted_mean_of
 
 ANGLES = {"zero": 0.0, "a": 0.2, "b": 0.7, "c": 1.1, "d": 1.5}

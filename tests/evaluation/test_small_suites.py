@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.evaluation.made_pairs import (
     ANGLES,

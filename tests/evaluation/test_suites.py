@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.data.sts_files import read_sts
+from paraphrastic_hf.corpora.readers.sts_files import read_sts
 from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import headline_table, write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.evaluation.suites import SUITES
 from tests.evaluation.made_pairs import Letters
 
 

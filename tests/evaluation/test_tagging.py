@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paraphrastic_hf.data.tagging import TaggedSentence
-from paraphrastic_hf.evaluation.tagging import count_right
+from paraphrastic_hf.corpora.readers.tagging import TaggedSentence
+from paraphrastic_hf.evaluation.measures.tagging import count_right
 
 GOLD = [
     TaggedSentence(["the", "cat", "The"], ["DT", "NN", "DT"]),

@@ -9,9 +9,9 @@ import pytest
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.evaluation.transfer import f1_score, score_distribution
-from tests.data.layouts import SICK_HEADER
-from tests.data.made_files import put
+from paraphrastic_hf.evaluation.suites.transfer import f1_score, score_distribution
+from tests.corpora.layouts import SICK_HEADER
+from tests.corpora.made_files import put
 
 GOOD, BAD = ("fine", "great", "lovely", "superb"), ("poor", "dull", "awful", "sad")
 PLACES = ("film", "plot", "actor", "scene", "end")

@@ -12,11 +12,11 @@ import torch
 from scipy import stats
 
 from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
-from paraphrastic_hf.data.load import find_source
+from paraphrastic_hf.corpora.load import find_source
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.evaluation.translation import correlations
+from paraphrastic_hf.evaluation.suites.translation import correlations
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.text.subword import SubwordTokenizer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.run import train
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "scpn-2018" / "pairs.tsv"
 SMALL = f"""

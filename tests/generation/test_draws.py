@@ -15,7 +15,7 @@ from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
-from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.generation import scpn, test_gauges

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
-from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.text.ragged import Ragged
 
 END = 11

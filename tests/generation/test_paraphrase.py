@@ -15,10 +15,10 @@ from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.paraphrase_filter import first_tree
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text, parse_tokenizer
+from paraphrastic_hf.syntax.parse_tree import LABELS, Tree
+from paraphrastic_hf.syntax.parsed import ParsedLine
 from paraphrastic_hf.text.overlap import ngram_overlap
-from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text, parse_tokenizer
-from paraphrastic_hf.text.parse_tree import LABELS, Tree
-from paraphrastic_hf.text.parsed import ParsedLine
 from tests.generation import scpn
 
 LINES = ["the girl wrote a letter in the garden .", "", "a man sold the paper at school .", "Ж"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paraphrastic_hf.generation.tasks import tasks_of
-from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
-from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 
 
 @pytest.mark.parametrize("reconstructs", [["en", "fr"], ["fr"], []])

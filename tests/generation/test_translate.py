@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from paraphrastic_hf.encoding.fingerprint import identity
+from paraphrastic_hf.encoders.storage.fingerprint import identity
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.languages import Languages, told_language
 from paraphrastic_hf.generation.translate import EXTRA_TOKENS, Translator

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf import SentenceEncoder, SimileScorer, mine
-from paraphrastic_hf.recipe import to_mapping
+from paraphrastic_hf.config.recipe import to_mapping
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.run import train
 from tests.texts import SENTENCES
 
 FOLDER = Path(__file__).parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from paraphrastic_hf.losses.regularization import distance_to_start
-from paraphrastic_hf.training.penalty import Penalty
+from paraphrastic_hf.training.engine.penalty import Penalty
 from tests.models.encoders import VOCAB, new_encoder
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
-from paraphrastic_hf.cli.writing import print_written
+from paraphrastic_hf.cli.shared.writing import print_written
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Written as Sentence
 from paraphrastic_hf.metrics import matching

@@ -15,7 +15,7 @@ from paraphrastic_hf.metrics import install
 from paraphrastic_hf.metrics.install import SCRIPT, SPACE_FILES, export_space, install_metric
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from tests import fresh
-from tests.hub import environment, folder_files, running, serve
+from tests.hub.server import environment, folder_files, running, serve
 from tests.texts import SENTENCES
 
 OFFLINE = """

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from paraphrastic_hf.evaluation.judged import Judged, judged_p_value
+from paraphrastic_hf.evaluation.measures.judged import Judged, judged_p_value
 from paraphrastic_hf.metrics import permutation
 from paraphrastic_hf.metrics.corpus_bleu import bleu_of_counts
 from paraphrastic_hf.metrics.permutation import p_text, paired_p_value

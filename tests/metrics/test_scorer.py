@@ -13,7 +13,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics import scorer as module
 from paraphrastic_hf.metrics.scorer import SimileScorer

@@ -14,10 +14,10 @@ from transformers import AutoModel, PreTrainedTokenizerFast
 
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.encoding.fingerprint import identity, tokenizer_hash, weights_hash
-from paraphrastic_hf.encoding.load import load_encoder
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.fingerprint import identity, tokenizer_hash, weights_hash
 from paraphrastic_hf.metrics.scorer import SimileScorer
-from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer

@@ -16,13 +16,13 @@ import pytest
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.mine import EPILOG, MULTILINGUAL_RATIO
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import BusyError, DataError, ModelError
+from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining import files as module
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_lines
 from paraphrastic_hf.mining.store import TextStore, check_folder
-from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
-from paraphrastic_hf.text.locked import locked
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.subword import SubwordTokenizer
 
 

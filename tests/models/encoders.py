@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.families import FAMILIES
-from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
 
 VOCAB, SIZE = 20, 6
 SMALL = {"vocab_size": VOCAB, "hidden_size": SIZE}

@@ -9,10 +9,10 @@ import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassError
 
-from paraphrastic_hf.models.averaging import AveragingConfig
-from paraphrastic_hf.models.char_cnn import CharCnnConfig, CharCnnModel
-from paraphrastic_hf.models.charagram import CharagramConfig, CharagramModel, is_first
-from paraphrastic_hf.models.projection import ProjectionConfig
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.encoders.char_cnn import CharCnnConfig, CharCnnModel
+from paraphrastic_hf.models.encoders.charagram import CharagramConfig, CharagramModel, is_first
+from paraphrastic_hf.models.encoders.projection import ProjectionConfig
 from tests import oracles
 from tests.models.encoders import new_encoder
 from tests.models.test_averaging import embed

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
-from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from tests import oracles
 
 TEXTS = [[3, 7, 7, 2], [5], [], [19, 2, 11, 4, 6, 8]]
@@ -178,7 +178,7 @@ def test_the_initial_table_has_the_spread_asked_for_and_no_padding_row() -> None
 
 def test_a_saved_model_comes_back_to_the_bit(model: AveragingModel, tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
-    reference = "paraphrastic_models_averaging.AveragingModel"
+    reference = "paraphrastic_models_encoders_averaging.AveragingModel"
     remote = get_class_from_dynamic_module(reference, str(tmp_path))
     assert remote.__module__.startswith("transformers_modules")
     for loaded in (

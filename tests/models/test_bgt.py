@@ -14,8 +14,8 @@ from torch.nn import functional as F
 
 from paraphrastic_hf.layers.gaussian import Gaussian
 from paraphrastic_hf.losses.vocabulary import Candidates
-from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
-from paraphrastic_hf.models.pair_terms import PairTerms, Side
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.pair_terms import PairTerms, Side
 
 VOCAB, END = 20, 19
 SIZES: dict[str, Any] = {

@@ -8,7 +8,7 @@ import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassError
 
-from paraphrastic_hf.models.gated import GatedConfig
+from paraphrastic_hf.models.encoders.gated import GatedConfig
 from tests.models.encoders import new_encoder
 from tests.models.test_averaging import padded
 from tests.models.test_recurrent import TEXTS, states_and_vectors

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 from paraphrastic_hf.layers.gated_convolution import GatedConvolution, SummaryAttention
-from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
+from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
 
 END = 29
 SIZES: dict[str, Any] = {

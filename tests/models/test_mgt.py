@@ -11,8 +11,8 @@ from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from paraphrastic_hf.losses.vocabulary import Candidates
-from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
-from paraphrastic_hf.models.pair_terms import PairTerms, Side
+from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+from paraphrastic_hf.models.generative.pair_terms import PairTerms, Side
 
 VOCAB, END = 20, 19
 SIZES: dict[str, Any] = {

@@ -9,8 +9,8 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 
-from paraphrastic_hf.models.averaging import AveragingConfig
-from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from tests.models.encoders import MIXTURES, VOCAB, new_encoder
 
 IDS = [[3, 7, 25, 22], [9, 9, 11, 30]]

@@ -11,8 +11,8 @@ from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 from transformers import AutoModelForTokenClassification
 
-from paraphrastic_hf.models.charagram import CharagramConfig
-from paraphrastic_hf.models.parser import ParserConfig, ParserModel
+from paraphrastic_hf.models.encoders.charagram import CharagramConfig
+from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
 
 WORDS = CharagramConfig(vocab_size=12, hidden_size=6, activation="relu", initializer_std=1.0)
 IDS = torch.tensor([[2, 3, 4], [5, 6, 0], [7, 0, 0]])

@@ -11,7 +11,7 @@ from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 
 from paraphrastic_hf.layers.recurrent import run_kernel
-from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
 from tests.models.encoders import new_encoder
 from tests.models.test_averaging import padded
 

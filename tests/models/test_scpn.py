@@ -11,9 +11,9 @@ from huggingface_hub.errors import StrictDataclassError
 from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 from paraphrastic_hf.layers.attentive import BilinearAttention, lstm_cell
-from paraphrastic_hf.models.paraphraser import ParaphraserConfig, ParaphraserModel
-from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
-from paraphrastic_hf.models.source_encoder import SourceEncoding
+from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
+from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoding
 
 END = 29
 SIZES: dict[str, Any] = {

@@ -13,9 +13,9 @@ from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification
 from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
-from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
-from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
-from paraphrastic_hf.models.supervised import SupervisedModel
+from paraphrastic_hf.models.supervised.base import SupervisedModel
+from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
+from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
 from tests.models.encoders import MIXTURES, NAMES, VOCAB, new_encoder
 from tests.oracles import head_logits, relatedness_loss
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers import AutoModelForTokenClassification
 from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
-from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
 from tests.models.encoders import SIZE, VOCAB, new_encoder
 
 ENCODERS = ["charagram", "char_cnn", "lstm_last"]

@@ -120,8 +120,8 @@ def make_inputs(folder: Path) -> None:
 
     from paraphrastic_hf.cli.main import main
     from tests import trained
-    from tests.corpus.test_make import PAIRS
     from tests.data_root import DEMO as demo
+    from tests.pipelines.test_make import PAIRS
 
     texts = [line.split("\t") for line in demo.read_text(encoding="utf-8").splitlines()]
     lines = [f"{first} {n}" for n in range(40) for first, _ in texts]

@@ -16,11 +16,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from paraphrastic_hf.corpus.arguments import corpus_recipe
-from paraphrastic_hf.corpus.executors import run_stages
-from paraphrastic_hf.corpus.make import make_corpus
-from tests.corpus.acting import Acting
-from tests.corpus.test_make import PAIRS
+from paraphrastic_hf.pipelines.executors.registry import run_stages
+from paraphrastic_hf.pipelines.make import make_corpus
+from paraphrastic_hf.pipelines.recipe import corpus_recipe
+from tests.pipelines.acting import Acting
+from tests.pipelines.test_make import PAIRS
 
 TASKS = 4
 

@@ -156,12 +156,12 @@ def load(folder: Path) -> list[Any]:
 def fuzz(folder: Path, seed: int, seconds: float) -> None:
     """Every part for a share of the time, at least one round of each; the counts are printed."""
     words, rows, windows = load(folder)
-    from paraphrastic_hf.encoding import static
-    from paraphrastic_hf.encoding.packing import packed
+    from paraphrastic_hf.encoders.static import engine as static
+    from paraphrastic_hf.encoders.storage.packing import packed
     from paraphrastic_hf.text.word import WordTokenizer
 
     assert static.WordTable is words.WordTable
-    from paraphrastic_hf.encoding.locate import packaged_model
+    from paraphrastic_hf.encoders.storage.locate import packaged_model
     from paraphrastic_hf.text.load import load_tokenizer
 
     static.FEW_TEXTS, static.TEXTS_AT_A_TIME, static.MANY_WORDS = 3, 8, 50
@@ -238,7 +238,7 @@ def texts(choice: random.Random, encoders: list[Any]) -> int:
 
 def threads(choice: random.Random, encoders: list[Any]) -> int:
     """Six threads share one encoder, whose table of words grows under them."""
-    from paraphrastic_hf.encoding.static import StaticEncoder
+    from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
     tokenizer, _, exact, _ = choice.choice(encoders)
     shared = StaticEncoder(tokenizer, num_threads=3)

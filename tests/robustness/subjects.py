@@ -22,12 +22,12 @@ import datasets
 import numpy as np
 import torch
 
+from paraphrastic_hf.config.recipe import to_yaml
 from paraphrastic_hf.conversion.convert import convert
 from paraphrastic_hf.conversion.release import Choices
-from paraphrastic_hf.data.archives import unpack
-from paraphrastic_hf.data.pairs import read_pairs
-from paraphrastic_hf.data.words import load_vectors
-from paraphrastic_hf.encoding.directory import (
+from paraphrastic_hf.corpora.readers.words import load_vectors
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.storage.directory import (
     GENERATIVE,
     LANGUAGE_MODEL,
     PARSER,
@@ -36,35 +36,35 @@ from paraphrastic_hf.encoding.directory import (
     TRANSLATION,
     save_model,
 )
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.parser import SentenceParser
-from paraphrastic_hf.encoding.predict import SentencePredictor
-from paraphrastic_hf.encoding.tagger import Tagger
 from paraphrastic_hf.evaluation.page import merge, write_page
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import Writing
-from paraphrastic_hf.models.averaging import AveragingConfig
-from paraphrastic_hf.models.bgt import BGTConfig, BGTModel
-from paraphrastic_hf.models.classifier import ClassifierConfig, ClassifierModel
-from paraphrastic_hf.models.gated_conv import GatedConvConfig, GatedConvModel
-from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
-from paraphrastic_hf.models.mgt import MGTConfig, MGTModel
-from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
-from paraphrastic_hf.models.parser import ParserConfig, ParserModel
-from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
-from paraphrastic_hf.models.relatedness import RelatednessConfig, RelatednessModel
-from paraphrastic_hf.models.scpn import ScpnConfig, ScpnModel
-from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
-from paraphrastic_hf.recipe import to_yaml
+from paraphrastic_hf.io.archives import unpack
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.io.pairs import read_pairs
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
+from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
+from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.predictors.parser import SentenceParser
+from paraphrastic_hf.predictors.predict import SentencePredictor
+from paraphrastic_hf.predictors.tagger import Tagger
+from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.files import write_json
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.text.parse_tokens import parse_tokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.kinds import load_recipe

@@ -19,10 +19,10 @@ from huggingface_hub import SpaceCard
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.models.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
 from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.run import train
 from tests.space.browser import SPACE
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from paraphrastic_hf.limited import MOST_BYTES
+from paraphrastic_hf.io.limited import MOST_BYTES
 from tests.space.browser import app as served
 
 pytest.importorskip("gradio", reason="gradio is in the extra space")

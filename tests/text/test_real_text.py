@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from paraphrastic_hf.data.pairs import read_pairs
+from paraphrastic_hf.io.pairs import read_pairs
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 

@@ -10,13 +10,13 @@ import time
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from paraphrastic_hf.training.curve import read_curves
+from paraphrastic_hf.training.engine.curve import read_curves
 from tests import fresh
 
 TRAIN = "import sys\nfrom paraphrastic_hf.cli.main import main\nsys.exit(main(sys.argv[1:]))"
 SLOW = """
 import time
-from paraphrastic_hf.training import loop
+from paraphrastic_hf.training.engine import loop
 step = loop.TrainingLoop._step
 def slow(self, *arguments):
     time.sleep(0.02)

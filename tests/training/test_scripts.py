@@ -10,8 +10,8 @@ import pytest
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.run import train
 
 LANGUAGES = ("en", "ar", "zh", "ja", "th")
 LINES = [  # the fourth is of two scripts in every language, the fifth has digits and marks

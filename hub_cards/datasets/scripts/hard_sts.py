@@ -7,6 +7,6 @@ With `datasets` 4 and later:
 `paraphrastic_hf.load_dataset("hard_sts", "hard_plus", data_dir="DATA")`
 """
 
-from paraphrastic_hf.data.hard_sts import HardSts
+from paraphrastic_hf.corpora.readers.hard_sts import HardSts
 
 __all__ = ["HardSts"]

@@ -7,6 +7,6 @@ With `datasets` 4 and later:
 `paraphrastic_hf.load_dataset("paranmt", "50m", data_dir="DATA")`
 """
 
-from paraphrastic_hf.data.paraphrase import ParaNmt
+from paraphrastic_hf.corpora.readers.paraphrase import ParaNmt
 
 __all__ = ["ParaNmt"]

@@ -7,6 +7,6 @@ With `datasets` 4 and later:
 `paraphrastic_hf.load_dataset("sts", "sts14", data_dir="DATA")`
 """
 
-from paraphrastic_hf.data.similarity import Sts
+from paraphrastic_hf.corpora.readers.similarity import Sts
 
 __all__ = ["Sts"]

@@ -14,7 +14,7 @@ import drawing
 import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.limited import SERVER
+from paraphrastic_hf.io.limited import SERVER
 
 STYLE, SYNTAX, GENERATOR, PARSER = (
     os.environ.get(f"PARAPHRASTIC_{name}", "")

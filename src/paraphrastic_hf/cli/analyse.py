@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.folders import add_data_option
-from paraphrastic_hf.cli.lines import check_inputs, holds_output
-from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
+from paraphrastic_hf.cli.shared.folders import add_data_option
+from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
+from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.analysis.report import Analysis
+    from paraphrastic_hf.analyses.report import Analysis
 
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
@@ -326,8 +326,8 @@ def run(arguments: argparse.Namespace) -> None:
         check_inputs(*(each for each in (arguments.text, arguments.probes) if each))
     import logging
 
-    from paraphrastic_hf.analysis.report import analysis_markdown, write_analysis
-    from paraphrastic_hf.cli import analyse_kinds
+    from paraphrastic_hf.analyses.report import analysis_markdown, write_analysis
+    from paraphrastic_hf.cli.shared import analyse_kinds
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.encoders import add_trust_option
-from paraphrastic_hf.cli.lines import check_inputs, dump_json, holds_output, open_output
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.shared.encoders import add_trust_option
+from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ParaphrasticError
-from paraphrastic_hf.markdown import literal
-from paraphrastic_hf.text.files import tsv_line
+from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.io.markdown import literal
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> None:
     sources: list[tuple[str, list[list[str]]]] = [
         (name, read_paraphrases(path, len(examples))) for name, path in named
     ]
-    from paraphrastic_hf.encoding.any_classifier import load_classifier
+    from paraphrastic_hf.predictors.any_classifier import load_classifier
 
     if arguments.back_translate:
         forth, back = (_translator(name, arguments) for name in arguments.back_translate)
@@ -171,7 +171,7 @@ def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
     """What gives cosines and perplexities, None where not asked for."""
     encoder = perplexity = None
     if arguments.encoder != "none":
-        from paraphrastic_hf.encoding.encoder import SentenceEncoder
+        from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
         encoder = SentenceEncoder.from_pretrained(arguments.encoder)
     if arguments.language_model:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import check_inputs, holds_output
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 
 EPILOG = """\
 The report shows the corpus scores with two-sided p-values (paired permutation test), how the scores

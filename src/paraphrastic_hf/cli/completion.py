@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from paraphrastic_hf.cli.parser import Parser
-from paraphrastic_hf.packaged_recipes import find_recipe, recipe_names
-from paraphrastic_hf.recipe import CORPUS, FILE, key_paths, kind_of, read_mapping
+from paraphrastic_hf.cli.shared.parser import Parser
+from paraphrastic_hf.config.packaged_recipes import find_recipe, recipe_names
+from paraphrastic_hf.config.recipe import CORPUS, FILE, key_paths, kind_of, read_mapping
 
 EPILOG = """\
 The script is printed; put it where your shell looks:
@@ -72,8 +72,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the script."""
-    from paraphrastic_hf.cli import completion_scripts
     from paraphrastic_hf.cli.main import COMMANDS, build_parser
+    from paraphrastic_hf.cli.shared import completion_scripts
 
     levels = list(levels_of(build_parser(COMMANDS)))
     print(getattr(completion_scripts, arguments.shell)(levels), end="")
@@ -121,12 +121,12 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
     if action.dest == "suite":
         return _suites()
     if action.dest == "name" and not is_option:
-        from paraphrastic_hf.data.sources import SOURCES
+        from paraphrastic_hf.corpora.sources import SOURCES
 
         return tuple(SOURCES)
     is_model = action.dest in ("model", "models", "first", "second")
     if is_model and not set(path) & set(NO_PACKAGED_MODEL):
-        from paraphrastic_hf.encoding.locate import known_models
+        from paraphrastic_hf.encoders.storage.locate import known_models
 
         return tuple(known_models())
     return ()
@@ -144,7 +144,7 @@ def recipes_of(kinds: Sequence[str] | None) -> tuple[str, ...]:
 
 def _suites() -> tuple[str, ...]:
     try:
-        from paraphrastic_hf.evaluation.suites import SUITES
+        from paraphrastic_hf.evaluation.registry import SUITES
     except ImportError:  # evaluation is not installed
         return ()
     return (*SUITES, "all")
@@ -154,7 +154,7 @@ def recipe_keys(kinds: Sequence[str] | None) -> list[Option]:
     """The keys of recipes of some kinds, or of all that are trained, as options that set them; of
     the kind `make`, those that say how work is divided, which are no recipe."""
     try:
-        from paraphrastic_hf.corpus.arguments import CorpusRecipe, MakeArguments
+        from paraphrastic_hf.pipelines.recipe import CorpusRecipe, MakeArguments
         from paraphrastic_hf.training.kinds import KINDS
     except ImportError:  # training is not installed
         return []

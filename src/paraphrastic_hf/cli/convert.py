@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from paraphrastic_hf.cli.lines import holds_output
+from paraphrastic_hf.cli.shared.lines import holds_output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,8 @@ import json
 import os
 from typing import Any
 
-from paraphrastic_hf.cli.folders import add_data_option, data_root
-from paraphrastic_hf.cli.lines import holds_output
+from paraphrastic_hf.cli.shared.folders import add_data_option, data_root
+from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.data.sources import SOURCES
+    from paraphrastic_hf.corpora.sources import SOURCES
 
     if arguments.json:
         keys = ("name", "summary", "row_type", "licence", "homepage", "configs")
@@ -128,9 +128,9 @@ def _list(arguments: argparse.Namespace) -> None:
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.data.card import counts_table
-    from paraphrastic_hf.data.load import STOCK_FIELDS, builder_class, find_source
-    from paraphrastic_hf.data.source import checksums
+    from paraphrastic_hf.corpora.card import counts_table
+    from paraphrastic_hf.corpora.load import STOCK_FIELDS, builder_class, find_source
+    from paraphrastic_hf.corpora.source import checksums
 
     source = find_source(arguments.name)
     print(f"{source.name}: {source.summary}\n")
@@ -168,7 +168,7 @@ def _info(arguments: argparse.Namespace) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
-    from paraphrastic_hf.recipe import parse_overrides
+    from paraphrastic_hf.config.recipe import parse_overrides
 
     options: dict[str, Any] = {}
     for item in arguments.set:
@@ -182,14 +182,14 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _configs(arguments: argparse.Namespace) -> list[str | None]:
-    from paraphrastic_hf.data.load import find_source
+    from paraphrastic_hf.corpora.load import find_source
 
     source = find_source(arguments.name)
     return [arguments.config or next(iter(source.configs), None)]
 
 
 def _build(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.data.load import find_source, load_dataset
+    from paraphrastic_hf.corpora.load import find_source, load_dataset
 
     source = find_source(arguments.name)
     for config in _configs(arguments):
@@ -205,7 +205,7 @@ def _build(arguments: argparse.Namespace) -> None:
 
 @holds_output("exporting")
 def _export(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.data.export import export, push
+    from paraphrastic_hf.corpora.export import export, push
 
     configs = [arguments.config] if arguments.config else None
     counts = export(
@@ -226,8 +226,8 @@ def _export(arguments: argparse.Namespace) -> None:
 def _stats(arguments: argparse.Namespace) -> None:
     from tqdm.auto import tqdm
 
-    from paraphrastic_hf.data.load import load_dataset
-    from paraphrastic_hf.data.statistics import describe
+    from paraphrastic_hf.corpora.load import load_dataset
+    from paraphrastic_hf.corpora.statistics import describe
 
     for config in _configs(arguments):
         splits = load_dataset(
@@ -250,7 +250,7 @@ def _stats(arguments: argparse.Namespace) -> None:
 
 
 def _counts(arguments: argparse.Namespace) -> None:
-    from paraphrastic_hf.data.counts import count_corpora, markdown
+    from paraphrastic_hf.corpora.counts import count_corpora, markdown
 
     root = data_root(arguments.data, "the folders of corpora")
     print(markdown(count_corpora(root, progress=True)))

@@ -9,17 +9,17 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.lines import (
+from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
     check_output,
     column_blocks,
     tell_if_empty,
 )
-from paraphrastic_hf.data.blocks import Remarks, is_blank, read_blocks, shown_input
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
     import numpy as np
     from tqdm.auto import tqdm
 
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
-    from paraphrastic_hf.encoding.vectors import unit_length
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder
+    from paraphrastic_hf.encoders.vectors import unit_length
 
     writer = _writer(arguments.output)
     if arguments.output.endswith(".npy"):
@@ -126,8 +126,8 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
     Raises:
         DataError: The name is none of these.
     """
-    from paraphrastic_hf.encoding.arrays import array_writer
-    from paraphrastic_hf.encoding.shards import shard_writer
+    from paraphrastic_hf.encoders.shards import shard_writer
+    from paraphrastic_hf.encoders.storage.arrays import array_writer
 
     if output == "-":
         return nullcontext(_print)

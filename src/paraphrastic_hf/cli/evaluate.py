@@ -7,12 +7,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
-from paraphrastic_hf.cli.lines import holds_output
-from paraphrastic_hf.cli.parser import Parser
-from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
+from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.parser import Parser
+from paraphrastic_hf.cli.shared.smaller import add_smaller_options, smaller
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
 
 
 def _epilog() -> str:
-    from paraphrastic_hf.evaluation.suites import SUITES
+    from paraphrastic_hf.evaluation.registry import SUITES
 
     suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
     return f"suites:\n{suites}\n\n{EPILOG}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import check_inputs, check_output, dump_json, open_output
-from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
+from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, dump_json, open_output
+from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 
 EPILOG = """\
 A table with a line for each system: corpus BLEU and chrF (sacrebleu's), mean SIM and SimiLE, with
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     scorer, references, systems = scorer_and_systems(arguments)
     tag = None
     if arguments.tagger:
-        from paraphrastic_hf.encoding.tagger import Tagger
+        from paraphrastic_hf.predictors.tagger import Tagger
 
         tag = Tagger.from_pretrained(arguments.tagger).tag
     report = judge(

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Collection, Sequence
 
 import paraphrastic_hf
-from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import Interrupted, ParaphrasticError, disk_error
 from paraphrastic_hf.extras import missing_extra
 
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known.overrides = rest
     try:
         if os.path.isfile(str(getattr(known, "output", ""))):
-            from paraphrastic_hf.cli.lines import refuse_overwriting  # which takes a while
+            from paraphrastic_hf.cli.shared.lines import refuse_overwriting  # which takes a while
 
             refuse_overwriting(vars(known))
         status = int(known.run(known) or 0)

@@ -12,23 +12,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.lines import (
+from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
     check_output,
     open_output,
     tell_if_empty,
 )
-from paraphrastic_hf.data.blocks import read_blocks
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.text.files import tsv_line
+from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.io.files import tsv_line
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.corpus.mine import MinedShards
     from paraphrastic_hf.mining.bitext import Pairs
     from paraphrastic_hf.mining.files import MinedLines, TextSide
+    from paraphrastic_hf.pipelines.mine import MinedShards
 
 MULTILINGUAL_RATIO = 1.35  # chosen on development data, docs/guides/mine.md
 SHOWN_THRESHOLDS = {
@@ -187,9 +187,9 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.extras import require
+    from paraphrastic_hf.io.files import output_file
     from paraphrastic_hf.mining.bitext import check_options
     from paraphrastic_hf.mining.files import mine_in
-    from paraphrastic_hf.text.files import output_file
 
     options = {
         **pair_options(arguments),
@@ -244,8 +244,8 @@ def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
     """A folder that stays if it was asked for, and else until the output is complete."""
     import shutil
 
+    from paraphrastic_hf.io.locks import locked
     from paraphrastic_hf.mining.store import check_folder
-    from paraphrastic_hf.text.locked import locked
 
     if arguments.work is None and arguments.output == "-":
         with tempfile.TemporaryDirectory(prefix="paraphrastic-mine-") as name:
@@ -282,7 +282,7 @@ def write_parquet(mined: MinedLines | MinedShards, output: str | Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from paraphrastic_hf.text.files import output_file, replacing
+    from paraphrastic_hf.io.files import output_file, replacing
 
     def kind(name: str) -> Any:
         if name == "score":

@@ -8,12 +8,12 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs
-from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input, valid_texts
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import one_line, tsv_line
+from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts
+from paraphrastic_hf.io.files import one_line, tsv_line
 
 if TYPE_CHECKING:
     import numpy as np

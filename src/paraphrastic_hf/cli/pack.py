@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.lines import holds_output
-from paraphrastic_hf.cli.smaller import add_dimension_option, smaller
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.smaller import add_dimension_option, smaller
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 OF_RUNS = ("run.json", "recipe.yaml")  # files of `paraphrastic train`
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @holds_output("packing")
 def run(arguments: argparse.Namespace) -> None:
     """Write a smaller copy and say how large it is."""
-    from paraphrastic_hf.encoding.locate import holds_model
+    from paraphrastic_hf.encoders.storage.locate import holds_model
 
     names = [arguments.model, *arguments.merge]
     for name in names:
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"{output} holds other things than a model: choose another --output")
     encoder = _average(arguments.model)
     if arguments.merge:
-        from paraphrastic_hf.encoding.merged import merged
+        from paraphrastic_hf.encoders.merged import merged
 
         encoder = merged([encoder, *map(_average, arguments.merge)])
     if precision == "float16":  # which is of files alone
@@ -99,11 +99,11 @@ def _average(name: str) -> SentenceEncoder:
     Raises:
         ModelError: It is not there, or no average.
     """
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
     encoder = SentenceEncoder.from_pretrained(name)
     if encoder.table(slice(0, 0)) is None:
-        from paraphrastic_hf.encoding.averaged import averaged
+        from paraphrastic_hf.encoders.averaged import averaged
 
         try:
             encoder = averaged(encoder)

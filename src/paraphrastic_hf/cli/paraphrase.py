@@ -10,24 +10,24 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.lines import (
+from paraphrastic_hf.cli.parse import OTHERS
+from paraphrastic_hf.cli.shared.lines import (
     check_inputs,
     check_output,
     open_output,
     tell_if_empty,
 )
-from paraphrastic_hf.cli.parse import OTHERS
-from paraphrastic_hf.cli.writing import add_writing_options, writing_of
-from paraphrastic_hf.data.blocks import read_blocks
-from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
+from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
+from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import one_line, tsv_line
-from paraphrastic_hf.text.parse_tokens import checked_tree
+from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.io.files import one_line, tsv_line
+from paraphrastic_hf.syntax.parse_tokens import checked_tree
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
     from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
-    from paraphrastic_hf.text.parse_tree import Tree
+    from paraphrastic_hf.syntax.parse_tree import Tree
 
 LINES_AT_A_TIME = 64
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7
@@ -206,7 +206,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
     Raises:
         DataError: The parser is not there.
     """
-    from paraphrastic_hf.encoding.encoder import SentenceEncoder
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
     encoder: Any = None

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections import Counter
 
-from paraphrastic_hf.cli.lines import (
+from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
     check_output,
@@ -14,11 +14,11 @@ from paraphrastic_hf.cli.lines import (
     pair_blocks,
     tell_if_empty,
 )
-from paraphrastic_hf.data.blocks import is_blank, read_blocks, shown_input
-from paraphrastic_hf.encoding.locate import check_model_kind
+from paraphrastic_hf.encoders.storage.locate import check_model_kind
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import tsv_line
-from paraphrastic_hf.text.parsed import EMPTY
+from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input
+from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.syntax.parsed import EMPTY
 
 BLOCK = 1024  # lines that are parsed at a time
 OTHERS = ("link-grammar", "stanza", "benepar")
@@ -92,8 +92,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
-    from paraphrastic_hf.encoding.other_parsers import load_parser
-    from paraphrastic_hf.text.parse_tree import TEMPLATE_DEPTH, cut
+    from paraphrastic_hf.predictors.other_parsers import load_parser
+    from paraphrastic_hf.syntax.parse_tree import TEMPLATE_DEPTH, cut
 
     parser = load_parser(arguments.parser)
     depth = TEMPLATE_DEPTH if arguments.template else arguments.depth
@@ -112,8 +112,8 @@ def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
 
 
 def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
-    from paraphrastic_hf.corpus.parsed_pairs import PairParser
-    from paraphrastic_hf.encoding.other_parsers import load_parser
+    from paraphrastic_hf.pipelines.parsed_pairs import PairParser
+    from paraphrastic_hf.predictors.other_parsers import load_parser
 
     parser = PairParser(load_parser(arguments.parser), keep_same=arguments.keep_same)
     number = 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from paraphrastic_hf.cli.lines import add_bad_lines, check_inputs, check_output, open_output
-from paraphrastic_hf.data.blocks import read_blocks
-from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
+from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs, check_output, open_output
+from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.text.files import tsv_line
+from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.io.files import tsv_line
 
 EXAMPLES = """examples:
   paraphrastic perplexity runs/language-model lines.txt --output scored.tsv

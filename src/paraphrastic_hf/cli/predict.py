@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from paraphrastic_hf.cli.lines import (
+from paraphrastic_hf.cli.shared.lines import (
     PairLine,
     add_bad_lines,
     check_inputs,
@@ -14,9 +14,9 @@ from paraphrastic_hf.cli.lines import (
     pair_blocks,
     tell_if_empty,
 )
-from paraphrastic_hf.data.blocks import is_blank, read_blocks
-from paraphrastic_hf.encoding.locate import check_model_kind, check_model_name
-from paraphrastic_hf.text.files import tsv_line
+from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
+from paraphrastic_hf.io.blocks import is_blank, read_blocks
+from paraphrastic_hf.io.files import tsv_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.file, tables=True)
     check_output(arguments.output)
     check_model_kind(arguments.model, "SentencePredictor")
-    from paraphrastic_hf.encoding.predict import SentencePredictor
+    from paraphrastic_hf.predictors.predict import SentencePredictor
 
     predictor = SentencePredictor.from_pretrained(arguments.model)
     blocks = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.lines import check_inputs, check_output
-from paraphrastic_hf.cli.writing import (
+from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.writing import (
     add_writing_options,
     check_reconstruction,
     write_lines,
     writing_of,
 )
-from paraphrastic_hf.encoding.locate import check_model_kind
+from paraphrastic_hf.encoders.storage.locate import check_model_kind
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.writing import Writing, Written

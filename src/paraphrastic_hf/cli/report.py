@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.lines import holds_output
+from paraphrastic_hf.cli.shared.lines import holds_output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.lines import (
+from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
     check_output,
@@ -13,9 +13,9 @@ from paraphrastic_hf.cli.lines import (
     pair_blocks,
     tell_if_empty,
 )
-from paraphrastic_hf.data.blocks import is_blank
-from paraphrastic_hf.encoding.locate import check_model_name
-from paraphrastic_hf.text.files import tsv_line
+from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.io.blocks import is_blank
+from paraphrastic_hf.io.files import tsv_line
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     check_inputs(arguments.pairs, tables=True)
     check_output(arguments.output)
-    from paraphrastic_hf.encoding.vectors import pairwise_cosine
+    from paraphrastic_hf.encoders.vectors import pairwise_cosine
 
     encoder = named_encoder(arguments)
     number = 0

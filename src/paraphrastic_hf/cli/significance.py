@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.evaluate import add_pairs_options, chosen_pairs
-from paraphrastic_hf.cli.folders import add_data_option, evaluation_folder
-from paraphrastic_hf.cli.smaller import add_smaller_options, smaller
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
+from paraphrastic_hf.cli.shared.smaller import add_smaller_options, smaller
+from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.markdown import literal
+from paraphrastic_hf.io.markdown import literal
 
 EPILOG = """\
 Both p-values are two-sided: how likely two equally good models differ at least as much. The first
@@ -70,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     import sys
 
-    from paraphrastic_hf.cli.lines import check_output, open_output
-    from paraphrastic_hf.encoding.load import load_encoder
+    from paraphrastic_hf.cli.shared.lines import check_output, open_output
+    from paraphrastic_hf.encoders.load import load_encoder
     from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.own import judge
     from paraphrastic_hf.evaluation.significance import (

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.lines import (
+from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
     check_output,
     dump_json,
     open_output,
 )
-from paraphrastic_hf.data.blocks import read_blocks
-from paraphrastic_hf.encoding.locate import check_model_name
+from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.io.blocks import read_blocks
 
 EPILOG = """\
 examples:

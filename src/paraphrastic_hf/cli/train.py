@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.folders import add_data_option
-from paraphrastic_hf.cli.lines import check_output
-from paraphrastic_hf.cli.parser import Parser
+from paraphrastic_hf.cli.shared.folders import add_data_option
+from paraphrastic_hf.cli.shared.lines import check_output
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 
 if TYPE_CHECKING:
+    from paraphrastic_hf.training.engine.progress import Progress
     from paraphrastic_hf.training.kinds import Recipe
-    from paraphrastic_hf.training.progress import Progress
 
 SPLITS = ("validation", "test")
 EXAMPLES = """\
@@ -42,7 +42,7 @@ class _List(argparse.Action):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from paraphrastic_hf.packaged_recipes import describe_recipes
+        from paraphrastic_hf.config.packaged_recipes import describe_recipes
 
         print(f"{'recipe':56} minutes  what it trains")
         for name, minutes, sentence in describe_recipes():
@@ -85,10 +85,10 @@ def run(arguments: argparse.Namespace) -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     for name in ("accelerate", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    from paraphrastic_hf.text.files import read_json
+    from paraphrastic_hf.io.files import read_json
+    from paraphrastic_hf.training.data.sources import check_text
+    from paraphrastic_hf.training.engine.run_folder import finished_run, is_finished, refuse_taken
     from paraphrastic_hf.training.kinds import KINDS, load_recipe
-    from paraphrastic_hf.training.output import finished_run, is_finished, refuse_taken
-    from paraphrastic_hf.training.sources import check_text
 
     recipe, output = load_recipe(arguments.recipe, arguments.overrides), Path(arguments.output)
     check_output(arguments.output, is_folder=True)
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _train(recipe: Recipe, arguments: argparse.Namespace) -> Progress:
-    from paraphrastic_hf.training.run import train
+    from paraphrastic_hf.training.engine.run import train
 
     if arguments.quiet:
         from transformers.utils.logging import disable_progress_bar
@@ -151,7 +151,7 @@ def _outcome(run: Mapping[str, Any], best_score: float | None) -> str:
         return f", expected cost {cost:.1f} of held-out sentences (x 100)"
     if best_score is None:
         return ""
-    from paraphrastic_hf.training.score_units import unit_of
+    from paraphrastic_hf.training.engine.score_units import unit_of
 
     name = run["development"]
     return f", {name} {best_score:.2f} ({unit_of(name)})"
@@ -159,8 +159,8 @@ def _outcome(run: Mapping[str, Any], best_score: float | None) -> str:
 
 def describe_keys() -> str:
     """A line for every key of a recipe: those of contrastive ones, then what other kinds add."""
-    from paraphrastic_hf.recipe import key_paths
-    from paraphrastic_hf.training.arguments import SourceArguments
+    from paraphrastic_hf.config.recipe import key_paths
+    from paraphrastic_hf.training.engine.recipe import SourceArguments
     from paraphrastic_hf.training.kinds import KINDS
 
     source_keys = {f"data.sources[].{k}": field for k, field in key_paths(SourceArguments).items()}

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.lines import check_inputs, check_output
-from paraphrastic_hf.cli.writing import (
+from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.writing import (
     LINES_AT_A_TIME,
     add_writing_options,
     check_reconstruction,
     write_blocks,
     writing_of,
 )
-from paraphrastic_hf.data.blocks import read_blocks, shown_input
-from paraphrastic_hf.encoding.locate import check_model_kind
+from paraphrastic_hf.encoders.storage.locate import check_model_kind
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.blocks import read_blocks, shown_input
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.writing import Writing, Written

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.encoders import add_trust_option
-from paraphrastic_hf.cli.lines import check_inputs, check_output
-from paraphrastic_hf.cli.mbr import add_decoding_options, decider
-from paraphrastic_hf.cli.writing import add_writing_options, write_lines, writing_of
+from paraphrastic_hf.cli.shared.encoders import add_trust_option
+from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.mbr import add_decoding_options, decider
+from paraphrastic_hf.cli.shared.writing import add_writing_options, write_lines, writing_of
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 
 if TYPE_CHECKING:

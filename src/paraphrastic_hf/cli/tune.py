@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 
-from paraphrastic_hf.cli.folders import add_data_option
-from paraphrastic_hf.cli.lines import check_output
+from paraphrastic_hf.cli.shared.folders import add_data_option
+from paraphrastic_hf.cli.shared.lines import check_output
 
 EXAMPLES = """examples:
   paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data DATA \\
@@ -83,18 +83,18 @@ def run(arguments: argparse.Namespace) -> None:
     logging.getLogger("accelerate").setLevel(logging.WARNING)
     from pathlib import Path
 
-    from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
+    from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+    from paraphrastic_hf.training.data.sources import check_text
     from paraphrastic_hf.training.kinds import load_contrastive
-    from paraphrastic_hf.training.search_space import check_search, parse_grid
-    from paraphrastic_hf.training.sources import check_text
+    from paraphrastic_hf.training.search.space import check_search, parse_grid
 
     recipe = load_contrastive(arguments.recipe, arguments.overrides)
     grid = parse_grid(ContrastiveRecipe, arguments.grid)
     check_output(arguments.output, is_folder=True)
     check_search(recipe, Path(arguments.output), arguments.trials)
     check_text(recipe, arguments.data)  # before seconds of imports
-    from paraphrastic_hf.training.tune import tune
-    from paraphrastic_hf.training.tune_report import table, write_search
+    from paraphrastic_hf.training.search.report import table, write_search
+    from paraphrastic_hf.training.search.tune import tune
 
     trials = tune(
         recipe,

@@ -20,18 +20,18 @@ from paraphrastic_hf.conversion.release import (
     Converted,
 )
 from paraphrastic_hf.conversion.theano import convert_theano
+from paraphrastic_hf.conversion.theano_file import read_theano
+from paraphrastic_hf.conversion.torch_file import read_torch
 from paraphrastic_hf.conversion.vocabulary import (
     UNKNOWN,
     arrange,
     look_like_trigrams,
     make_tokenizer,
 )
-from paraphrastic_hf.data.theano_file import read_theano
-from paraphrastic_hf.data.torch_file import read_torch
-from paraphrastic_hf.data.words import load_vectors
-from paraphrastic_hf.encoding.directory import SENTENCE_ENCODER, averaging_model, save_model
+from paraphrastic_hf.corpora.readers.words import load_vectors
+from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, averaging_model, save_model
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import content_hash, naming, replacing, write_json
+from paraphrastic_hf.io.files import content_hash, naming, replacing, write_json
 
 
 def convert(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from paraphrastic_hf.conversion.kinds import KINDS
 from paraphrastic_hf.conversion.release import Choices
-from paraphrastic_hf.data.torch_file import MAGIC
+from paraphrastic_hf.conversion.torch_file import MAGIC
 from paraphrastic_hf.errors import DataError
 
 TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")

@@ -24,13 +24,13 @@ from paraphrastic_hf.conversion.release import (
     Converted,
     filled,
 )
+from paraphrastic_hf.conversion.theano_file import check_numbers, check_vocabulary
+from paraphrastic_hf.conversion.torch_file import StoredTensor
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, make_tokenizer
-from paraphrastic_hf.data.theano_file import check_numbers, check_vocabulary
-from paraphrastic_hf.data.torch_file import StoredTensor
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.models.averaging import AveragingConfig
-from paraphrastic_hf.models.mixed import MODEL_OF_TYPE
-from paraphrastic_hf.models.recurrent import RecurrentConfig
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.encoders.mixed import MODEL_OF_TYPE
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig
 from paraphrastic_hf.models.table import TableConfig
 from paraphrastic_hf.text.contract import TextTokenizer
 

@@ -21,7 +21,7 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[att
 
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.files import SPECIAL_TOKENS
+from paraphrastic_hf.io.files import SPECIAL_TOKENS
 from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, SubwordTokenizer
 
 UNIGRAM = 1  # sentencepiece's enums

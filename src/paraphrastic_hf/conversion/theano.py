@@ -1,4 +1,4 @@
-"""The Theano releases (`data/theano_file.py`) as models of this package.
+"""The Theano releases (`conversion/theano_file.py`) as models of this package.
 
 A file is arrays in the order of the layers, without their names: which kind it is follows from the
 shapes, up to what leaves no trace in them (the pooling of a recurrence, whether two directions or
@@ -24,21 +24,21 @@ from paraphrastic_hf.conversion.release import (
     Converted,
     filled,
 )
+from paraphrastic_hf.conversion.released_vocabularies import read_features, read_word_rows
+from paraphrastic_hf.conversion.theano_file import TheanoFile
 from paraphrastic_hf.conversion.vocabulary import (
     UNKNOWN,
     arrange,
     look_like_trigrams,
     make_tokenizer,
 )
-from paraphrastic_hf.data.released_vocabularies import read_features, read_word_rows
-from paraphrastic_hf.data.theano_file import TheanoFile
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.models.averaging import AveragingConfig
-from paraphrastic_hf.models.charagram import CharagramConfig
-from paraphrastic_hf.models.gated import GatedConfig
-from paraphrastic_hf.models.mixed import MODEL_OF_TYPE, MixedConfig, MixedModel
-from paraphrastic_hf.models.projection import ProjectionConfig
-from paraphrastic_hf.models.recurrent import RecurrentConfig
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.encoders.charagram import CharagramConfig
+from paraphrastic_hf.models.encoders.gated import GatedConfig
+from paraphrastic_hf.models.encoders.mixed import MODEL_OF_TYPE, MixedConfig, MixedModel
+from paraphrastic_hf.models.encoders.projection import ProjectionConfig
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig
 from paraphrastic_hf.models.table import TableConfig
 from paraphrastic_hf.text.mixed import MixedTokenizer
 

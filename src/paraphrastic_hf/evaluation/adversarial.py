@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import pairwise_cosine
+from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Writing
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.io.markdown import markdown_table
 from paraphrastic_hf.text.overlap import ngram_overlap
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.encoding.any_classifier import Classify
     from paraphrastic_hf.generation.any_translator import Translate
+    from paraphrastic_hf.predictors.any_classifier import Classify
 
 MOST_TOKENS = 200  # of a translation there or back
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]

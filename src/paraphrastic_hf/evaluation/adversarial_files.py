@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from paraphrastic_hf.data.blocks import is_blank, read_blocks
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.evaluation.adversarial import Example
+from paraphrastic_hf.io.blocks import is_blank, read_blocks
 
 MOST_DIGITS = 10  # of a line's number
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.evaluation.word_scores import (
+from paraphrastic_hf.evaluation.measures.word_scores import (
     Tag,
     bucket_f1,
     bucket_names,
@@ -20,7 +20,7 @@ from paraphrastic_hf.evaluation.word_scores import (
     word_frequencies,
 )
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.markdown import code, markdown_table
+from paraphrastic_hf.io.markdown import code, markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
 from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
 from paraphrastic_hf.metrics.scorer import SimileScorer

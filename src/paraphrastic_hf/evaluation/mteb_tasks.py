@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import checked_vectors, cosine_matrix, pairwise_cosine
+from paraphrastic_hf.encoders.vectors import checked_vectors, cosine_matrix, pairwise_cosine
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.evaluation.pairs import corpus_rows
+from paraphrastic_hf.evaluation.suites.pairs import corpus_rows
 from paraphrastic_hf.extras import require
 
 YEARS = ("12", "13", "14", "15", "16")

@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.data.pairs import read_table
-from paraphrastic_hf.data.sts_files import ScoredPairs
-from paraphrastic_hf.encoding.vectors import checked_vectors
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
+from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.evaluation.judged import (
+from paraphrastic_hf.evaluation.measures.judged import (
     Judged,
     Ranked,
     Resampled,
     best_threshold,
     confidence_interval,
 )
+from paraphrastic_hf.evaluation.measures.similarity import Encode, cosines
 from paraphrastic_hf.evaluation.run import Results, run_suite
-from paraphrastic_hf.evaluation.similarity import Encode, cosines
 from paraphrastic_hf.evaluation.suite import Row, Suite
+from paraphrastic_hf.io.pairs import read_table
 from paraphrastic_hf.mining.neighbours import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
 

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import (
     figure_text,
     left_out,
     plot_systems,
     read_results,
 )
-from paraphrastic_hf.evaluation.suites import SUITES
-from paraphrastic_hf.markdown import bold, literal, markdown_table
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.io.files import write_bytes
+from paraphrastic_hf.io.markdown import bold, literal, markdown_table
 
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # the folders of an absolute path
 STYLE = """

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from paraphrastic_hf.errors import DataError, refused
 from paraphrastic_hf.evaluation.schema import check_results
-from paraphrastic_hf.markdown import bold, literal, markdown_table
-from paraphrastic_hf.text.files import read_json, visible_files, write_bytes, write_json
+from paraphrastic_hf.io.files import read_json, visible_files, write_bytes, write_json
+from paraphrastic_hf.io.markdown import bold, literal, markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

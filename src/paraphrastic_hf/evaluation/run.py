@@ -15,12 +15,12 @@ from typing import Any
 from tqdm.auto import tqdm
 
 import paraphrastic_hf
-from paraphrastic_hf.data.folder import fingerprint
-from paraphrastic_hf.encoding.fingerprint import has_weights, identity
+from paraphrastic_hf.corpora.folder import fingerprint
+from paraphrastic_hf.encoders.storage.fingerprint import has_weights, identity
 from paraphrastic_hf.errors import DataError, NotApplicableError, RecipeError, nearest_name
+from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.suite import Row, Suite
-from paraphrastic_hf.evaluation.suites import SUITES
-from paraphrastic_hf.text.files import read_json, write_json
+from paraphrastic_hf.io.files import read_json, write_json
 
 Results = dict[str, Any]
 
@@ -39,7 +39,7 @@ def evaluate(
     Args:
         encoder: A `SentenceEncoder`, a `SentenceTransformer`, or any object whose `encode` returns
             one vector for each text.
-        suite: The name of a suite in `evaluation/suites.py`.
+        suite: The name of a suite in `evaluation/registry.py`.
         data_dir: Folder of the official files, such as the `eval` folder of a data root.
         name: What to call the encoder in the report.
         keep: Folder, not within `data_dir`, in which finished tasks are kept, so that an

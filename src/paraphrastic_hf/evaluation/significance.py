@@ -1,8 +1,8 @@
 """Whether one model scores better than another on the same examples.
 
-Both tests are two-sided. Correlations with people's scores (`evaluation/pairs.py`) have Steiger's
-test for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired permutation test.
-Accuracies and F1 (`evaluation/judged.py`) have the permutation test.
+Both tests are two-sided. Correlations with people's scores (`evaluation/suites/pairs.py`) have
+Steiger's test for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired
+permutation test. Accuracies and F1 (`evaluation/measures/judged.py`) have the permutation test.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 from scipy import stats
 
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name
-from paraphrastic_hf.evaluation.judged import (
+from paraphrastic_hf.evaluation.measures.judged import (
     JudgedTask,
     Ranked,
     Resampled,
     difference_interval,
     judged_p_value,
 )
-from paraphrastic_hf.evaluation.pairs import PairsTask
-from paraphrastic_hf.evaluation.similarity import pearson, spearman
-from paraphrastic_hf.evaluation.suites import SUITES
-from paraphrastic_hf.markdown import bold, markdown_table
+from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
+from paraphrastic_hf.evaluation.registry import SUITES
+from paraphrastic_hf.evaluation.suites.pairs import PairsTask
+from paraphrastic_hf.io.markdown import bold, markdown_table
 from paraphrastic_hf.metrics.permutation import p_text
 
 COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
@@ -82,7 +82,7 @@ def compare_encoders(
     Args:
         first: Any object with `encode`.
         second: The encoder to compare it with.
-        suite: The name of a suite in `evaluation/suites.py`, or several.
+        suite: The name of a suite in `evaluation/registry.py`, or several.
         data_dir: Folder of the official files.
         samples: Number of exchanges that the permutation test draws for more than 20 examples, 1 or
             more.

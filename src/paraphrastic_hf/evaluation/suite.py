@@ -1,6 +1,6 @@
 """What an evaluation suite is: tasks that score datasets, and the few figures that stand for them.
 
-A suite is one file beside this one and a line in `evaluation/suites.py`. Running, keeping, tables
+A suite is one file beside this one and a line in `evaluation/registry.py`. Running, keeping, tables
 and plots are common to all (`evaluation/run.py`, `evaluation/report.py`).
 """
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import pairwise_cosine
+from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.markdown import markdown_table
+from paraphrastic_hf.io.markdown import markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.metrics.matching import load_matching
-from paraphrastic_hf.text.parse_tree import Tree, same_template
-from paraphrastic_hf.text.tree_distance import tree_edit_distance
+from paraphrastic_hf.syntax.parse_tree import Tree, same_template
+from paraphrastic_hf.syntax.tree_distance import tree_edit_distance
 
 Trees = Sequence[Tree | None]
 WORD = re.compile(r"[a-z0-9]+")
@@ -34,7 +34,7 @@ def template_match(trees: Trees, wanted: Trees) -> float:
         DataError: There are not equally many, or none.
 
     Example:
-        >>> from paraphrastic_hf.text.parse_tree import read_tree
+        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
         >>> wanted = read_tree("(S (NP) (VP))")
         >>> template_match([read_tree("(S (NP (DT a)) (VP))"), None], [wanted, wanted])
         50.0

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import torch
 
-from paraphrastic_hf.encoding.locate import local_directory
+from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.tasks import check_translation
 from paraphrastic_hf.generation.translate import Translator

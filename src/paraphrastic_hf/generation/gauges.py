@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paraphrastic_hf.encoding.batches import length_batches
+from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.layers.gaussian import (
     Gaussian,
     active_units,
@@ -24,8 +24,8 @@ from paraphrastic_hf.layers.gaussian import (
 )
 from paraphrastic_hf.layers.padding import moved
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.models.pair_terms import PairTerms, Side, language_of, tasks_between
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.pair_terms import PairTerms, Side, language_of, tasks_between
 from paraphrastic_hf.text.ragged import Ragged
 
 AT_A_TIME, TOKENS_AT_A_TIME = 64, 4096

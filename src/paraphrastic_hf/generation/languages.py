@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paraphrastic_hf.data.language_id import clear_language, known_languages
 from paraphrastic_hf.errors import counted
+from paraphrastic_hf.text.language_id import clear_language, known_languages
 from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)

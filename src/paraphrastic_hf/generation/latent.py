@@ -19,11 +19,11 @@ from torch import Tensor
 from tqdm.auto import tqdm
 from transformers.modeling_outputs import BaseModelOutput
 
-from paraphrastic_hf.encoding.batches import embed_texts, length_batches
-from paraphrastic_hf.encoding.device import chosen_device
-from paraphrastic_hf.encoding.directory import GENERATIVE, load_pretrained, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
-from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.encoders.batches import embed_texts, length_batches
+from paraphrastic_hf.encoders.device import chosen_device
+from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.storage.directory import GENERATIVE, load_pretrained, save_model
+from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.errors import ModelError, counted
 from paraphrastic_hf.generation.languages import warn_of_other_language
 from paraphrastic_hf.generation.loading import check_tokenizer
@@ -37,8 +37,8 @@ from paraphrastic_hf.generation.search import (
 )
 from paraphrastic_hf.generation.tasks import chosen_task
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
-from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.models.pair_terms import SEMANTIC
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer
 
-from paraphrastic_hf.encoding.bounded import loading
-from paraphrastic_hf.encoding.locate import shown_name
+from paraphrastic_hf.encoders.storage.bounded import loading
+from paraphrastic_hf.encoders.storage.locate import shown_name
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.models.latent import LatentModel
+from paraphrastic_hf.models.generative.latent import LatentModel
 
 SHOWN = 3  # of many names in a message
 

@@ -15,9 +15,8 @@ from typing import Any, Unpack
 
 import torch
 
-from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
-from paraphrastic_hf.encoding.other_parsers import load_parser
-from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.generation.paraphrase_filter import (
     Paraphrase,
@@ -36,10 +35,11 @@ from paraphrastic_hf.generation.templates import (
     top_templates,
 )
 from paraphrastic_hf.generation.writing import Writing, listed
+from paraphrastic_hf.predictors.other_parsers import load_parser
+from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
+from paraphrastic_hf.syntax.parse_tree import Tree, read_tree, template
+from paraphrastic_hf.syntax.parsed import LineParser, ParsedLine
 from paraphrastic_hf.text.overlap import ngram_overlap
-from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
-from paraphrastic_hf.text.parse_tree import Tree, read_tree, template
-from paraphrastic_hf.text.parsed import LineParser, ParsedLine
 
 logger = logging.getLogger(__name__)
 

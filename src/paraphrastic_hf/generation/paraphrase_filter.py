@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paraphrastic_hf.encoding.vectors import pairwise_cosine
+from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
-from paraphrastic_hf.text.parse_tree import ROOT, Tree, read_tree, template
+from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
+from paraphrastic_hf.syntax.parse_tree import ROOT, Tree, read_tree, template
 
 
 @dataclass(frozen=True)

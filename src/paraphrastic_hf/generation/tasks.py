@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paraphrastic_hf.encoding.locate import LOADERS, OWN, check_model_kind
+from paraphrastic_hf.encoders.storage.locate import LOADERS, OWN, check_model_kind
 
 
 def tasks_of(config: Mapping[str, Any]) -> list[str]:

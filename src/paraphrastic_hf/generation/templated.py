@@ -14,10 +14,10 @@ from typing import Any, Unpack
 
 import torch
 
-from paraphrastic_hf.encoding.device import chosen_device
-from paraphrastic_hf.encoding.directory import TRANSLATION, save_model
-from paraphrastic_hf.encoding.locate import HubOptions, check_hub_options, local_directory
-from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.encoders.device import chosen_device
+from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.storage.directory import TRANSLATION, save_model
+from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.loading import check_weights, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
@@ -38,11 +38,11 @@ from paraphrastic_hf.generation.templates import (
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.models.paraphraser import ParaphraserModel
-from paraphrastic_hf.models.source_encoder import SourceEncoding
+from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
+from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoding
+from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer, with_template
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.text.parse_tokens import parse_tokenizer, with_template
 
 Outputs = list[list[list[Written]]]  # for each source, for each of its templates
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.generation.paraphrase_filter import bracketed
-from paraphrastic_hf.text.files import write_bytes
-from paraphrastic_hf.text.parse_tokens import checked_tree
-from paraphrastic_hf.text.parse_tree import Tree, template
+from paraphrastic_hf.io.files import write_bytes
+from paraphrastic_hf.syntax.parse_tokens import checked_tree
+from paraphrastic_hf.syntax.parse_tree import Tree, template
 
 TEMPLATES = "templates.tsv"
 PARSE, NONE = "parse", "none"  # what a model reads beside a sentence, or a template

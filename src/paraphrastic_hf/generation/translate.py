@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.encoding.batches import length_batches
-from paraphrastic_hf.encoding.bounded import no_progress_bar
-from paraphrastic_hf.encoding.device import chosen_device
-from paraphrastic_hf.encoding.languages import written_language
-from paraphrastic_hf.encoding.locate import HubOptions, local_directory
-from paraphrastic_hf.encoding.push import Saved
+from paraphrastic_hf.encoders.batches import length_batches
+from paraphrastic_hf.encoders.device import chosen_device
+from paraphrastic_hf.encoders.languages import written_language
+from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.storage.bounded import no_progress_bar
+from paraphrastic_hf.encoders.storage.locate import HubOptions, local_directory
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
 from paraphrastic_hf.generation.loading import check_translator, load_stock_tokenizer, load_whole

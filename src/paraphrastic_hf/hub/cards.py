@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.encoding.fingerprint import identity, is_identified
-from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import ASSETS, holds_model, packaged_folder
-from paraphrastic_hf.encoding.push import CARD
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.push import CARD
+from paraphrastic_hf.encoders.storage.fingerprint import identity, is_identified
+from paraphrastic_hf.encoders.storage.locate import ASSETS, holds_model, packaged_folder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import headline_table, read_results
-from paraphrastic_hf.evaluation.sts import YEARS
+from paraphrastic_hf.evaluation.suites.sts import YEARS
 from paraphrastic_hf.hub import sections
 from paraphrastic_hf.hub.licences import (
     RELEASABLE,
@@ -29,8 +29,8 @@ from paraphrastic_hf.hub.results import Figure, model_index
 from paraphrastic_hf.hub.selection import selection
 from paraphrastic_hf.hub.source_lists import listed_sources
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.markdown import code, literal, markdown_table
-from paraphrastic_hf.text.files import content_hash, write_bytes
+from paraphrastic_hf.io.files import content_hash, write_bytes
+from paraphrastic_hf.io.markdown import code, literal, markdown_table
 
 CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
 PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model

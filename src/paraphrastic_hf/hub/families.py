@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.errors import counted
-from paraphrastic_hf.text.files import PARTS_FOLDER, read_json
+from paraphrastic_hf.io.files import PARTS_FOLDER, read_json
 
 Config = Mapping[str, Any]
 WITHIN_WORDS = {"sentencepiece": "word pieces", "word": "words"}  # tokens that cross no space

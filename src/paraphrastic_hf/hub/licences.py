@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from paraphrastic_hf.data.sources import SOURCES
-from paraphrastic_hf.encoding.fingerprint import weights_hash
-from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import known_models, packaged_folder, packaged_names
+from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.fingerprint import weights_hash
+from paraphrastic_hf.encoders.storage.locate import known_models, packaged_folder, packaged_names
 from paraphrastic_hf.errors import ModelError, PublishError
 from paraphrastic_hf.hub.source_lists import listed_sources, release_class
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
-from paraphrastic_hf.text.files import WEIGHTS, content_hash
+from paraphrastic_hf.io.files import WEIGHTS, content_hash
 
 RELEASABLE = ("open", "share-alike")
 DEFAULT = "cc-by-sa-4.0"  # of the weights; the text of most open sources asks for no less

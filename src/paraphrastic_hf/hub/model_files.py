@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
-from paraphrastic_hf.data.send import copy_files
-from paraphrastic_hf.encoding.fingerprint import is_identified
-from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import packaged_folder
+from paraphrastic_hf.config.recipe import read_mapping
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.fingerprint import is_identified
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.evaluation.report import plot_headline, read_results
 from paraphrastic_hf.generation.templates import TEMPLATES
@@ -21,8 +21,7 @@ from paraphrastic_hf.hub.cards import release_card, write_card
 from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, source_licences
 from paraphrastic_hf.hub.results import figures, refuse_unmeasured, result_files
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
-from paraphrastic_hf.recipe import read_mapping
-from paraphrastic_hf.text.files import (
+from paraphrastic_hf.io.files import (
     GENERATION_CONFIG,
     SENTENCE_TRANSFORMERS_FILES,
     TOKENIZER_FILES,
@@ -30,7 +29,8 @@ from paraphrastic_hf.text.files import (
     write_bytes,
     write_json,
 )
-from paraphrastic_hf.text.remote_code import rewrite_code, write_remote_code
+from paraphrastic_hf.io.remote_code import rewrite_code, write_remote_code
+from paraphrastic_hf.io.send import copy_files
 
 # Files of a model's folder that any loader reads; the rest, such as checkpoints, stays here.
 FILES = (
@@ -189,7 +189,7 @@ def _add_code(output: Path) -> None:
     that come with the package are."""
     from transformers import AutoConfig
 
-    from paraphrastic_hf.encoding.directory import LAYOUTS
+    from paraphrastic_hf.encoders.storage.directory import LAYOUTS
     from paraphrastic_hf.models.base import ParaphrasticModel
 
     config = AutoConfig.from_pretrained(output, trust_remote_code=False)

@@ -19,7 +19,7 @@ BY_PARSE = """paraphraser.paraphrase(
 )  # templates need a parse generator and a parser: from_pretrained(model, generator=, parser=)"""
 USE_PARSE_GENERATOR = """from paraphrastic_hf import Writing
 from paraphrastic_hf.generation.templated import TemplatedWriter
-from paraphrastic_hf.text.parse_tokens import checked_tree, parse_text
+from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 
 model = {model}  # this directory, or USER/NAME on the Hub
 parse = parse_text(checked_tree("(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)) (. .))"))

@@ -1,7 +1,7 @@
 """A model, dataset, metric or Space as a repository of the Hub: what goes there, and what may not.
 
 Each kind has a class here that recognises its folder and gathers what is to be sent. Sending is
-`data/send.py`; cards, licences and scores have files of their own beside this one.
+`io/send.py`; cards, licences and scores have files of their own beside this one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,15 @@ from typing import Any, ClassVar
 
 import yaml
 
-from paraphrastic_hf.data import export
-from paraphrastic_hf.data.send import (
+from paraphrastic_hf.corpora import export
+from paraphrastic_hf.encoders.push import CARD
+from paraphrastic_hf.encoders.storage.locate import check_model_name, known_models, packaged_model
+from paraphrastic_hf.errors import DataError, ModelError, PublishError, nearest_name
+from paraphrastic_hf.hub.model_files import ModelDetails, gather_model
+from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.io.files import replacing, write_bytes
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.io.send import (
     Destination,
     Standing,
     check_destination,
@@ -26,14 +33,7 @@ from paraphrastic_hf.data.send import (
     refuse_leaks,
     send,
 )
-from paraphrastic_hf.encoding.locate import check_model_name, known_models, packaged_model
-from paraphrastic_hf.encoding.push import CARD
-from paraphrastic_hf.errors import DataError, ModelError, PublishError, nearest_name
-from paraphrastic_hf.hub.model_files import ModelDetails, gather_model
-from paraphrastic_hf.hub.trained import TrainedModel
 from paraphrastic_hf.metrics.install import MODULE, PLACE, export_space
-from paraphrastic_hf.text.files import replacing, write_bytes
-from paraphrastic_hf.text.locked import locked
 
 HIDDEN = ("__pycache__", ".git", ".ipynb_checkpoints")
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import yaml
 
+from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
-from paraphrastic_hf.recipe import names_file
 
 RESULTS_FOLDER = ".eval_results"
 MEASURES = {  # a word in the unit or name of a figure: what the Hub calls the measure

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from paraphrastic_hf.data.sources import SOURCES
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.hub.families import (
     PARSER,
@@ -22,8 +23,7 @@ from paraphrastic_hf.hub.families import (
 )
 from paraphrastic_hf.hub.paraphrasing import paraphrasing
 from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, dataset_title
-from paraphrastic_hf.markdown import code, literal, markdown_table
-from paraphrastic_hf.recipe import names_file
+from paraphrastic_hf.io.markdown import code, literal, markdown_table
 
 NOT_STATED = "not stated"
 TASKS = {

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.markdown import literal
+from paraphrastic_hf.io.markdown import literal
 from paraphrastic_hf.metrics.permutation import p_text
-from paraphrastic_hf.recipe import names_file
 
 # Of a contrastive run, by the name of the development set in its recipe.
 SELECTION = {

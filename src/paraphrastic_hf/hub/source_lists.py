@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from paraphrastic_hf.data.lines import table_rows
-from paraphrastic_hf.text.files import replacing, tsv_line
+from paraphrastic_hf.io.files import replacing, tsv_line
+from paraphrastic_hf.io.lines import table_rows
 
 LIST = "SOURCES.tsv"
 COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "licence", "domain")

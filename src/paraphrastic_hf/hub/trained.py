@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.recipe import read_mapping
-from paraphrastic_hf.text.files import GENERATION_CONFIG, STATIC_EMBEDDING, read_json
+from paraphrastic_hf.io.files import GENERATION_CONFIG, STATIC_EMBEDDING, read_json
 
 PICTURE = "training.png"  # the training curve, beside the model
 

@@ -4,7 +4,7 @@ They serve every model of the thesis that averages or composes rows of a table (
 5.1.1). A mini-batch uses a few thousand rows of a table of tens of thousands. torch's own gradients
 are either as large as the table or hold one row for each token. Here forward and backward are each
 one call of the fused embedding-bag kernel, and the gradient is a coalesced sparse tensor, which
-`training/row_adam.py` reads.
+`training/engine/row_adam.py` reads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rows of a table that is stored in a byte or half a byte a number, as float32: those that an
 average (thesis, 3.1.2) takes means of.
 
-How they are packed is described in `encoding/packing.py`, which reads them without torch.
+How they are packed is described in `encoders/storage/packing.py`, which reads them without torch.
 """
 
 from __future__ import annotations

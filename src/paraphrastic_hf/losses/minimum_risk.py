@@ -4,8 +4,8 @@
     risk of a list  =  sum over its candidates u of cost(t, u) p(u | x) / sum over u' of p(u' | x)
     loss            =  gamma * likelihood  +  (1 - gamma) * risk
 
-Tensors alone: where candidates come from is in `training/candidates.py`, what they cost in
-`metrics/costs.py`.
+Tensors alone: where candidates come from is in `training/minimum_risk/candidates.py`, what they
+cost in `metrics/costs.py`.
 """
 
 from __future__ import annotations

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.markdown import Markdown, code, literal, markdown_table
+from paraphrastic_hf.io.files import replacing, write_bytes, write_json
+from paraphrastic_hf.io.markdown import Markdown, code, literal, markdown_table
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
 from paraphrastic_hf.metrics.permutation import p_text
 from paraphrastic_hf.metrics.systems import SystemScores
-from paraphrastic_hf.text.files import replacing, write_bytes, write_json
 
 MOST_SHOWN = 1000  # characters of a text
 COLOURS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from paraphrastic_hf.config.named_code import imported
 from paraphrastic_hf.errors import DataError, RecipeError, counted
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
@@ -23,7 +24,6 @@ from paraphrastic_hf.metrics.sentence_scores import (
     smoothed_bleu,
     word_cutter,
 )
-from paraphrastic_hf.named_code import imported
 
 METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
 SEMANTIC = ("simile", "sim", "half")

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import unit_length
+from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.metrics.semantic import sim
 
 

@@ -7,7 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from paraphrastic_hf.text.files import write_bytes
+from paraphrastic_hf.io.files import write_bytes
 
 MODULE = Path(__file__).parent / "simile"
 SCRIPT = MODULE / "simile.py"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.fingerprint import plain_backend
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.storage.fingerprint import plain_backend
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.contract import TextTokenizer
 

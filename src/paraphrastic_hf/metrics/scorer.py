@@ -11,16 +11,16 @@ from typing import Any, Unpack
 import numpy as np
 
 import paraphrastic_hf
-from paraphrastic_hf.encoding.encoder import SentenceEncoder
-from paraphrastic_hf.encoding.fingerprint import identity
-from paraphrastic_hf.encoding.load import load_encoder
-from paraphrastic_hf.encoding.locate import (
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.fingerprint import identity
+from paraphrastic_hf.encoders.storage.locate import (
     EVEN_MODELS,
     HubOptions,
     check_hub_options,
     packaged_folder,
 )
-from paraphrastic_hf.encoding.vectors import checked_vectors
+from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
 from paraphrastic_hf.metrics.lengths import UNITS, length_counter

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import unit_length
+from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.text.ragged import Ragged
 
 REACH = 2  # tokens to either side: windows of five

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paraphrastic_hf.encoding.vectors import as_array
+from paraphrastic_hf.encoders.vectors import as_array
 from paraphrastic_hf.errors import DataError, nearest_name
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from paraphrastic_hf.io.files import naming, replacing
 from paraphrastic_hf.mining.best import BestSoFar
-from paraphrastic_hf.text.files import naming, replacing
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
 

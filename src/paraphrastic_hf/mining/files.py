@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from paraphrastic_hf.encoding.fingerprint import has_weights, identity
+from paraphrastic_hf.encoders.storage.fingerprint import has_weights, identity
+from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, mine
 from paraphrastic_hf.mining.store import LINES_AT_A_TIME, SEARCH, TextStore
 from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.locked import locked
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.files import naming, replacing
 from paraphrastic_hf.mining.neighbours import Neighbours
-from paraphrastic_hf.text.files import naming, replacing
 
 ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 

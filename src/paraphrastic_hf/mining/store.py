@@ -18,10 +18,10 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import paraphrastic_hf
-from paraphrastic_hf.encoding.arrays import HEADER_BYTES, array_header
-from paraphrastic_hf.encoding.vectors import checked_vectors
+from paraphrastic_hf.encoders.storage.arrays import HEADER_BYTES, array_header
+from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.text.files import content_hash, naming, read_json, write_json
+from paraphrastic_hf.io.files import content_hash, naming, read_json, write_json
 
 LINES_AT_A_TIME = 16_384
 NO_TEXT = 0  # the hash of a line that is empty or white space

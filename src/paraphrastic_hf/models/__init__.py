@@ -16,22 +16,22 @@ from transformers import (
     AutoTokenizer,
 )
 
-from paraphrastic_hf.models.averaging import AveragingConfig
 from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.models.bgt import BGTModel
-from paraphrastic_hf.models.classifier import ClassifierModel
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.families import FAMILIES
-from paraphrastic_hf.models.gated_conv import GatedConvModel
-from paraphrastic_hf.models.language_model import LanguageModel, LanguageModelConfig
-from paraphrastic_hf.models.latent import LatentModel
-from paraphrastic_hf.models.mgt import MGTModel
-from paraphrastic_hf.models.mixed import MixedConfig, MixedModel
-from paraphrastic_hf.models.paraphraser import ParaphraserModel
-from paraphrastic_hf.models.parser import ParserConfig, ParserModel
-from paraphrastic_hf.models.relatedness import RelatednessModel
-from paraphrastic_hf.models.scpn import ScpnModel
-from paraphrastic_hf.models.supervised import SupervisedModel
-from paraphrastic_hf.models.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.models.generative.bgt import BGTModel
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.mgt import MGTModel
+from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel
+from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
+from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
+from paraphrastic_hf.models.supervised.base import SupervisedModel
+from paraphrastic_hf.models.supervised.classifier import ClassifierModel
+from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+from paraphrastic_hf.models.supervised.relatedness import RelatednessModel
+from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.mixed_auto import MixtureTokenizer
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
+from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.layers.pooling import masked_mean
-from paraphrastic_hf.text.remote_code import write_remote_code
 
 NO_LABEL = -100  # of a target that does not count, as transformers has it
 
@@ -92,7 +92,8 @@ class ParaphrasticModel(PreTrainedModel):
 
     def before_reading(self, inputs: Mapping[str, Any]) -> None:
         """What is to happen before the table rows of `inputs` are read: nothing, but where an
-        optimizer that leaves rows behind has put its own function here (`training/row_adam.py`).
+        optimizer that leaves rows behind has put its own function here
+        (`training/engine/row_adam.py`).
 
         Args:
             inputs: The arguments of `forward` by name.
@@ -192,7 +193,7 @@ class SentenceEncoderModel(ParaphrasticModel):
             ValueError: If the two shapes differ, or lengths do not add up to the flat ids.
 
         Example:
-            >>> from paraphrastic_hf.models.averaging import AveragingConfig, AveragingModel
+            >>> from paraphrastic_hf import AveragingConfig, AveragingModel
             >>> model = AveragingModel(AveragingConfig(vocab_size=10, hidden_size=4))
             >>> output = model(torch.tensor([2, 3, 5]), lengths=torch.tensor([2, 1]))
             >>> output.sentence_embedding.shape

@@ -5,14 +5,14 @@ A new family adds its line here.
 
 from __future__ import annotations
 
-from paraphrastic_hf.models.averaging import AveragingModel
-from paraphrastic_hf.models.char_cnn import CharCnnModel
-from paraphrastic_hf.models.charagram import CharagramModel
-from paraphrastic_hf.models.gated import GatedModel
-from paraphrastic_hf.models.projection import ProjectionModel
-from paraphrastic_hf.models.recurrent import RecurrentModel
+from paraphrastic_hf.models.encoders.averaging import AveragingModel
+from paraphrastic_hf.models.encoders.char_cnn import CharCnnModel
+from paraphrastic_hf.models.encoders.charagram import CharagramModel
+from paraphrastic_hf.models.encoders.gated import GatedModel
+from paraphrastic_hf.models.encoders.projection import ProjectionModel
+from paraphrastic_hf.models.encoders.recurrent import RecurrentModel
+from paraphrastic_hf.models.encoders.weighted import WeightedModel
 from paraphrastic_hf.models.table import TableModel
-from paraphrastic_hf.models.weighted import WeightedModel
 
 FAMILIES: dict[str, type[TableModel]] = {
     "averaging": AveragingModel,

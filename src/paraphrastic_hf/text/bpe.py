@@ -16,8 +16,8 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.io.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.contract import SpecialIds
-from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import build_normalizer, valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.text.word import word_splitter

@@ -19,11 +19,11 @@ from typing import Any
 from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.io.files import read_json, write_bytes
+from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.text.contract import SpecialIds
-from paraphrastic_hf.text.files import read_json, write_bytes
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.text.remote_code import write_remote_code
 
 PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 

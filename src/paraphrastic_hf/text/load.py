@@ -6,10 +6,10 @@ from pathlib import Path
 
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line, refused
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.files import PARTS_FOLDER, other_loader, read_json
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER, other_loader, read_json
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer

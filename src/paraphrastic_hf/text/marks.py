@@ -12,8 +12,8 @@ import numpy as np
 from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 
+from paraphrastic_hf.io.files import read_json, write_json, write_tokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.files import read_json, write_json, write_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 FILE = "tokenizer.json"

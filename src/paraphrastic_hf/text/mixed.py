@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from paraphrastic_hf.io.files import PARTS_FOLDER, write_json
 from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER, write_json
 from paraphrastic_hf.text.ragged import Ragged
 
 

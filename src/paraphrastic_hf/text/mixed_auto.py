@@ -15,10 +15,10 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.io.files import PARTS_FOLDER, SPECIAL_TOKENS, read_json, write_json
+from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.text.files import PARTS_FOLDER, SPECIAL_TOKENS, read_json, write_json
 from paraphrastic_hf.text.normalize import valid_unicode
-from paraphrastic_hf.text.remote_code import write_remote_code
 
 MOST_PARTS = 6
 STOCK, NGRAMS, SETTINGS = FILES = ("tokenizer.json", "ngrams.json", "tokenizer_config.json")

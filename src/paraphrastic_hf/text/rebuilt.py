@@ -18,8 +18,8 @@ from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[att
 from tokenizers import Tokenizer
 
 from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.io.files import SPECIAL_TOKENS, other_loader
 from paraphrastic_hf.text.char import CharTokenizer
-from paraphrastic_hf.text.files import SPECIAL_TOKENS, other_loader
 from paraphrastic_hf.text.marks import MARKS, MarkedTokenizer
 from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer

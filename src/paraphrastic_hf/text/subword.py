@@ -27,8 +27,8 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.files import write_bytes, write_json, write_tokenizer
 from paraphrastic_hf.text.contract import SpecialIds
-from paraphrastic_hf.text.files import write_bytes, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import APART_PLANE, SPACE_MARK, build_normalizer, normalize
 from paraphrastic_hf.text.ragged import Ragged
 

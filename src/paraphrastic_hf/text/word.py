@@ -15,8 +15,8 @@ from pathlib import Path
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.io.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.contract import SpecialIds
-from paraphrastic_hf.text.files import SPECIAL_TOKENS, write_json, write_tokenizer
 from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.packaged_recipes import find_recipe
-from paraphrastic_hf.recipe import (
+from paraphrastic_hf.config.packaged_recipes import find_recipe
+from paraphrastic_hf.config.recipe import (
     CORPUS,
     build,
     key_paths,
@@ -22,21 +21,22 @@ from paraphrastic_hf.recipe import (
     read_mapping,
     set_key,
 )
-from paraphrastic_hf.training.arguments import OptimisationArguments, RunArguments
-from paraphrastic_hf.training.contrastive_arguments import ContrastiveRecipe
-from paraphrastic_hf.training.distillation_arguments import DistillationRecipe
-from paraphrastic_hf.training.generative_arguments import GenerativeRecipe
-from paraphrastic_hf.training.language_model_arguments import LanguageModelRecipe
-from paraphrastic_hf.training.minimum_risk_arguments import MinimumRiskRecipe
-from paraphrastic_hf.training.paraphrase_arguments import ParaphraseRecipe
-from paraphrastic_hf.training.supervised_arguments import SupervisedRecipe
-from paraphrastic_hf.training.translation_arguments import TranslationRecipe
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
+from paraphrastic_hf.training.engine.recipe import OptimisationArguments, RunArguments
+from paraphrastic_hf.training.generative.recipe import GenerativeRecipe
+from paraphrastic_hf.training.language_model.recipe import LanguageModelRecipe
+from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
+from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
+from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
+from paraphrastic_hf.training.translation.recipe import TranslationRecipe
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from paraphrastic_hf.models.base import ParaphrasticModel
-    from paraphrastic_hf.training.loop import Objective
+    from paraphrastic_hf.training.engine.loop import Objective
 
 
 class Recipe(Protocol):
@@ -126,30 +126,30 @@ class KindEntry:
 
 KINDS: dict[str, KindEntry] = {
     "contrastive": KindEntry(
-        ContrastiveRecipe, "paraphrastic_hf.training.contrastive_run:Contrastive", "pairs"
+        ContrastiveRecipe, "paraphrastic_hf.training.contrastive.job:Contrastive", "pairs"
     ),
     "distillation": KindEntry(
-        DistillationRecipe, "paraphrastic_hf.training.distillation_run:Distillation", "sentences"
+        DistillationRecipe, "paraphrastic_hf.training.distillation.job:Distillation", "sentences"
     ),
     "supervised": KindEntry(
-        SupervisedRecipe, "paraphrastic_hf.training.supervised_run:Supervised", "examples"
+        SupervisedRecipe, "paraphrastic_hf.training.supervised.job:Supervised", "examples"
     ),
     "generative": KindEntry(
-        GenerativeRecipe, "paraphrastic_hf.training.generative_run:Generative", "pairs"
+        GenerativeRecipe, "paraphrastic_hf.training.generative.job:Generative", "pairs"
     ),
     "language_model": KindEntry(
         LanguageModelRecipe,
-        "paraphrastic_hf.training.language_model:LanguageModelling",
+        "paraphrastic_hf.training.language_model.job:LanguageModelling",
         "sentences",
     ),
     "translation": KindEntry(
-        TranslationRecipe, "paraphrastic_hf.training.translation_run:Translation", "pairs"
+        TranslationRecipe, "paraphrastic_hf.training.translation.job:Translation", "pairs"
     ),
     "paraphrase": KindEntry(
-        ParaphraseRecipe, "paraphrastic_hf.training.paraphrase_run:Paraphrasing", "pairs"
+        ParaphraseRecipe, "paraphrastic_hf.training.paraphrase.job:Paraphrasing", "pairs"
     ),
     "minimum_risk": KindEntry(
-        MinimumRiskRecipe, "paraphrastic_hf.training.minimum_risk_run:MinimumRisk", "pairs"
+        MinimumRiskRecipe, "paraphrastic_hf.training.minimum_risk.job:MinimumRisk", "pairs"
     ),
 }
 

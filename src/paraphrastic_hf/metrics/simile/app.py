@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.limited import SERVER
+from paraphrastic_hf.io.limited import SERVER
 from paraphrastic_hf.metrics.scorer import SIMILARITIES, SimileScorer
 from paraphrastic_hf.metrics.semantic import PENALTIES
 

@@ -1,0 +1,206 @@
+"""How fast models learn: development scores by how much has been seen, from the logs of runs of any
+kind (thesis, 3.7.4, Figure 2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.config.recipe import read_mapping
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.training.engine.score_units import scored_on
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NEARLY = 0.99  # a score is near the best if it is this share of it
+LOG = "logs/train.jsonl"
+GIVE = "give the --output of `paraphrastic train`"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The development scores of one run.
+
+    Attributes:
+        name: The name of the run.
+        development: The development set.
+        unit: The unit of its scores.
+        counts: What is counted, `pairs`, `examples` or `steps`.
+        seen: How many of them had been seen at each evaluation.
+        scores: The score at each evaluation.
+    """
+
+    name: str
+    development: str
+    unit: str
+    counts: str
+    seen: list[int]
+    scores: list[float]
+
+    @property
+    def best(self) -> float:
+        """The highest score of the run."""
+        return max(self.scores)
+
+    def seen_until(self, score: float) -> int:
+        """Return how much had been seen when a score was first reached."""
+        return next(n for n, value in zip(self.seen, self.scores, strict=True) if value >= score)
+
+
+def read_curve(run: str | Path, name: str | None = None) -> Curve:
+    """Read the development scores of a run, finished or not.
+
+    Args:
+        run: Output directory of `paraphrastic train`.
+        name: What to call the run; if None, the name of the directory.
+
+    Raises:
+        DataError: The folder holds no log of `paraphrastic train`, or no development score.
+    """
+    run = Path(run)
+    recipe, evaluations = read_evaluations(run)
+    try:
+        batch, counts = _counted(recipe)
+        development, unit = scored_on(recipe)
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{run}/recipe.yaml lacks {error}; {GIVE}") from error
+    scored = [entry for entry in evaluations if "development" in entry]
+    seen = [entry["step"] * batch for entry in scored]
+    scores = [float(entry["development"]) for entry in scored]
+    if not scores:
+        raise DataError(
+            f"{run} has no development score in {LOG}: train with --development clean, and "
+            "--evaluate_every as often as the curve shall have points"
+        )
+    return Curve(name or run.name, development, unit, counts, seen, scores)
+
+
+def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Read what a run, finished or not, was made by and what it logged.
+
+    Args:
+        run: Output directory of `paraphrastic train`.
+
+    Returns:
+        The recipe, and the entries of its log in their order.
+
+    Raises:
+        DataError: The folder holds no recipe or no log of `paraphrastic train`.
+    """
+    run = Path(run)
+    try:
+        recipe = read_mapping(run / "recipe.yaml")
+        lines = (run / LOG).read_text(encoding="utf-8").splitlines()
+    except (OSError, RecipeError) as error:
+        raise DataError(
+            f"{run} holds no recipe.yaml and {LOG} to read ({error}); {GIVE}"
+        ) from error
+    entries = []
+    for line in lines:
+        try:
+            entries.append(json.loads(line))
+        except ValueError:  # the last line of a run that was killed
+            continue
+    return recipe, entries
+
+
+def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[str, str | Path]:
+    """The directories of runs by their names, which are those of the directories if none is given.
+
+    Args:
+        runs: Output directories of `paraphrastic train`, by name or in a list.
+
+    Raises:
+        DataError: Two of a list have one name.
+    """
+    if isinstance(runs, Mapping):
+        return dict(runs)
+    named = {Path(run).name: run for run in runs}
+    if len(named) < len(runs):
+        raise DataError("two runs have one name; rename a directory, or give names to runs")
+    return named
+
+
+def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
+    """How much a step sees, and what of; batches of so many tokens have any number of pairs."""
+    if "batch_tokens" in recipe["training"]:
+        return 1, "steps"
+    return int(recipe["training"]["batch_size"]), "examples" if "task" in recipe else "pairs"
+
+
+def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
+    """Draw the curves of several runs in one plot, and say how soon each is near its best score.
+
+    Args:
+        runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
+            directories, whose own names the runs then have.
+
+    Raises:
+        DataError: A run has no log or no development score, the runs were scored on different
+            sets or count different things, or two of them have one name.
+    """
+    runs = named_runs(runs)
+    curves = [read_curve(run, name) for name, run in runs.items()]
+    first = curves[0]
+    _check_alike(
+        {curve.development: f"{curve.name} on {curve.development}" for curve in curves},
+        "are scored on different sets",
+    )
+    _check_alike(
+        {curve.counts: f"{curve.name} has {curve.counts}" for curve in curves},
+        "count different things",
+    )
+    rows: list[list[Cell]] = []
+    for curve in curves:
+        near = curve.seen_until(curve.best - (1 - NEARLY) * abs(curve.best))
+        best = curve.seen_until(curve.best)
+        rows.append([curve.name, curve.seen[0], curve.scores[0], curve.best, best, near])
+    columns = ["run", "first at", "first score", "best score", "best at", "99 % of it at"]
+    points: list[list[Cell]] = [
+        [curve.name, seen, score]
+        for curve in curves
+        for seen, score in zip(curve.seen, curve.scores, strict=True)
+    ]
+    return Analysis(
+        "convergence",
+        f"Convergence: {first.development} over the {first.counts} seen",
+        [
+            Table("runs", f"Runs; {first.unit}, and {first.counts} seen", columns, rows),
+            Table("points", "Points", ["run", first.counts, "score"], points, False),
+        ],
+        _figure(curves),
+        []
+        if first.counts == "steps"
+        else [
+            "Each counts as often as it is seen; the last mini-batch of an epoch as a whole one."
+        ],
+        {"runs": [str(run) for run in runs.values()]},
+    )
+
+
+def _check_alike(kinds: Mapping[str, str], what: str) -> None:
+    if len(kinds) > 1:
+        raise DataError(f"the runs {what}, which do not compare: {', '.join(kinds.values())}")
+
+
+def _figure(curves: Sequence[Curve]) -> Figure:
+    figure = new_figure(7.5, 4.5)
+    axes = figure.add_subplot()
+    for number, curve in enumerate(curves):
+        axes.plot(
+            curve.seen, curve.scores, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8,
+            linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
+            color=COLOURS[number % len(COLOURS)], label=curve.name,
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_xlabel(f"{curves[0].counts} seen")
+    axes.set_ylabel(f"{curves[0].development}, {curves[0].unit}")
+    plain_axes(axes)
+    axes.legend(frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,146 @@
+"""Performance against the amount of training data (thesis, 3.3.2, Figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.runs import Variant, run_variants
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
+from paraphrastic_hf.training.engine.recipe import SourceArguments
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ORDERS = ("random", "ordered")
+FEWEST = 10  # the thesis halves the number of pairs until it is lower than this
+
+
+def data_amount(
+    recipe: ContrastiveRecipe,
+    folder: str | Path,
+    *,
+    sizes: Sequence[int] | None = None,
+    orders: Sequence[str] = ORDERS,
+    data_root: str | Path | None = None,
+) -> Analysis:
+    """Train a recipe on more and more of its pairs, and score each run on its development set.
+
+    `ordered` takes the first pairs of the sources in the order of their files, which is best first
+    if the files are sorted so; `random` shuffles all pairs once (by the recipe's seed) and takes
+    the first. Each larger set holds the smaller ones.
+
+    Args:
+        recipe: The recipe to train.
+        folder: A folder; the runs are kept in `runs` within it.
+        sizes: Numbers of pairs; None is the thesis's choice, all pairs, halved until there are
+            fewer than ten.
+        orders: Which of `random` and `ordered` to train.
+        data_root: Folder that recipe paths start from.
+
+    Raises:
+        DataError: The sources are missing, or have fewer pairs than a size.
+        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
+    """
+    sources = read_sources(recipe, data_root)
+    total = sum(len(item.pairs) for item in sources)
+    sizes = sorted(set(halvings(total) if sizes is None else sizes))
+    if not sizes or sizes[0] < 1 or sizes[-1] > total:
+        raise DataError(
+            f"sizes must be from 1 to the {total:,} pairs of the recipe, got "
+            f"{', '.join(map(str, sizes)) or 'none'}"
+        )
+    variants = {}
+    for order in orders:
+        numbers = np.arange(total)
+        if order == "random":
+            np.random.default_rng(recipe.seed).shuffle(numbers)
+        for size in sizes:
+            variants[f"{order}-{size}"] = Variant(
+                replace(recipe, data=replace(recipe.data, sources=[])),
+                partial(chosen_pairs, sources, numbers[:size]),
+            )
+    scores = run_variants(variants, folder, recipe, data_root=data_root)
+    rows: list[list[Cell]] = [
+        [size, *(scores[f"{order}-{size}"] for order in orders)] for size in sizes
+    ]
+    name = recipe.run.development
+    return Analysis(
+        "data-amount",
+        "Performance and amount of training data",
+        [Table("scores", f"{name}, Pearson r x 100", ["pairs", *orders], rows)],
+        _figure(sizes, {o: [scores[f"{o}-{n}"] for n in sizes] for o in orders}, name),
+        [
+            "Random: all pairs shuffled once; ordered: as they stand in the recipe's files. A "
+            "larger set holds the smaller ones.",
+            "Each run's vocabulary is that of its own pairs; the thesis's was that of its initial "
+            "vectors at every size.",
+        ],
+        {"sizes": list(sizes), "epochs": recipe.training.epochs},
+    )
+
+
+def halvings(total: int) -> list[int]:
+    """Return a number and its halves, down to the first one below ten (thesis, footnote 21).
+
+    Example:
+        >>> halvings(3_033_753)[-2:]
+        [11, 5]
+    """
+    sizes = [total]
+    while sizes[-1] >= FEWEST:
+        sizes.append(sizes[-1] // 2)
+    return sizes
+
+
+def chosen_pairs(
+    sources: Sequence[SourcePairs], numbers: np.ndarray
+) -> list[tuple[list[dict[str, str]], SourceArguments]]:
+    """Pick pairs out of several sources, in the form in which `train` takes text.
+
+    Args:
+        sources: The sources, whose pairs are numbered from 0 through all of them.
+        numbers: Numbers of the pairs to pick, (picked,).
+
+    Returns:
+        For each source with picked pairs these pairs, in the order given, and its settings.
+    """
+    ends = np.cumsum([len(item.pairs) for item in sources])
+    owner = np.searchsorted(ends, numbers, side="right")
+    found = []
+    for number, item in enumerate(sources):
+        own = numbers[owner == number] - (ends[number] - len(item.pairs))
+        rows = [dict(zip(("first", "second"), item.pairs[i], strict=True)) for i in own]
+        plain = replace(
+            item.source,
+            path=item.source.name,
+            dataset=None,
+            second=None,
+            columns=None,
+            max_pairs=None,
+        )
+        if rows:
+            found.append((rows, plain))
+    return found
+
+
+def _figure(sizes: Sequence[int], curves: dict[str, list[float]], name: str) -> Figure:
+    figure = new_figure(6.5, 4)
+    axes = figure.add_subplot()
+    for number, (order, scores) in enumerate(curves.items()):
+        axes.plot(sizes, scores, marker="os"[number % 2], color=COLOURS[number], label=order)
+    axes.set_xscale("log")
+    axes.set_xlabel("training pairs")
+    axes.set_ylabel(f"{name}, Pearson r x 100")
+    plain_axes(axes)
+    axes.legend(frameon=False)
+    return figure

@@ -1,0 +1,145 @@
+"""The sentence pairs on which one encoder is right and another wrong (Wieting and Gimpel, 2017,
+section 5.1, Table 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.measures.similarity import cosines
+from paraphrastic_hf.evaluation.report import plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TOP = 5.0  # of the gold scores
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A pair of sentences with its scores, all from 0 to 5.
+
+    Attributes:
+        dataset: Its year and name.
+        first: One sentence.
+        second: The other.
+        gold: People's score.
+        one: The score of the first encoder.
+        other: The score of the second encoder.
+    """
+
+    dataset: str
+    first: str
+    second: str
+    gold: float
+    one: float
+    other: float
+
+    @property
+    def lead(self) -> float:
+        """By how much the first encoder's error is smaller, -5 to 5."""
+        return abs(self.other - self.gold) - abs(self.one - self.gold)
+
+
+def judged(one: Any, other: Any, datasets: Sequence[ScoredPairs]) -> list[Judged]:
+    """Score pairs by two encoders, cosines from -1 to 1 as scores from 0 to 5.
+
+    Args:
+        one: Any object with `encode`.
+        other: Another one.
+        datasets: Pairs with people's scores.
+
+    Returns:
+        The pairs, those first on which the first encoder is right and the second wrong.
+    """
+    found = []
+    sides = (cosines(encoder.encode, datasets) for encoder in (one, other))
+    for pairs, first, second in zip(datasets, *sides, strict=True):
+        scores = zip(*((np.asarray(side) + 1) / 2 * TOP for side in (first, second)), strict=True)
+        texts = zip(pairs.first, pairs.second, pairs.scores, strict=True)
+        for (a, b, gold), (x, y) in zip(texts, scores, strict=True):
+            found.append(Judged(f"{pairs.group} {pairs.name}", a, b, gold, float(x), float(y)))
+    return sorted(found, key=lambda pair: -pair.lead)
+
+
+def errors(
+    one: Any,
+    other: Any,
+    datasets: Sequence[ScoredPairs],
+    *,
+    names: tuple[str, str],
+    count: int = 10,
+) -> Analysis:
+    """List the pairs on which two encoders' errors differ most.
+
+    Args:
+        one: Any object with `encode`.
+        other: Another one.
+        datasets: Pairs with people's scores.
+        names: What to call the two.
+        count: How many pairs to show of each kind.
+
+    Raises:
+        DataError: There are no pairs.
+    """
+    found = judged(one, other, datasets)
+    if not found:
+        raise DataError("there are no pairs to judge; name a folder with those of STS")
+    kinds = {
+        f"{names[0]} is nearer to people": found[:count],
+        f"{names[1]} is nearer to people": found[: -count - 1 : -1],
+    }
+    columns = ["dataset", "one sentence", "the other", "gold", *names]
+    leads = [pair.lead for pair in found]
+    summary: list[Cell] = [
+        len(found),
+        *(
+            float(np.mean([abs(getattr(p, side) - p.gold) for p in found]))
+            for side in ("one", "other")
+        ),
+        100 * float(np.mean([lead > 0 for lead in leads])),
+    ]
+    return Analysis(
+        "errors",
+        f"Where {names[0]} and {names[1]} err",
+        [
+            Table(
+                "all",
+                "Mean error, 0 to 5",
+                ["pairs", *names, f"{names[0]} is nearer, %"],
+                [summary],
+            ),
+            *(
+                Table(f"kind-{number}", title, columns, [_row(pair) for pair in pairs])
+                for number, (title, pairs) in enumerate(kinds.items(), 1)
+            ),
+        ],
+        _figure(leads, names),
+        [
+            "A cosine of -1 is a score of 0, and one of 1 a score of 5; the paper does not say how "
+            "it scales them.",
+            "What one model finds more similar than the other by its habit alone is in these lists "
+            "too: compare models whose mean error is alike.",
+        ],
+        {"models": list(names), "count": count},
+    )
+
+
+def _row(pair: Judged) -> list[Cell]:
+    return [pair.dataset, pair.first, pair.second, pair.gold, pair.one, pair.other]
+
+
+def _figure(leads: Sequence[float], names: tuple[str, str]) -> Figure:
+    figure = new_figure(6.5, 3.5)
+    axes = figure.subplots()
+    axes.hist(leads, bins=50, color=COLOURS[0])
+    axes.set_xlabel(f"error of {names[1]} less that of {names[0]}")
+    axes.set_ylabel("pairs")
+    plain_axes(axes)
+    return figure

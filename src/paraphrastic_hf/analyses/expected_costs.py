@@ -1,0 +1,110 @@
+"""What the candidates of held-out sentences are expected to cost while translators train by minimum
+risk, by SimiLE and by BLEU (thesis, 7.5.2, Figure 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.analyses.convergence import GIVE, LOG, named_runs, read_evaluations
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.report import plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COSTS = {"simile": "SimiLE", "bleu": "BLEU"}
+LOGGED = "expected_cost"  # by the cost that a run trains on; by others with their name behind it
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The expected costs of one run.
+
+    Attributes:
+        name: The name of the run.
+        trained_by: The cost that it trains on, such as `simile`.
+        steps: The steps after which it was evaluated.
+        by: The expected cost at each, x 100, by SimiLE and by BLEU.
+    """
+
+    name: str
+    trained_by: str
+    steps: list[int]
+    by: dict[str, list[float | None]]
+
+
+def read_costs(run: str | Path, name: str | None = None) -> Costs:
+    """Read the expected costs of a run of minimum risk training, finished or not.
+
+    Args:
+        run: Output directory of `paraphrastic train`.
+        name: What to call the run; if None, the name of the directory.
+
+    Raises:
+        DataError: The folder holds no log of minimum risk training, or no evaluation.
+    """
+    recipe, entries = read_evaluations(run)
+    evaluations = [entry for entry in entries if LOGGED in entry]
+    if not evaluations:
+        raise DataError(
+            f"{run} has no {LOGGED} in {LOG}: {GIVE} of minimum risk training, with "
+            "--evaluate_every as often as the curve shall have points"
+        )
+    own = str(recipe["cost"]["metric"])
+    by = {
+        cost: [entry.get(LOGGED if cost == own else f"{LOGGED}_{cost}") for entry in evaluations]
+        for cost in COSTS
+    }
+    return Costs(name or Path(run).name, own, [entry["step"] for entry in evaluations], by)
+
+
+def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
+    """Draw the expected costs of several runs by SimiLE and by BLEU, and list them.
+
+    Args:
+        runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
+            directories, whose own names the runs then have.
+
+    Raises:
+        DataError: A run has no log of minimum risk training, or two of them have one name.
+    """
+    named = named_runs(runs)
+    found = [read_costs(run, name) for name, run in named.items()]
+    rows: list[list[Cell]] = [
+        [each.name, each.trained_by, float(step), *(each.by[cost][number] for cost in COSTS)]
+        for each in found
+        for number, step in enumerate(each.steps)
+    ]
+    columns = ["run", "trained by", "steps", *(f"by {name}" for name in COSTS.values())]
+    return Analysis(
+        "expected-costs",
+        "What candidates of held-out sentences are expected to cost",
+        [Table("costs", "Expected costs x 100; lower is better", columns, rows)],
+        _figure(found),
+        ["Runs compare if they start from one model and hold out the same pairs."],
+        {"runs": [str(run) for run in named.values()]},
+    )
+
+
+def _figure(runs: Sequence[Costs]) -> Figure:
+    figure = new_figure(9, 4)
+    for place, (cost, title) in enumerate(COSTS.items(), 1):
+        axes = figure.add_subplot(1, 2, place)
+        for number, run in enumerate(runs):
+            points = [
+                pair for pair in zip(run.steps, run.by[cost], strict=True) if None not in pair
+            ]
+            if points:
+                axes.plot(
+                    *zip(*points, strict=True), marker="o", markersize=3.5, linewidth=1.6,
+                    color=COLOURS[number % len(COLOURS)], label=f"{run.name}, by {run.trained_by}",
+                )  # fmt: skip
+        axes.set_title(f"cost by {title}, x 100", fontsize=9)
+        axes.set_xlabel("steps")
+        plain_axes(axes)
+        axes.legend(frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,146 @@
+"""How well encoders fit the pairs that they were trained on (thesis, 3.3): whether a model that is
+weak on other text has learned its training text by heart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.encoders.vectors import cosine_matrix
+from paraphrastic_hf.errors import DataError, counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+THESIS = {  # 3.3, on PPDB XL
+    "thesis PARAGRAM-PHRASE": 0.7535,
+    "thesis projection": 0.7572,
+    "thesis LSTM": 0.7565,
+    "thesis LSTM, no output gate": 0.7463,
+}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How an encoder sees training pairs and the nearest others.
+
+    Attributes:
+        pairs: Number of pairs.
+        positive: Mean cosine of the two sides of a pair, -1 to 1.
+        negative: Mean cosine of a side and its negative example, -1 to 1.
+    """
+
+    pairs: int
+    positive: float
+    negative: float
+
+    @property
+    def statistic(self) -> float:
+        """The mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2), -4 to 4."""
+        return 2 * (self.positive - self.negative)
+
+
+def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 100) -> Fit:
+    """Compare pairs with their hardest negatives, batch by batch as in training (3.1.3.1).
+
+    The negative of a side is the most similar sentence of the other pairs of its batch, its equals
+    and those of its partner left out.
+
+    Args:
+        encoder: Any object with `encode`.
+        pairs: The pairs, in the order in which they are cut into batches.
+        batch_size: Pairs of a batch, 2 or more; a last batch of one pair is left out.
+
+    Raises:
+        DataError: There are fewer than two pairs, or `batch_size` is less than 2.
+
+    Example:
+        >>> from paraphrastic_hf import SentenceEncoder
+        >>> encoder = SentenceEncoder.from_pretrained("english")
+        >>> pairs = [("a big cat", "a large cat"), ("he is late", "he comes late")]
+        >>> fit_of(encoder, pairs).statistic > 0
+        True
+    """
+    if batch_size < 2 or len(pairs) < 2:
+        raise DataError(
+            f"a negative is of another pair of the batch, and {counted(len(pairs), 'pair')} in "
+            f"batches of {batch_size} would have none; give two pairs or more"
+        )
+    positive: list[np.ndarray] = []
+    negative: list[np.ndarray] = []
+    for start in range(0, len(pairs) - 1, batch_size):
+        batch = pairs[start : start + batch_size]
+        texts = [text for pair in batch for text in pair]
+        vectors = np.asarray(encoder.encode(texts), np.float64)
+        cosines = cosine_matrix(vectors, vectors)
+        positive.append(np.diagonal(cosines, 1)[::2].copy())
+        cosines[_barred(texts)] = -np.inf
+        negative.append(cosines.max(1))
+    found = np.concatenate(negative)
+    found = found[np.isfinite(found)]
+    if not len(found):
+        raise DataError("all pairs are the same, so that none has a negative; give other pairs")
+    first = np.concatenate(positive)
+    return Fit(len(first), float(first.mean()), float(found.mean()))
+
+
+def _barred(texts: Sequence[str]) -> np.ndarray:
+    """Which sentences may not be a sentence's negative, (texts, texts): those equal to it or to its
+    partner; of pair i the sentences are 2i and 2i + 1."""
+    _, group = np.unique(texts, return_inverse=True)
+    partner = group.reshape(-1, 2)[:, ::-1].reshape(-1)
+    same = group[:, None] == group[None, :]
+    return np.asarray(same | (partner[:, None] == group[None, :]))
+
+
+def fit(
+    encoders: Mapping[str, Any], pairs: Sequence[tuple[str, str]], *, batch_size: int = 100
+) -> Analysis:
+    """Compare how well encoders fit the same pairs.
+
+    Args:
+        encoders: Encoders by name.
+        pairs: The pairs that they were trained on.
+        batch_size: Pairs among which a negative is looked for.
+
+    Raises:
+        DataError: There are fewer than two pairs, or `batch_size` is less than 2.
+    """
+    found = {
+        name: fit_of(encoder, pairs, batch_size=batch_size) for name, encoder in encoders.items()
+    }
+    rows: list[list[Cell]] = [
+        [name, each.pairs, each.positive, each.negative, each.statistic]
+        for name, each in found.items()
+    ]
+    rows += [[name, None, None, None, value] for name, value in THESIS.items()]
+    table = Table(
+        "models",
+        "Fit: mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2)",
+        ["model", "pairs", "cosine of pairs", "cosine of negatives", "fit"],
+        rows,
+    )
+    return Analysis(
+        "fit",
+        "How well encoders fit their training pairs",
+        [table],
+        _figure({name: each.statistic for name, each in found.items()}),
+        [
+            "Negatives are the most similar sentences of a batch of the text as it is, without the "
+            "dropout of training.",
+            "The thesis's figures are of PPDB's phrases. Their levels do not compare; what does is "
+            "that they are nearly equal.",
+        ],
+        {"models": list(encoders), "pairs": len(pairs), "batch_size": batch_size},
+    )
+
+
+def _figure(values: Mapping[str, float]) -> Figure:
+    figure = new_figure(7.5, 1.5 + 0.35 * (len(values) + len(THESIS)))
+    shown = {**values, **THESIS}
+    bars(figure.subplots(), list(shown), list(shown.values()), "fit of training pairs")
+    return figure

@@ -1,0 +1,193 @@
+"""What the gate of a GRAN lets through, by part of speech and dependency relation (Wieting and
+Gimpel, 2017, section 5.2, Tables 9 to 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
+from paraphrastic_hf.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_WORDS = 15  # the paper's footnote 8
+LEAST = 20  # words that a tag or relation must have for a mean
+SENTENCES_AT_A_TIME = 512
+SHOWN = 12  # bars to draw of the highest means, and of the lowest
+
+Mean = tuple[str, int, float]
+
+PAPER_TAGS = (  # Table 9, from the highest norm and from the lowest
+    ("NNP", "NNPS", "CD", "NNS", "VBG", "NN", "JJ", "UH", "VBN", "JJS"),
+    ("TO", "WDT", "POS", "DT", "WP", "IN", "CC", "PRP", "EX", "WRB"),
+)
+PAPER_RELATIONS = (  # in names of Universal Dependencies, where there is one: number as nummod, ...
+    ("nummod", "compound", "nummod", "xcomp", "appos", "obl", "acl", "obj", "amod", "conj"),
+    ("case", "cop", "det", "aux:pass", "case", "cc", "mark", "aux", "expl", "advmod"),
+)
+PAPER_WEIGHTS = {  # Tables 10 and 11; acomp, vmod, auxpass, prep as xcomp, acl, aux:pass, case
+    "JJ": {"xcomp": 170.6, "root": 157.4, "amod": 143.1, "advmod": 121.6},
+    "VBG": {
+        "amod": 178.3, "xcomp": 176.8, "acl": 170.6, "root": 161.8, "aux:pass": 125.4,
+        "case": 121.2,
+    },
+}  # fmt: skip
+
+
+def gates(
+    encoder: Any, sentences: Sequence[TreebankSentence], *, name: str = "model", least: int = LEAST
+) -> Analysis:
+    """Average the L1 norms of a GRAN's gate by part of speech and by dependency relation.
+
+    For adjectives (JJ) and gerunds (VBG) they are averaged by relation too.
+
+    Args:
+        encoder: A `SentenceEncoder` of the family `gated` over words.
+        sentences: Sentences with dependency relations; those of more than 15 words are left out, as
+            in the paper.
+        name: What to call the model.
+        least: How many words a tag or relation must have to be shown.
+
+    Raises:
+        ModelError: The model has no gates.
+        DataError: No sentence is short enough and has relations.
+    """
+    short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
+    if not short:
+        raise DataError(
+            f"there is no sentence of up to {MOST_WORDS} words with dependency relations; use the "
+            "corpus ewt"
+        )
+    norms = gate_norms(encoder, [sentence.words for sentence in short], name)
+    values = np.concatenate(norms)
+    tags = [tag for sentence in short for tag in sentence.tags]
+    relations = [relation for sentence in short for relation in sentence.relations]
+    by_tag = mean_by(tags, values, least=least)
+    by_relation = mean_by(relations, values, least=least)
+    tables = [
+        Table("tags", "By part of speech (Penn tags)", _HEAD, _ranked(by_tag, PAPER_TAGS)),
+        Table("relations", "By dependency relation", _HEAD, _ranked(by_relation, PAPER_RELATIONS)),
+    ]
+    for tag, weights in PAPER_WEIGHTS.items():
+        chosen = np.array([each == tag for each in tags])
+        own = [relation for relation, kept in zip(relations, chosen, strict=True) if kept]
+        means = mean_by(own, values[chosen], least=least)
+        rows: list[list[Cell]] = [[*mean, weights.get(mean[0])] for mean in means]
+        columns = ["relation", "words", "mean L1 norm", "2017 paper"]
+        tables.append(Table(tag, f"Words tagged {tag} by dependency relation", columns, rows))
+    size = encoder.model.config.hidden_size
+    known = int((~np.isnan(values)).sum())
+    return Analysis(
+        "gates",
+        f"Gates of {name} by part of speech and dependency relation",
+        tables,
+        _figure(by_tag, by_relation),
+        [
+            f"L1 norm of the gate of a word, at most {size}; {known:,} of {len(values):,} words in "
+            f"{len(short):,} sentences of up to {MOST_WORDS} words are in the vocabulary.",
+            f"A tag or relation counts if it has {least} words. Top and bottom: its place among "
+            "the ten of the paper's Table 9, which has Stanford dependencies: number, num as "
+            "nummod; nn, compound; acomp, xcomp; pobj, obl; vmod, acl; dobj, obj; possessive, "
+            "prep, case; auxpass, aux:pass; neg, advmod.",
+            "The paper's sentences are 10,000 of Wikipedia, parsed automatically; here tags and "
+            "relations are a treebank's own.",
+        ],
+        {"model": name, "sentences": len(short), "least": least},
+    )
+
+
+_HEAD = ["name", "words", "mean L1 norm", "2017 paper"]
+
+
+def gate_norms(
+    encoder: Any, sentences: Sequence[Sequence[str]], name: str = "model"
+) -> list[np.ndarray]:
+    """Compute the L1 norm of the gate of each word.
+
+    It is the gate of the word vector, or in GRAN-2 of the LSTM's state. A word of several tokens
+    has the mean of their norms, and a BiGRAN the mean of both directions.
+
+    Args:
+        encoder: A `SentenceEncoder` of the family `gated` over words.
+        sentences: The words of each sentence.
+        name: What to call the model in messages.
+
+    Returns:
+        The norms of each sentence, (words,); NaN for a word of which the model knows no token.
+
+    Raises:
+        ModelError: The model has no gates, or it has tokens that belong to no single word.
+    """
+    model: Any = getattr(encoder, "model", None)
+    if type(model).__name__ != "GatedModel" or model.config.variant == 0:
+        raise ModelError(
+            f"{name}, {type(model or encoder).__name__}, has no gates; train one with "
+            "recipes/revisiting-recurrent-2017/gran.yaml"
+        )
+    if not encoder.tokenizer.keeps_to_words:
+        raise ModelError(
+            f"{name} has tokens that belong to no single word (marks, or n-grams across words); "
+            "train it with tokenizer.kind word and marks none"
+        )
+    found: list[np.ndarray] = []
+    for start in range(0, len(sentences), SENTENCES_AT_A_TIME):
+        block = sentences[start : start + SENTENCES_AT_A_TIME]
+        ids = encoder.tokenizer.encode_batch([word for words in block for word in words])
+        word = np.repeat(np.arange(len(ids)), np.diff(ids.offsets))  # the word of each token
+        starts = np.cumsum([0, *map(len, block)])
+        total = np.zeros(len(ids))
+        if len(ids.ids):
+            lengths = np.diff(ids.offsets[starts])
+            np.add.at(total, word, _token_norms(model, ids.ids, lengths))
+        counts = np.diff(ids.offsets)
+        means = np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
+        found += np.split(means, starts[1:-1])
+    return found
+
+
+def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The L1 norm of the gate of every token, (tokens,).
+
+    The texts stand end to end; their `lengths`, (texts,), may be 0.
+    """
+    import torch
+
+    from paraphrastic_hf.layers.packing import Packing
+
+    size = model.config.hidden_size
+    device = model.device
+    with torch.inference_mode():
+        rows = model.eval().token_rows(torch.from_numpy(ids.astype(np.int64)).to(device))
+        norms = torch.zeros(len(ids), dtype=torch.float64, device=device)
+        for cell, backward in zip(model.cells, (False, True), strict=False):
+            packing = Packing.of(torch.from_numpy(lengths).to(device), backward=backward)
+            opened = cell.states_and_gates(packing.pack(rows), packing.sizes)[1][:, :size]
+            norms += packing.unpack(opened.double().sum(1)) / len(model.cells)
+    return np.asarray(norms.cpu())
+
+
+def _ranked(means: Sequence[Mean], paper: tuple[Sequence[str], Sequence[str]]) -> list[list[Cell]]:
+    """Means, each with the place of its name in the paper's lists."""
+    places: dict[str, str] = {}
+    for end, names in zip(("top", "bottom"), paper, strict=True):
+        for place, label in enumerate(names, 1):
+            places.setdefault(label, f"{end} {place}")
+    return [[*mean, places.get(mean[0], "")] for mean in means]
+
+
+def _figure(by_tag: Sequence[Mean], by_relation: Sequence[Mean]) -> Figure:
+    figure = new_figure(9, 5.5)
+    panels = figure.subplots(1, 2)
+    for panel, means, title in zip(
+        panels, (by_tag, by_relation), ("part of speech", "dependency relation"), strict=True
+    ):
+        shown = means if len(means) <= 2 * SHOWN else [*means[:SHOWN], *means[-SHOWN:]]
+        bars(panel, [mean[0] for mean in shown], [mean[2] for mean in shown], "mean L1 norm")
+        cut = "" if len(shown) == len(means) else f", highest and lowest {SHOWN}"
+        panel.set_title(title + cut, fontsize=10)
+    return figure

@@ -1,0 +1,182 @@
+"""Languages with their piece overlap with English and a score (thesis, 5.3.2).
+
+The score is that of one model on Tatoeba; or, as in the thesis, that on English STS of a model
+which was trained on English and this language.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.analyses.data_amount import chosen_pairs
+from paraphrastic_hf.analyses.languages import Language, piece_overlap
+from paraphrastic_hf.analyses.runs import Variant, run_variants
+from paraphrastic_hf.corpora.folder import evaluation_files
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.corpora.readers.sts_files import read_sts
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites.sts import AVERAGE
+from paraphrastic_hf.io.files import visible_files
+from paraphrastic_hf.io.pairs import read_pairs
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.data.sources import read_sources
+from paraphrastic_hf.training.data.tokenizers import train_tokenizers
+from paraphrastic_hf.training.engine.recipe import SourceArguments
+
+logger = logging.getLogger(__name__)
+
+Distances = Mapping[str, Mapping[str, float]]
+TATOEBA = {  # Tatoeba's codes by ISO 639-1 codes
+    "ar": "ara", "bg": "bul", "cs": "ces", "da": "dan", "de": "deu", "el": "ell", "es": "spa",
+    "et": "est", "fa": "pes", "fi": "fin", "fr": "fra", "he": "heb", "hi": "hin", "hr": "hrv",
+    "hu": "hun", "id": "ind", "is": "isl", "it": "ita", "ja": "jpn", "ko": "kor", "lt": "lit",
+    "lv": "lvs", "nl": "nld", "no": "nob", "pl": "pol", "pt": "por", "ro": "ron", "ru": "rus",
+    "sk": "slk", "sl": "slv", "sr": "srp", "sv": "swe", "ta": "tam", "th": "tha", "tr": "tur",
+    "uk": "ukr", "ur": "urd", "vi": "vie", "zh": "cmn",
+}  # fmt: skip
+
+
+def bitext_folders(folder: str | Path) -> dict[str, list[Path]]:
+    """Find the files of bitext in folders `en-XX`, by the language code XX.
+
+    Args:
+        folder: The folder that holds them.
+
+    Raises:
+        DataError: There is no folder `en-XX` with .tsv files.
+    """
+    names = sorted(path for path in Path(folder).glob("en-*") if path.name != "en-en")
+    found = {path.name[3:]: visible_files(path, "*.tsv*") for path in names}
+    found = {name: files for name, files in found.items() if files}
+    if not found:
+        raise DataError(f"{folder} has no folder en-XX with .tsv files of English and XX")
+    return found
+
+
+def of_one_model(
+    encoder: Any,
+    data_dir: str | Path,
+    distances: Distances,
+    *,
+    bitext: str | Path | None = None,
+    pairs: int = 10_000,
+) -> list[Language]:
+    """Score one model on every language: accuracy on Tatoeba, and overlap under its tokenizer.
+
+    Args:
+        encoder: A `SentenceEncoder`.
+        data_dir: Folder of the official files, with Tatoeba's.
+        distances: Distances to English by language; languages without are left out.
+        bitext: Folder of `en-XX` folders to measure overlap on; None for Tatoeba's own sentences.
+        pairs: Number of pairs to sample from the bitext of each language; languages with fewer are
+            left out.
+
+    Raises:
+        ModelError: The model has no tokenizer of this package.
+        DataError: The files of Tatoeba or of the bitext are missing.
+    """
+    tokenizer: Any = getattr(encoder, "tokenizer", None)
+    if not hasattr(tokenizer, "encode_batch"):
+        raise ModelError(
+            f"{type(encoder).__name__} has no tokenizer of this package, whose pieces could be "
+            "compared; give a model trained with it"
+        )
+    rows = {row["name"]: row for row in evaluate(encoder, "tatoeba", data_dir)["rows"]}
+    found = []
+    for name, code, texts in _texts(rows, Path(data_dir), bitext, pairs):
+        if name in distances and code in rows:
+            english, other = zip(*texts, strict=True)
+            overlap = piece_overlap(tokenizer, english, other)
+            score = rows[code]["scores"]["accuracy"]
+            found.append(Language(name, len(texts), overlap, score, distances[name]))
+    return found
+
+
+def _texts(
+    rows: Mapping[str, Any], data_dir: Path, bitext: str | Path | None, pairs: int
+) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
+    """The name of each language, Tatoeba's code for it, and its pairs with English."""
+    if bitext is None:
+        for code in rows:
+            data = load_dataset("tatoeba", code, data_dir=data_dir, streaming=True, split="test")
+            yield code, code, [(row["eng"], row[code]) for row in data]
+        return
+    for name, files in bitext_folders(bitext).items():
+        if name in TATOEBA:
+            texts = [pair for path in files for pair in read_pairs(path)]
+            if len(texts) >= pairs:
+                picked = np.random.default_rng(1).permutation(len(texts))[:pairs]
+                yield name, TATOEBA[name], [texts[i] for i in picked]
+
+
+def of_runs(
+    recipe: ContrastiveRecipe,
+    folder: str | Path,
+    bitext: str | Path,
+    distances: Distances,
+    *,
+    pairs: int = 10_000,
+    apart: bool = False,
+    data_root: str | Path,
+) -> list[Language]:
+    """Train a model on each language and English, and score it by its STS 2012-2016 average.
+
+    Args:
+        recipe: The recipe to train, with the bitext in the place of its sources.
+        folder: A folder; the runs are kept in `runs` within it.
+        bitext: Folder of `en-XX` folders, whose files have English in the first column.
+        distances: Distances to English by language; languages without are left out.
+        pairs: Number of pairs to sample for each language; languages with fewer are left out.
+        apart: Whether the models keep the pieces of the language apart from the English ones
+            (`tokenizer.apart`), as the thesis does by a mark before each. The overlap is that of
+            pieces without marks.
+        data_root: Folder that holds `eval`.
+
+    Raises:
+        DataError: A file is missing or damaged, or a year of STS is missing.
+        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
+    """
+    read_sts(evaluation_files(data_root))  # a missing year is found before hours of training
+    variants, texts = {}, {}
+    shared: dict[str, TextTokenizer] = {}  # with apart: tokenizers of both languages as one
+    ending = "-apart" if apart else ""
+    for name, files in bitext_folders(bitext).items():
+        if name not in distances:
+            continue
+        sources = [SourceArguments(path=str(path), languages=["en", name]) for path in files]
+        chosen = replace(recipe, data=replace(recipe.data, sources=sources))
+        read = read_sources(chosen, data_root)
+        numbers = np.random.default_rng(recipe.seed).permutation(sum(len(i.pairs) for i in read))
+        if len(numbers) < pairs:
+            logger.info("%s has %s; left out", name, counted(len(numbers), "pair"))
+            continue
+        empty = replace(recipe, data=replace(recipe.data, sources=[]))
+        picked = chosen_pairs(read, numbers[:pairs])  # the others need not stay in memory
+        if apart:
+            shared[name] = train_tokenizers(
+                recipe.encoders, read_sources(empty, data_root, list(picked)), recipe.seed
+            )
+            empty = replace(empty, tokenizer=replace(recipe.tokenizer, apart=[name]))
+        variants[f"{name}-{pairs}{ending}"] = Variant(empty, partial(list, picked))
+        texts[name] = [(row["first"], row["second"]) for rows, _ in picked for row in rows]
+    run_variants(variants, folder, recipe, data_root=data_root)
+    found = []
+    for name, kept in texts.items():
+        run = Path(folder) / "runs" / f"{name}-{pairs}{ending}"
+        encoder = load_encoder(run)
+        tokenizer = shared.get(name, encoder.tokenizer)
+        overlap = piece_overlap(tokenizer, *zip(*kept, strict=True))
+        results = evaluate(encoder, "sts", evaluation_files(data_root), keep=run / "evaluation")
+        score = results["headline"][AVERAGE]
+        found.append(Language(name, pairs, overlap, score, distances[name]))
+    return found

@@ -1,0 +1,174 @@
+"""Whether models do better on languages that share pieces with English, or are near it (thesis,
+5.3.2, Figure 3 and Table 46)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scipy import stats
+
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.text.contract import TextTokenizer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OVERLAP = "SP overlap"
+THRESHOLD = 0.3  # read off the plot in thesis 5.3.2
+FEWEST = 4  # languages that a correlation needs
+THESIS = {  # Table 46: correlations with overlap, and with distances by all features and by syntax
+    "all": {OVERLAP: 71.5, "features": -22.8},
+    "low": {OVERLAP: 23.6, "features": -63.8, "syntax": -56.1},
+    "high": {OVERLAP: 18.5, "features": -34.2, "syntax": -29.0},
+}
+THESIS_APART = {"all": {OVERLAP: 24.9, "features": -10.1, "syntax": -37.5}}  # 5.3.2, marked pieces
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language that is compared with English.
+
+    Attributes:
+        name: The code of the language.
+        pairs: Number of sentence pairs on which the overlap was measured.
+        overlap: Share of the pieces of the English side that are in the other side too, 0 to 1.
+        score: The score of the model, in the unit of the analysis.
+        distances: Distances to English, 0 to 1, by kind; a kind may be absent.
+    """
+
+    name: str
+    pairs: int
+    overlap: float
+    score: float
+    distances: Mapping[str, float]
+
+
+def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Sequence[str]) -> float:
+    """Return the share of the pieces of an English text that are in another text too (footnote 9).
+
+    Each piece counts once, however often it occurs.
+
+    Args:
+        tokenizer: What cuts both texts into pieces.
+        english: English sentences.
+        other: Sentences in the other language.
+
+    Raises:
+        DataError: The English text has no known piece.
+    """
+    own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
+    if not own:
+        raise DataError("the English text has no piece that the tokenizer knows")
+    return len(own & others) / len(own)
+
+
+def languages(
+    found: Sequence[Language],
+    *,
+    unit: str,
+    source: str,
+    name: str = "model",
+    threshold: float = THRESHOLD,
+    apart: bool = False,
+) -> Analysis:
+    """Correlate a model's scores with overlap and with language distances (Spearman's rho x 100).
+
+    Args:
+        found: The languages, at least four.
+        unit: What the scores are, for headings.
+        source: Where the distances come from, for the notes.
+        name: What to call the model.
+        threshold: The overlap, 0 to 1, up to which a language counts as one of low overlap.
+        apart: Whether the models keep the pieces of languages apart, for the thesis's figures
+            beside.
+
+    Raises:
+        DataError: There are too few languages.
+    """
+    if len(found) < FEWEST:
+        raise DataError(
+            f"a correlation needs at least {FEWEST} languages with text, scores and distances, got "
+            f"{len(found)}"
+        )
+    kinds = list(dict.fromkeys(kind for language in found for kind in language.distances))
+    groups = {
+        "all": list(found),
+        "low": [language for language in found if language.overlap <= threshold],
+        "high": [language for language in found if language.overlap > threshold],
+    }
+    titles = {"all": "all", "low": f"overlap <= {threshold:g}", "high": f"overlap > {threshold:g}"}
+    rows: list[list[Cell]] = []
+    for group, members in groups.items():
+        figures = [_correlation(members, kind) for kind in (OVERLAP, *kinds)]
+        rows.append([titles[group], len(members), *figures])
+        thesis = (THESIS_APART if apart else THESIS).get(group, {})
+        rows.append([f"thesis, {group}", None, *(thesis.get(kind) for kind in (OVERLAP, *kinds))])
+    each: list[list[Cell]] = [
+        [item.name, item.pairs, item.overlap, *(item.distances.get(k) for k in kinds), item.score]
+        for item in sorted(found, key=lambda item: -item.score)
+    ]
+    return Analysis(
+        "languages",
+        f"{name}: {unit}, piece overlap and language distance",
+        [
+            Table(
+                "correlations",
+                f"Spearman's rho x 100 with {unit}",
+                ["languages", "number", OVERLAP, *kinds],
+                rows,
+            ),
+            Table("languages", "Languages", ["language", "pairs", OVERLAP, *kinds, unit], each),
+        ],
+        _figure(found, kinds, unit, threshold),
+        [
+            "SP overlap: share of the distinct pieces of the English text that the other "
+            "language's text has too.",
+            f"Distances to English: {source}.",
+            "The thesis has 46 languages with a model each, scored on STS 2012-2016, and parts low "
+            f"from high overlap at {THRESHOLD:g}.",
+        ],
+        {"model": name, "unit": unit, "threshold": threshold},
+    )
+
+
+def _correlation(members: Sequence[Language], kind: str) -> Cell:
+    points = [(_value(item, kind), item.score) for item in members]
+    points = [point for point in points if not math.isnan(point[0])]
+    if len(points) < FEWEST or any(len(set(side)) == 1 for side in zip(*points, strict=True)):
+        return None
+    return float(100 * stats.spearmanr(*zip(*points, strict=True)).statistic)
+
+
+def _value(language: Language, kind: str) -> float:
+    return language.overlap if kind == OVERLAP else language.distances.get(kind, math.nan)
+
+
+def _figure(found: Sequence[Language], kinds: Sequence[str], unit: str, threshold: float) -> Figure:
+    drawn = [OVERLAP, *kinds[:1]]
+    figure = new_figure(5.2 * len(drawn), 4.4)
+    panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
+    for panel, kind in zip(panels, drawn, strict=True):
+        _scatter(panel, found, kind, threshold)
+        label = "of the English pieces" if kind == OVERLAP else "language distance"
+        panel.set_xlabel(f"{kind}, {label}")
+    panels[0].set_ylabel(unit)
+    panels[0].axvline(threshold, color="#9aa3b0", linewidth=0.8, linestyle="--")
+    return figure
+
+
+def _scatter(panel: Axes, found: Sequence[Language], kind: str, threshold: float) -> None:
+    for language in found:
+        x, colour = _value(language, kind), COLOURS[language.overlap > threshold]
+        if not math.isnan(x):
+            panel.scatter(x, language.score, s=14, color=colour)
+            panel.annotate(
+                language.name, (x, language.score), (3, 2), textcoords="offset points",
+                fontsize=7, color=colour,
+            )  # fmt: skip
+    plain_axes(panel)

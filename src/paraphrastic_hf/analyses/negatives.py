@@ -1,0 +1,189 @@
+"""The negatives that mega-batches of several sizes hold for the same sentences (thesis, 4.5.5,
+Table 31): how near they are, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.losses.negatives import select_negatives
+from paraphrastic_hf.losses.pool import Pool
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIZES = (1, 20, 40)  # of Table 31
+
+
+@dataclass(frozen=True)
+class Negative:
+    """A sentence, its paraphrase, and its negative of a mega-batch.
+
+    Attributes:
+        is_first: Whether the sentence is the first side of its pair.
+        sentence: The sentence.
+        partner: The other side of its pair.
+        text: Its negative.
+        cosine: Of the sentence and its negative, -1 to 1.
+        partner_cosine: Of the sentence and its paraphrase, -1 to 1.
+    """
+
+    is_first: bool
+    sentence: str
+    partner: str
+    text: str
+    cosine: float
+    partner_cosine: float
+
+
+def negatives_of(
+    encoder: Any,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    sizes: Sequence[int] = SIZES,
+    batch_size: int = 100,
+) -> dict[int, list[Negative]]:
+    """Choose negatives as training by `max` does, for the same sentences from more and more text.
+
+    Pairs are cut into mega-batches of the largest size. Of each, the sentences of the first
+    mini-batch get a negative from that mini-batch, and from each larger mega-batch that begins with
+    it. What is left of the pairs is not used.
+
+    Args:
+        encoder: Any object with `encode`.
+        pairs: Pairs of paraphrases, in the order in which they are cut into batches.
+        sizes: Mini-batches of a mega-batch, M.
+        batch_size: Pairs of a mini-batch.
+
+    Returns:
+        For each size a list of negatives, first sides and their partners in turn. A sentence
+        that has none in the smallest mega-batch, as all others there are its equals, is in no list.
+
+    Raises:
+        DataError: A size is less than 1, or the pairs do not fill a mega-batch.
+
+    Example:
+        >>> from paraphrastic_hf import SentenceEncoder
+        >>> encoder = SentenceEncoder.from_pretrained("english")
+        >>> pairs = [("a big cat", "a large cat"), ("he is late", "he comes late")]
+        >>> [one] = negatives_of(encoder, pairs, sizes=[1], batch_size=2).values()
+        >>> one[0].text in ("he is late", "he comes late")
+        True
+    """
+    if not sizes or min(sizes) < 1 or batch_size < 2:
+        raise DataError(
+            "a mega-batch is 1 mini-batch or more, of 2 pairs or more; got the sizes "
+            f"{list(sizes)} and {batch_size} pairs"
+        )
+    largest = max(sizes) * batch_size
+    if len(pairs) < largest:
+        raise DataError(
+            f"a mega-batch of {max(sizes)} times {batch_size} pairs needs {largest:,}, and there "
+            f"are {counted(len(pairs), 'pair')}; give more, or smaller sizes"
+        )
+    found: dict[int, list[Negative]] = {size: [] for size in sorted(set(sizes))}
+    for start in range(0, len(pairs) - largest + 1, largest):
+        texts = [text for pair in pairs[start : start + largest] for text in pair]
+        vectors = torch.from_numpy(np.asarray(encoder.encode(texts), np.float32))
+        vectors = torch.nn.functional.normalize(vectors, dim=1)
+        _, group = np.unique(texts, return_inverse=True)
+        anchors = torch.arange(2 * batch_size)
+        chosen = {}
+        for size in found:
+            sentences = 2 * size * batch_size
+            pool = Pool(
+                vectors[:sentences],
+                torch.zeros(sentences, dtype=torch.long),
+                torch.from_numpy(group[:sentences]),
+            )
+            chosen[size] = select_negatives(pool, "max", "partner_language", None, rows=anchors)
+        # A larger mega-batch holds the smaller, so who has a negative there has one in all.
+        has_one = chosen[min(found)] >= 0
+        for size, numbers in chosen.items():
+            for anchor, number in zip(
+                anchors[has_one].tolist(), numbers[has_one].tolist(), strict=True
+            ):
+                partner = anchor ^ 1
+                found[size].append(
+                    Negative(
+                        anchor % 2 == 0,
+                        texts[anchor],
+                        texts[partner],
+                        texts[number],
+                        float((vectors[anchor] @ vectors[number]).clip(-1, 1)),
+                        float((vectors[anchor] @ vectors[partner]).clip(-1, 1)),
+                    )
+                )
+    return found
+
+
+def negatives(
+    encoder: Any,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    name: str,
+    sizes: Sequence[int] = SIZES,
+    batch_size: int = 100,
+    count: int = 5,
+) -> Analysis:
+    """Show the negatives of mega-batches of several sizes, and how near they are.
+
+    Args:
+        encoder: Any object with `encode`.
+        pairs: Pairs of paraphrases.
+        name: What to call the encoder.
+        sizes: Mini-batches of a mega-batch, M.
+        batch_size: Pairs of a mini-batch.
+        count: How many sentences to show, the first sides of the first pairs.
+
+    Raises:
+        DataError: A size is less than 1, or the pairs do not fill a mega-batch.
+    """
+    found = negatives_of(encoder, pairs, sizes=sizes, batch_size=batch_size)
+    rows: list[list[Cell]] = []
+    means: dict[int, float] = {}
+    for size, each in found.items():
+        if not each:
+            raise DataError("all sentences are the same, so that none has a negative")
+        nearer = float(np.mean([one.cosine > one.partner_cosine for one in each]))
+        means[size] = float(np.mean([one.cosine for one in each]))
+        partner = float(np.mean([one.partner_cosine for one in each]))
+        rows.append([size, len(each), means[size], partner, 100 * nearer])
+    shown = [same for same in zip(*found.values(), strict=True) if same[0].is_first][:count]
+    examples: list[list[Cell]] = [
+        [same[0].sentence, same[0].partner, *(one.text for one in same)] for same in shown
+    ]
+    columns = ["M", "sentences", "cosine of the negative", "of the paraphrase", "nearer, %"]
+    return Analysis(
+        "negatives",
+        f"Negatives of {name} by size of the mega-batch",
+        [
+            Table("sizes", "Cosines, and how often the negative is the nearer", columns, rows),
+            Table(
+                "examples",
+                f"The first {len(examples)} sentences",
+                ["sentence", "paraphrase", *(f"M = {size}" for size in found)],
+                examples,
+            ),
+        ],
+        _figure(means),
+        [
+            f"A mini-batch has {batch_size} pairs, and a mega-batch M of them; the same sentences "
+            "look for a negative in each.",
+            "The encoder is as it was saved; in training it chooses while it learns.",
+        ],
+        {"model": name, "pairs": len(pairs), "sizes": list(found), "batch_size": batch_size},
+    )
+
+
+def _figure(means: dict[int, float]) -> Figure:
+    figure = new_figure(6.5, 1.2 + 0.35 * len(means))
+    names = [f"M = {size}" for size in means]
+    bars(figure.subplots(), names, list(means.values()), "cosine of a sentence and its negative")
+    return figure

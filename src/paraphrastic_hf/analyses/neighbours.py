@@ -1,0 +1,230 @@
+"""Nearest neighbours of words, phrases and character n-grams, models side by side (thesis, 3.4 and
+3.8.2, Tables 8 and 22 to 24)."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.vectors import checked_vectors
+from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.mining.search import Match, nearest_texts
+from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WORDS_AT_A_TIME = 16_384
+DRAWN = 8  # queries whose bars are drawn, which fill a page
+Found = dict[str, dict[str, list[Match]]]
+
+
+def neighbours(
+    encoders: Mapping[str, Any],
+    queries: Sequence[str],
+    *,
+    among: Sequence[str] | None = None,
+    most: int | None = None,
+    count: int = 7,
+) -> Analysis:
+    """Find the nearest neighbours of queries by cosine, for each of several models.
+
+    With `among`, queries and neighbours are texts that the model encodes (Tables 22 and 23).
+    Without it they are entries of the model's table: words, pieces, or character n-grams (Tables 8
+    and 24), where `_` stands for a space or for the start of a word.
+
+    Args:
+        encoders: Models by name. Each is any object with `encode`, or without `among` a
+            `SentenceEncoder` with one table.
+        queries: Words, phrases or n-grams. A query that a model does not know has no neighbours in
+            that model; some model must know it.
+        among: The texts in which to look for neighbours.
+        most: How many of these texts or table entries to look in, from the first on; None for all.
+            Entries are sorted by frequency where the tokenizer has whole words or n-grams (Table 8
+            has the 10,000 most frequent).
+        count: Number of neighbours of each query, 1 or more, without the query itself.
+
+    Raises:
+        DataError: No model knows a query, or a number is out of range.
+        ModelError: Without `among`, a model does not have exactly one table.
+    """
+    if count < 1:
+        raise DataError(f"the number of neighbours must be at least 1, got {count}")
+    if most is not None and most < 1:
+        raise DataError(f"the number of words to look in must be at least 1, got {most}")
+    if not queries:
+        raise DataError("there is nothing to look for: give words, phrases or n-grams")
+    found: Found = {}
+    hints: list[str] = []
+    for name, encoder in encoders.items():
+        if among is None:
+            found[name], hint = _of_rows(encoder, name, queries, most, count)
+        else:
+            found[name], hint = _of_texts(encoder, queries, among[:most], count)
+        hints.append(hint)
+    for query in queries:
+        if not any(query in matches for matches in found.values()):
+            raise DataError(f"{query!r} is unknown to {' and '.join(encoders)}: {hints[0]}")
+    where = "rows of the models' tables" if among is None else counted(len(among[:most]), "text")
+    notes = [f"Cosine; the query itself is left out. Looked for in {where}."]
+    if among is None:
+        notes.append("`_` is a space, or the start of a word.")
+        notes += [f"Only the first {most:,} rows."] if most else []
+    return Analysis(
+        "neighbours",
+        "Nearest neighbours",
+        [_side_by_side(found, queries), _cosines(found)],
+        _figure(found, queries),
+        notes,
+        {"models": list(encoders), "queries": list(queries), "count": count, "most": most},
+    )
+
+
+def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
+    """Return the entries of a model's table and their vectors, (entries, dim).
+
+    Padding and unknown are left out. Spaces, and sentencepiece's marks for them, become `_`.
+
+    Args:
+        encoder: A `SentenceEncoder` with one table.
+        name: What to call it in messages.
+
+    Raises:
+        ModelError: The model has no table that can be read, or several.
+    """
+    if not isinstance(encoder, SentenceEncoder):
+        raise ModelError(
+            f"{name} is a {type(encoder).__name__}, whose table this package cannot read: give "
+            "words to look in (--among)"
+        )
+    table = encoder.table()
+    if table is None:
+        tables = encoder.model.tables()
+        if len(tables) > 1:
+            raise ModelError(
+                f"{name} is a mixture of {len(tables)} encoders, whose rows do not compare: give "
+                "words to look in (--among)"
+            )
+        table = tables[0].weight.detach().float().cpu().numpy()
+    tokens = [
+        token.replace(SPACE_MARK, "_").replace(" ", "_") for token in encoder.tokenizer.tokens()
+    ]
+    return tokens[2:], table[2:]
+
+
+def _of_rows(
+    encoder: Any, name: str, queries: Sequence[str], most: int | None, count: int
+) -> tuple[dict[str, list[Match]], str]:
+    tokens, table = table_rows(encoder, name)
+    place = {token: i for i, token in enumerate(tokens)}
+    lowercase = encoder.tokenizer.lowercase
+    rows = {query: place.get(normalize(query, lowercase)) for query in queries}
+    known = {query: row for query, row in rows.items() if row is not None and table[row].any()}
+    unknown = next((query for query in queries if query not in known), "")
+    close = difflib.get_close_matches(unknown, tokens, n=3, cutoff=0.6)
+    near = f"such as {', '.join(map(repr, close))}, " if close else ""
+    hint = f"name a row of the table, {near}or encode words instead (--among FILE)"
+    if not known:
+        return {}, hint
+    vectors = table[list(known.values())]
+    own = [tokens[row] for row in known.values()]
+    spare = _most_variants(own, tokens[:most])
+    blocks = [(tokens[:most], table[:most])]
+    return _without_own(known, own, vectors, blocks, count, spare), hint
+
+
+def _of_texts(
+    encoder: Any, queries: Sequence[str], among: Sequence[str], count: int
+) -> tuple[dict[str, list[Match]], str]:
+    vectors = _encode(encoder, queries)
+    known = {query: i for i, query in enumerate(queries) if vectors[i].any()}
+    hint = "it has no token of it; choose another word, or a model of pieces or n-grams"
+
+    def blocks() -> Iterator[tuple[Sequence[str], np.ndarray]]:
+        for start in range(0, len(among), WORDS_AT_A_TIME):
+            block = among[start : start + WORDS_AT_A_TIME]
+            yield block, _encode(encoder, block)
+
+    if not known:
+        return {}, hint
+    own, spare = list(known), _most_variants(known, among)
+    return _without_own(known, own, vectors[list(known.values())], blocks(), count, spare), hint
+
+
+def _encode(encoder: Any, texts: Sequence[str]) -> np.ndarray:
+    return checked_vectors(encoder.encode(list(texts)), len(texts)).astype(np.float32, copy=False)
+
+
+def _without_own(
+    known: Mapping[str, int],
+    own: Sequence[str],
+    vectors: np.ndarray,
+    blocks: Any,
+    count: int,
+    spare: int,
+) -> dict[str, list[Match]]:
+    """The matches of each query, without the query itself in upper or lower case."""
+    found = nearest_texts(vectors, blocks, count + spare)
+    return {
+        query: [match for match in matches if match.text.lower() != text.lower()][:count]
+        for query, text, matches in zip(known, own, found, strict=True)
+    }
+
+
+def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
+    """How often the most frequent of some texts is among others, in upper or lower case."""
+    wanted = {text.lower() for text in own}
+    times = Counter(text.lower() for text in among)
+    return max((times[text] for text in wanted), default=0)
+
+
+def _side_by_side(found: Found, queries: Sequence[str]) -> Table:
+    rows: list[list[Cell]] = []
+    for query in queries:
+        cells = [
+            ", ".join(match.text for match in matches[query]) if query in matches else "(unknown)"
+            for matches in found.values()
+        ]
+        rows.append([query, *cells])
+    return Table("words", "Neighbours, the nearest first", ["query", *found], rows)
+
+
+def _cosines(found: Found) -> Table:
+    rows: list[list[Cell]] = [
+        [name, query, rank, match.text, round(match.cosine, 4)]
+        for name, matches in found.items()
+        for query in matches
+        for rank, match in enumerate(matches[query], 1)
+    ]
+    return Table(
+        "cosines", "Cosines", ["model", "query", "rank", "neighbour", "cosine"], rows, False
+    )
+
+
+def _figure(found: Found, queries: Sequence[str]) -> Figure:
+    """Bars for each query, one query below the other, and one model beside the other."""
+    drawn = list(queries)[:DRAWN]
+    longest = max([len(m[query]) for m in found.values() for query in drawn if query in m] or [1])
+    figure = new_figure(4.5 * len(found), (0.24 * longest + 0.45) * len(drawn) + 0.5)
+    axes = figure.subplots(len(drawn), len(found), squeeze=False, sharex=True)
+    for column, (name, matches) in enumerate(found.items()):
+        for row, query in enumerate(drawn):
+            panel, near = axes[row][column], matches.get(query, [])
+            panel.barh(range(len(near)), [m.cosine for m in near], color=COLOURS[column % 8])
+            panel.set_yticks(range(len(near)), [m.text for m in near], fontsize=8)
+            panel.set_ylim(longest - 0.5, -0.5)
+            head = f"{name}: " if len(found) > 1 else ""
+            panel.set_title(head + query, loc="left", fontsize=9, fontweight="bold")
+            if query not in matches:
+                panel.text(0.02, 0.5, "unknown", transform=panel.transAxes, fontsize=8)
+            panel.tick_params(axis="y", length=0)
+            plain_axes(panel, grid="x")
+        axes[-1][column].set_xlabel("cosine")
+    return figure

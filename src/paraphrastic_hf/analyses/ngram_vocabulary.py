@@ -1,0 +1,113 @@
+"""How scores depend on the number and length of character n-grams (thesis, 3.7.5, Table 19)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.runs import Variant, run_variants
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = (100, 1_000, 50_000)
+ORDERS = ((2,), (2, 3), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6))
+THESIS = {  # sentence similarity: average Pearson r x 100 of 22 datasets
+    100: (40.2, 33.8, 32.5, 31.2, 29.8),
+    1_000: (50.1, 60.3, 58.6, 56.6, 55.6),
+    50_000: (45.7, 64.7, 66.6, 63.0, 61.3),
+}
+
+
+def ngram_vocabulary(
+    recipe: ContrastiveRecipe,
+    folder: str | Path,
+    *,
+    most: Sequence[int] = MOST,
+    orders: Sequence[Sequence[int]] = ORDERS,
+    data_root: str | Path | None = None,
+) -> Analysis:
+    """Train a recipe with the `most` most frequent n-grams of each length, for sets of lengths.
+
+    Nothing else of the recipe is changed: the thesis trains for 5 epochs without penalty
+    (`--epochs 5 --lambda_all 0`).
+
+    Args:
+        recipe: The recipe of a model over character n-grams.
+        folder: A folder; the runs are kept in `runs` within it.
+        most: Numbers of n-grams of each length (k in the thesis).
+        orders: Sets of lengths, in characters.
+        data_root: Folder that recipe paths start from.
+
+    Raises:
+        RecipeError: The recipe's tokenizer has no character n-grams, it has no development set, or
+            `folder` holds runs of another recipe.
+        DataError: The sources are missing, or have no n-gram of some length.
+    """
+    if recipe.parts or recipe.tokenizer.kind != "char_ngram":
+        kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"
+        raise RecipeError(
+            f"the recipe has {kind}, and its vocabulary no n-grams to count: use one with "
+            "tokenizer.kind char_ngram, such as recipes/charagram-2016/charagram-phrase.yaml"
+        )
+    variants = {}
+    for k in most:
+        for lengths in orders:
+            tokenizer = replace(
+                recipe.tokenizer,
+                orders=list(lengths),
+                most_per_order=k,
+                vocab_size=k * len(lengths) + 2,
+            )
+            variants[_name(k, lengths)] = Variant(replace(recipe, tokenizer=tokenizer))
+    scores = run_variants(variants, folder, recipe, data_root=data_root)
+    heads = [_lengths(lengths) for lengths in orders]
+    rows: list[list[Cell]] = [
+        [f"{k:,}", *(scores[_name(k, lengths)] for lengths in orders)] for k in most
+    ]
+    known = dict(zip(ORDERS, range(len(ORDERS)), strict=True))
+    thesis: list[list[Cell]] = [
+        [f"{k:,}", *(THESIS[k][known[o]] if o in known else None for o in map(tuple, orders))]
+        for k in most
+        if k in THESIS
+    ]
+    development = recipe.run.development
+    columns = ["n-grams of each length", *heads]
+    tables = [Table("scores", f"{development}, Pearson r x 100", columns, rows)]
+    title = "Thesis, Table 19: sentence similarity, average of 22 test sets"
+    tables += [Table("thesis", title, columns, thesis)] if thesis else []
+    return Analysis(
+        "ngram-vocabulary",
+        "Number and lengths of character n-grams",
+        tables,
+        _figure(heads, {k: [scores[_name(k, o)] for o in orders] for k in most}, development),
+        ["Where a text has fewer n-grams of a length, all are used."],
+        {"most": list(most), "orders": [list(o) for o in orders]},
+    )
+
+
+def _lengths(lengths: Sequence[int]) -> str:
+    return ",".join(map(str, lengths))
+
+
+def _name(most: int, lengths: Sequence[int]) -> str:
+    return f"{most}-of-{'-'.join(map(str, lengths))}"
+
+
+def _figure(heads: list[str], curves: dict[int, list[float]], name: str) -> Figure:
+    figure = new_figure(6.5, 4)
+    axes = figure.add_subplot()
+    for number, (k, scores) in enumerate(curves.items()):
+        axes.plot(range(len(heads)), scores, marker="o", color=COLOURS[number % 8], label=f"{k:,}")
+    axes.set_xticks(range(len(heads)), heads)
+    axes.set_xlabel("lengths of n-grams")
+    axes.set_ylabel(f"{name}, Pearson r x 100")
+    plain_axes(axes, grid="y")
+    axes.legend(frameon=False, title="of each length", fontsize=8, title_fontsize=8)
+    return figure

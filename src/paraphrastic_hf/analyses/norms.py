@@ -1,0 +1,162 @@
+"""Norms of word vectors by part of speech and by frequency (thesis, 3.4).
+
+The experiment with norms as weights is in `weighting.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import (
+    COLOURS,
+    Analysis,
+    Cell,
+    Table,
+    bars,
+    new_figure,
+)
+from paraphrastic_hf.analyses.tagged import TreebankSentence, as_rows, mean_by
+from paraphrastic_hf.encoders.vectors import checked_vectors
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.report import plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEAST = 5  # words that a tag must have for a mean
+MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are shown
+SHOWN = 15
+THESIS_LONGEST = "poverty, kidding, humanitarian, 18, july"
+THESIS_SHORTEST = "of, it, to, hereby, the"
+
+
+def norms(
+    encoder: Any,
+    sentences: Sequence[TreebankSentence],
+    counts: Mapping[str, int | None],
+    *,
+    name: str = "model",
+) -> Analysis:
+    """Average the L2 norms of word vectors by tag and by frequency, and list the extremes.
+
+    The vector of a word is that of the text which is this word alone.
+
+    Args:
+        encoder: Any object with `encode`.
+        sentences: A tagged corpus; each distinct word counts once, under its most frequent tag.
+        counts: Words with their counts, as `read_word_list` gives them.
+        name: What to call the model.
+
+    Raises:
+        ModelError: All vectors have the same length, so that norms say nothing.
+        DataError: The word list has no counts, or the model knows no word of it.
+    """
+    if any(count is None for count in counts.values()):
+        raise DataError("the word list has no counts; give one with a word and its count a line")
+    tag_of = most_frequent_tags(sentences)
+    tagged, listed = list(tag_of), list(counts)
+    norm_of = word_norms(encoder, [*tagged, *listed], name)
+    by_tag = mean_by(list(tag_of.values()), norm_of[: len(tagged)], least=LEAST)
+    own = norm_of[len(tagged) :]
+    bins = [power_of_ten(count or 0) for count in counts.values()]
+    by_frequency = sorted(
+        ((int(low), words, mean) for low, words, mean in mean_by(bins, own)), reverse=True
+    )
+    frequent = sorted(listed, key=lambda word: -(counts[word] or 0))[:MOST_FREQUENT]
+    norm = dict(zip(listed, own.tolist(), strict=True))
+    known = sorted((w for w in frequent if not np.isnan(norm[w])), key=lambda w: -norm[w])
+    extremes: list[list[Cell]] = [
+        ["largest", ", ".join(known[:SHOWN]), THESIS_LONGEST],
+        ["smallest", ", ".join(known[: -SHOWN - 1 : -1]), THESIS_SHORTEST],
+    ]
+    columns = ["words", "mean L2 norm"]
+    return Analysis(
+        "norms",
+        f"Norms of the words of {name}",
+        [
+            Table("tags", "By part of speech (Penn tags)", ["tag", *columns], as_rows(by_tag)),
+            Table("frequency", "By frequency", ["count, from", *columns], as_rows(by_frequency)),
+            Table("extremes", "Largest and smallest", ["norm", name, "thesis 3.4"], extremes),
+        ],
+        _figure(by_tag, by_frequency),
+        [
+            "A word's vector is that of the text which is this word alone. Words without a known "
+            "token do not count.",
+            "By part of speech: each distinct word of the corpus once, under its most frequent "
+            f"tag; tags of at least {LEAST} words.",
+            f"Largest and smallest: among the {len(frequent):,} most frequent words of the list.",
+        ],
+        {"model": name, "words": len(listed), "tagged words": len(tagged)},
+    )
+
+
+def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.ndarray:
+    """Compute the L2 norm of each word encoded alone, (words,); NaN for one without a known token.
+
+    Args:
+        encoder: Any object with `encode`.
+        words: The words.
+        name: What to call the model in messages.
+
+    Raises:
+        ModelError: All vectors have the same length.
+        DataError: The model knows no word.
+    """
+    distinct = list(dict.fromkeys(words))
+    vectors = checked_vectors(encoder.encode(distinct), len(distinct))
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    lengths[lengths == 0] = np.nan
+    if np.isnan(lengths).all():
+        raise DataError(f"{name} knows none of the {len(distinct):,} words; give another list")
+    if len(distinct) > 1 and np.nanmax(lengths) - np.nanmin(lengths) < 1e-4 * np.nanmax(lengths):
+        raise ModelError(
+            f"all vectors of {name} have length {np.nanmax(lengths):.4g}, so that norms say "
+            "nothing; use a model that does not normalise"
+        )
+    place = {word: i for i, word in enumerate(distinct)}
+    return lengths[[place[word] for word in words]]
+
+
+def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
+    """Find the most frequent tag of every word in lower case; of equally frequent ones the first.
+
+    Example:
+        >>> most_frequent_tags([TreebankSentence(["Run", "a", "run"], ["VB", "DT", "VB"], [])])
+        {'run': 'VB', 'a': 'DT'}
+    """
+    counts: dict[str, Counter[str]] = {}
+    for sentence in sentences:
+        for word, tag in zip(sentence.words, sentence.tags, strict=True):
+            counts.setdefault(word.lower(), Counter())[tag] += 1
+    return {word: tags.most_common(1)[0][0] for word, tags in counts.items()}
+
+
+def power_of_ten(count: int) -> str:
+    """Write the highest power of ten that is not above a count; it is 1 for 0.
+
+    Example:
+        >>> power_of_ten(1), power_of_ten(999), power_of_ten(1000)
+        ('1', '100', '1000')
+    """
+    return str(10 ** (len(str(count)) - 1))
+
+
+def _figure(
+    by_tag: Sequence[tuple[str, int, float]], by_frequency: Sequence[tuple[int, int, float]]
+) -> Figure:
+    figure = new_figure(9, max(3.5, 0.19 * len(by_tag) + 0.8))
+    left, right = figure.subplots(1, 2)
+    bars(left, [mean[0] for mean in by_tag], [mean[2] for mean in by_tag], "mean L2 norm")
+    left.set_title("part of speech", fontsize=10)
+    lows = [mean[0] for mean in by_frequency]
+    right.plot(lows, [mean[2] for mean in by_frequency], marker="o", color=COLOURS[0])
+    right.set_xscale("log")
+    right.set_xlabel("count of the word, from")
+    right.set_ylabel("mean L2 norm")
+    right.set_title("frequency", fontsize=10)
+    plain_axes(right)
+    return figure

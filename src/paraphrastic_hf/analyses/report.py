@@ -1,0 +1,173 @@
+"""The outcome of an analysis: tables, notes and a plot, written as TSV, Markdown, JSON and PNG."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paraphrastic_hf.evaluation.report import OWN, plain_axes
+from paraphrastic_hf.io.files import write_bytes, write_json
+from paraphrastic_hf.io.markdown import literal, markdown_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = OWN
+Cell = str | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of an analysis.
+
+    Attributes:
+        name: The name of its TSV file, such as `tags`.
+        title: What it shows, and the unit of its figures.
+        columns: The headers of the columns.
+        rows: The cells of each row, as many as headers; None for an empty cell.
+        on_page: Whether the page shows it; the TSV and JSON files always have it.
+    """
+
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    on_page: bool = True
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The outcome of one analysis.
+
+    Attributes:
+        kind: The name of the analysis, which is also that of its files.
+        title: The first line of the page.
+        tables: What was found.
+        figure: A plot of what was found.
+        notes: What a reader must know.
+        settings: The settings of the analysis, for the JSON file.
+    """
+
+    kind: str
+    title: str
+    tables: list[Table]
+    figure: Figure
+    notes: list[str] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
+    """Write KIND.md, KIND.json, KIND.png, and a TSV file for each table, and return their paths.
+
+    The TSV file is KIND.tsv where there is one table, else KIND-TABLE.tsv. Its numbers are not
+    rounded.
+    """
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    kind = analysis.kind
+    picture = BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # letters that no font at hand has
+        analysis.figure.savefig(picture, dpi=150)
+    files = {
+        f"{kind}.md": analysis_markdown(analysis, plot=f"{kind}.png").encode("utf-8"),
+        f"{kind}.png": picture.getvalue(),
+    }
+    for table in analysis.tables:
+        name = kind if len(analysis.tables) == 1 else f"{kind}-{table.name}"
+        lines = [table.columns, *([_tsv(cell) for cell in row] for row in table.rows)]
+        files[f"{name}.tsv"] = "".join("\t".join(line) + "\n" for line in lines).encode("utf-8")
+    for name, content in files.items():
+        write_bytes(directory / name, content)
+    tables = {
+        table.name: [table.columns, *([_plain(cell) for cell in row] for row in table.rows)]
+        for table in analysis.tables
+    }
+    write_json(
+        directory / f"{kind}.json",
+        {
+            "kind": kind,
+            "title": analysis.title,
+            "settings": analysis.settings,
+            "notes": analysis.notes,
+            "tables": tables,
+        },
+    )
+    return [directory / name for name in (*files, f"{kind}.json")]
+
+
+def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
+    """Return the tables and notes as Markdown; `plot` names a file of the plot to show."""
+    lines = [f"# {literal(analysis.title)}", ""]
+    for table in (table for table in analysis.tables if table.on_page):
+        lines += [f"## {literal(table.title)}", "", *table_markdown(table), ""]
+    lines += [f"![{literal(analysis.title)}]({plot})", ""] if plot else []
+    lines += [f"* {literal(note)}" for note in analysis.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table_markdown(table: Table) -> list[str]:
+    """Return the lines of a Markdown table, in which columns of numbers stand at the right."""
+    columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
+    align = "".join("l" if any(isinstance(c, str) for c in cells) else "r" for cells in columns)
+    rows = [[cell_text(cell) for cell in row] for row in table.rows]
+    return markdown_table(table.columns, rows, align)
+
+
+def cell_text(cell: Cell) -> str:
+    """Format a cell as a page shows it: four digits of a fraction, all digits of a whole number.
+
+    Example:
+        >>> [cell_text(cell) for cell in (0.123456, 12345, 71.849, None, "a|b")]
+        ['0.1235', '12,345', '71.85', '', 'a|b']
+    """
+    cell = _plain(cell)
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int) or abs(cell) >= 1000:
+        return f"{cell:,.0f}"
+    return f"{cell:.4g}"
+
+
+def _plain(cell: Cell) -> Cell:
+    """The cell as JSON can hold it, which has no NaN."""
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _tsv(cell: Cell) -> str:
+    return "" if _plain(cell) is None else re.sub(r"\s", " ", str(cell))
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make an empty figure of a size in inches, which needs no display."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) -> None:
+    """Draw horizontal bars, the first on top, each with its value beside it."""
+    places = range(len(names))
+    highest = max(map(abs, values), default=0)
+    decimals = 2 if highest < 10 else 1 if highest < 100 else 0
+    axes.barh(places, values, color=COLOURS[0], height=0.7)
+    for place, value in zip(places, values, strict=True):
+        axes.annotate(
+            f"{value:.{decimals}f}", (value, place), (3, 0), textcoords="offset points",
+            va="center", fontsize=8, annotation_clip=False,
+        )  # fmt: skip
+    axes.set_yticks(places, names, fontsize=8)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.margins(x=0.12)
+    axes.set_xlabel(label)
+    axes.tick_params(axis="y", length=0)
+    plain_axes(axes, grid="x")

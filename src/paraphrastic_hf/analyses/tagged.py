@@ -1,0 +1,78 @@
+"""Sentences with parts of speech and dependency relations, and means by such labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import Cell
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.corpora.sources import SOURCES
+
+
+@dataclass(frozen=True)
+class TreebankSentence:
+    """A sentence of a treebank.
+
+    Attributes:
+        words: The words of the sentence, punctuation marks included.
+        tags: The Penn tag of each word.
+        relations: The dependency relation of each word; empty if the treebank has none.
+    """
+
+    words: list[str]
+    tags: list[str]
+    relations: list[str]
+
+
+def read_tagged(corpus: str, data_dir: str | Path) -> list[TreebankSentence]:
+    """Read the sentences of all splits of a tagged corpus, such as `ewt` or `treebank`.
+
+    Args:
+        corpus: The name by which `load_dataset` knows the corpus.
+        data_dir: Folder of its official files.
+
+    Raises:
+        DataError: The files are not in the folder.
+    """
+    (splits,) = SOURCES[corpus].configs.values()
+    found = []
+    for split in splits:
+        for row in load_dataset(corpus, split=split, data_dir=data_dir, streaming=True):
+            tags = row.get("penn_tags", row["tags"])
+            found.append(TreebankSentence(row["tokens"], tags, row.get("relations", [])))
+    return found
+
+
+def mean_by(
+    labels: Sequence[str], values: np.ndarray, *, least: int = 1
+) -> list[tuple[str, int, float]]:
+    """Count and average values by label; the highest mean comes first.
+
+    Args:
+        labels: The label of each value.
+        values: The values, (count,); NaN does not count.
+        least: The least number of values of a label; labels with fewer are left out.
+
+    Example:
+        >>> mean_by(["NN", "DT", "NN"], np.array([4.0, 1.0, 2.0]))
+        [('NN', 2, 3.0), ('DT', 1, 1.0)]
+    """
+    groups: dict[str, list[float]] = {}
+    for label, value in zip(labels, values.tolist(), strict=True):
+        if not np.isnan(value):
+            groups.setdefault(label, []).append(value)
+    means = [
+        (label, len(group), float(np.mean(group)))
+        for label, group in groups.items()
+        if len(group) >= least
+    ]
+    return sorted(means, key=lambda item: (-item[2], item[0]))
+
+
+def as_rows(means: Sequence[tuple[Cell, int, float]]) -> list[list[Cell]]:
+    """Return what `mean_by` gave as rows of a table."""
+    return [list(item) for item in means]

@@ -1,0 +1,184 @@
+"""Whether a model is weak where it has hardly trained the words (thesis, 3.3.1): the share of rare
+words in each dataset, beside how far the model is from the task's 75th percentile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from paraphrastic_hf.analyses.report import COLOURS, Analysis, Table, new_figure
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts_year
+from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.evaluation.measures.similarity import score_suite
+from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
+from paraphrastic_hf.evaluation.suites.sts import SICK_AND_TWITTER
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.normalize import normalize
+from paraphrastic_hf.text.word import WordTokenizer, word_splitter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RARE = 100  # a token that is seen less often in training is under-trained
+FEWEST = 4  # datasets that a correlation needs
+THESIS = -45.1
+PERCENTILE = {  # Table 2: the 75th percentile of the systems of the task
+    ("2012", "MSRpar"): 57.6, ("2012", "MSRvid"): 80.3, ("2012", "SMTeuroparl"): 48.1,
+    ("2012", "surprise.OnWN"): 65.9, ("2012", "surprise.SMTnews"): 45.4,
+    ("2013", "headlines"): 68.3, ("2013", "OnWN"): 64.8, ("2013", "FNWN"): 38.1,
+    ("2013", "SMT"): 34.6,
+    ("2014", "deft-forum"): 46.8, ("2014", "deft-news"): 74.0, ("2014", "headlines"): 75.4,
+    ("2014", "images"): 79.0, ("2014", "OnWN"): 81.1, ("2014", "tweet-news"): 72.2,
+    ("2015", "answers-forums"): 68.2, ("2015", "answers-students"): 73.6, ("2015", "belief"): 72.2,
+    ("2015", "headlines"): 80.8, ("2015", "images"): 84.3,
+    ("SICK", "test"): 79.9, ("Twitter", "test"): 52.5,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A dataset with its rare words.
+
+    Attributes:
+        group: Such as `2012` or `SICK`.
+        name: Such as `MSRpar`.
+        rare: Share of its words seen fewer than 100 times in training, 0 to 100.
+        pearson: The model's Pearson r x 100.
+        deviation: That less the 75th percentile of the task's systems.
+    """
+
+    group: str
+    name: str
+    rare: float
+    pearson: float
+    deviation: float
+
+
+def read_22(data_dir: str | Path) -> list[ScoredPairs]:
+    """Read the datasets of STS 2012-2015, SICK and Twitter that are in a folder.
+
+    Raises:
+        DataError: A file of STS is missing, or a file is damaged.
+    """
+    found = [
+        pairs
+        for year in ("2012", "2013", "2014", "2015")
+        for pairs in read_sts_year(data_dir, year)
+    ]
+    for group, corpus in SICK_AND_TWITTER.items():
+        try:
+            found.append(scored_pairs("test", group, corpus_rows(Path(data_dir), corpus)))
+        except MissingFileError:
+            continue
+    return found
+
+
+def rare_share(
+    counts: np.ndarray, tokenizer: TextTokenizer, texts: Sequence[str], rarely: int = RARE
+) -> float:
+    """Return the per cent of the words of texts that were seen rarely in training.
+
+    Args:
+        counts: How often each token is in the training text, (vocab,).
+        tokenizer: What cuts the texts; of one that is not of words, its tokens count as words.
+        texts: The texts; a word counts as often as it is there, and one that the tokenizer does not
+            know is rare.
+        rarely: Fewer times than this are rare.
+
+    Raises:
+        DataError: The texts have no word.
+    """
+    special = tokenizer.special
+    ids = tokenizer.encode_batch(texts).ids
+    ids = ids[~np.isin(ids, [special.pad, *special.start, *special.end])]
+    words = len(ids)
+    if isinstance(tokenizer, WordTokenizer):  # which may leave out what it does not know
+        splitter = word_splitter()
+        plain = (normalize(text, tokenizer.lowercase) for text in texts)
+        words = sum(len(splitter.pre_tokenize_str(text)) for text in plain)
+    if not words:
+        raise DataError("the texts have no word")
+    known = ids[ids != special.unknown] if special.unknown is not None else ids
+    return 100 * (1 - float((counts[known] >= rarely).sum()) / words)
+
+
+def under_training(
+    encoder: Any, counts: np.ndarray, datasets: Sequence[ScoredPairs], *, name: str
+) -> Analysis:
+    """Correlate the share of rare words in each dataset with the model's score there.
+
+    Args:
+        encoder: A `SentenceEncoder` over words, or over pieces.
+        counts: How often each token is in the training text, (vocab,), as of `token_counts`.
+        datasets: Those of `read_22`; others have no percentile and are left out.
+        name: What to call the model.
+
+    Raises:
+        DataError: Fewer than four datasets are known.
+    """
+    datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
+    if len(datasets) < FEWEST:
+        raise DataError(f"a correlation needs {FEWEST} datasets of Table 2, got {len(datasets)}")
+    scores = score_suite(encoder.encode, datasets).datasets
+    found = []
+    for pairs, score in zip(datasets, scores, strict=True):
+        rare = rare_share(counts, encoder.tokenizer, [*pairs.first, *pairs.second])
+        above = score.pearson - PERCENTILE[pairs.group, pairs.name]
+        found.append(Trained(pairs.group, pairs.name, rare, score.pearson, above))
+    rho = _spearman([each.rare for each in found], [each.deviation for each in found])
+    absent = [
+        f"{group} {each}"
+        for group, each in PERCENTILE
+        if (group, each) not in {(x.group, x.name) for x in found}
+    ]
+    return Analysis(
+        "under-training",
+        f"Rare words and scores of {name}",
+        [
+            Table(
+                "correlation",
+                "Spearman's rho x 100 of the two columns below",
+                ["model", "datasets", "rho"],
+                [[name, len(found), rho], ["thesis PARAGRAM-PHRASE", 22, THESIS]],
+            ),
+            Table(
+                "datasets",
+                f"Words seen fewer than {RARE} times in training, and Pearson r x 100",
+                ["group", "dataset", "rare words, %", "Pearson", "above the 75th percentile"],
+                [[x.group, x.name, x.rare, x.pearson, x.deviation] for x in found],
+            ),
+        ],
+        _figure(found),
+        [
+            "Percentiles are of the systems that took part in each task (Table 2).",
+            *([f"Not in the data folder: {', '.join(absent)}."] if absent else []),
+        ],
+        {"model": name, "rare": RARE},
+    )
+
+
+def _spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        return None  # of a constant there is none
+    return 100 * float(stats.spearmanr(first, second).statistic)
+
+
+def _figure(found: Sequence[Trained]) -> Figure:
+    figure = new_figure(6.5, 4.5)
+    axes = figure.subplots()
+    for each in found:
+        axes.scatter(each.rare, each.deviation, s=16, color=COLOURS[0])
+        axes.annotate(
+            f"{each.group} {each.name}", (each.rare, each.deviation), (3, 2),
+            textcoords="offset points", fontsize=6,
+        )  # fmt: skip
+    axes.set_xlabel(f"words seen fewer than {RARE} times in training, %")
+    axes.set_ylabel("Pearson r x 100 above the 75th percentile")
+    plain_axes(axes)
+    return figure

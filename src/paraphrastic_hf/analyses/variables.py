@@ -1,0 +1,207 @@
+"""What the variables of a generative model hold: probes of each, the meaning of one sentence in the
+style of another, and what lies between two sentences (thesis, 5.7.2, 5.7.3, Tables 52 and 53)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, new_figure
+from paraphrastic_hf.encoders.storage.fingerprint import is_identified
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.io.files import read_json
+from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STEP, SHIFT = 2, 5  # every second sentence is a source, and the one five places on its style
+MOST_TOKENS = 60
+POINTS = 5  # on the line between two sentences, both ends among them
+Probes = Mapping[str, Mapping[str, float]]
+
+
+def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, float]]:
+    """Read the scores of a run of the suite `probing`, by encoder and task.
+
+    Args:
+        path: The file `probing.json` that `paraphrastic evaluate --suite probing` wrote.
+        model: The encoder that must have been probed; any if None.
+
+    Raises:
+        DataError: The file is not there, damaged, of another suite, or of another model.
+    """
+    try:
+        found: dict[str, dict[str, float]] = {}
+        record = read_json(Path(path))
+        if record["suite"] != "probing":
+            raise DataError(f"{path} holds the suite {record['suite']}; give that of probing")
+        if model is not None and not is_identified(model, record.get("settings", {})):
+            raise DataError(
+                f"{path} holds the probes of another model, {record.get('model')}: give the file "
+                "of an evaluation of this one"
+            )
+        for row in record["rows"]:
+            found.setdefault(row["group"], {})[row["name"]] = float(row["scores"]["accuracy"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is no outcome of `paraphrastic evaluate MODEL --suite probing --output DIR` "
+            f"({error}); give its file probing.json"
+        ) from error
+    return found
+
+
+def variables(
+    generator: LatentGenerator,
+    judge: Any,
+    texts: Sequence[str],
+    *,
+    language: str = "en",
+    probes: Probes | None = None,
+    count: int = 300,
+    samples: int = 8,
+    name: str = "model",
+    progress: bool = False,
+) -> Analysis:
+    """Show what the variables of a generative model hold.
+
+    Sources are every second text, and the style of each is the text five places on; nothing is
+    picked. Lines go from a source to its style.
+
+    Args:
+        generator: The model.
+        judge: Any object with `similarity_pairwise`, of another training: whose cosines count.
+        texts: Distinct sentences in `language`.
+        language: The language to write.
+        probes: Accuracies x 100 by encoder and task, as `read_probes` gives them; None for none.
+        count: The most sources.
+        samples: How many samples and lines are shown.
+        name: What to call the model.
+        progress: Show progress bars.
+
+    Raises:
+        DataError: There are too few texts, or `count` is below 2.
+        ValueError: The model has no variable of that language.
+    """
+    for what, value, least in (("count", count, 2), ("samples", samples, 0)):
+        if value < least:
+            raise DataError(f"{what} must be at least {least}, got {value}")
+    sources = list(texts[:-SHIFT:STEP][:count])
+    styles = list(texts[SHIFT::STEP][: len(sources)])
+    if len(styles) < 2:
+        raise DataError(
+            f"style transfer needs a text of at least {2 * SHIFT} sentences, got {len(texts)}"
+        )
+    sources = sources[: len(styles)]
+    how = Writing(max_tokens=MOST_TOKENS)
+    swapped = _first(
+        generator.transfer(sources, styles, language=language, writing=how, progress=progress)
+    )
+    rebuilt = _first(
+        generator.reconstruct(sources, language=language, writing=how, progress=progress)
+    )
+    near = [
+        ["meaning of one, style of another", "its meaning's", *_near(judge, swapped, sources)],
+        ["meaning of one, style of another", "its style's", *_near(judge, swapped, styles)],
+        ["meaning and style of one", "its own", *_near(judge, rebuilt, sources)],
+    ]
+    shown = list(zip(sources, styles, swapped, strict=True))[:samples]
+    lines: list[list[Cell]] = []
+    for first, second in list(zip(sources, styles, strict=True))[:samples]:
+        points = generator.interpolate(first, second, language=language, steps=POINTS, writing=how)
+        lines += [[f"{place}/{POINTS - 1}", text] for place, text in enumerate(_first(points))]
+    tables = [
+        Table(
+            "transfer",
+            "Of what is written from two sentences, what is whose",
+            ["written from", "beside the sentence that is", "cosine", "length r", "same end"],
+            near,
+        ),
+        Table(
+            "samples",
+            "The first samples",
+            ["meaning of", "style of", "written"],
+            [list(each) for each in shown],
+        ),
+        Table("lines", "From one sentence to another", ["way", "written"], lines),
+    ]
+    if probes is not None:
+        tables.insert(0, _probe_table(probes))
+    return Analysis(
+        "variables",
+        f"What the variables of {name} hold",
+        tables,
+        _figure(probes, near),
+        [
+            f"Sources are every second of {len(texts):,} sentences, and the style of each is the "
+            f"sentence {SHIFT} places on: {len(sources):,} in all, and the first are shown.",
+            "Cosine: mean over all outputs, by another model. Length r: Pearson's r of the numbers "
+            "of words. Same end: the share whose last character is the same.",
+            f"Lines are straight, from all variables of the meaning's sentence to those of the "
+            f"style's, in {POINTS} points.",
+        ],
+        {"model": name, "language": language, "sentences": len(texts), "sources": len(sources)},
+    )
+
+
+def _first(written: Sequence[Sequence[Written]]) -> list[str]:
+    return [sentences[0].text for sentences in written]
+
+
+def _near(judge: Any, outputs: Sequence[str], others: Sequence[str]) -> list[Cell]:
+    """Mean cosine, correlation of lengths, and share of equal last characters."""
+    words = [np.array([len(text.split()) for text in side], float) for side in (outputs, others)]
+    length = float("nan")
+    if all(side.std() > 0 for side in words):
+        length = float(np.corrcoef(words[0], words[1])[0, 1])
+    ends = np.mean([a[-1:] == b[-1:] for a, b in zip(outputs, others, strict=True)])
+    return [float(np.mean(judge.similarity_pairwise(outputs, others))), length, float(ends)]
+
+
+def _probe_table(probes: Probes) -> Table:
+    tasks = list(dict.fromkeys(task for scores in probes.values() for task in scores))
+    rows: list[list[Cell]] = [
+        [encoder, *(scores.get(task) for task in tasks)] for encoder, scores in probes.items()
+    ]
+    return Table("probes", "Accuracy x 100 of what can be read off", ["variable", *tasks], rows)
+
+
+def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
+    """A heat map of probes, each task beside its mean over the variables; without probes, bars of
+    whose meaning and length what is written has."""
+    if not probes:
+        figure = new_figure(6, 3)
+        axes = figure.subplots()
+        for number, row in enumerate(near):
+            values = [float(value or 0) for value in row[2:]]
+            places = np.arange(len(values)) + 0.25 * number
+            axes.bar(places, values, width=0.22, label=f"{row[0]}, {row[1]}")
+        axes.set_xticks(np.arange(3) + 0.25, ["cosine", "length r", "same end"])
+        axes.legend(fontsize=7)
+        return figure
+    names = list(probes)
+    tasks = list(dict.fromkeys(task for scores in probes.values() for task in scores))
+    scores = np.array([[probes[name].get(task, np.nan) for task in tasks] for name in names])
+    beside = scores - np.nanmean(scores, 0)
+    figure = new_figure(1.5 + 0.75 * len(tasks), 1.2 + 0.45 * len(names))
+    axes = figure.subplots()
+    most = float(np.nanmax(np.abs(beside))) or 1.0
+    image = axes.imshow(beside, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+    for (row, column), score in np.ndenumerate(scores):
+        if np.isfinite(score):
+            is_dark = abs(beside[row, column]) > 0.6 * most
+            colour = "white" if is_dark else "black"
+            axes.text(column, row, f"{score:.1f}", ha="center", va="center", color=colour, size=8)
+    axes.set_xticks(range(len(tasks)), tasks, rotation=35, ha="right", fontsize=8)
+    is_semantic = [name == SEMANTIC for name in names]
+    labels = [
+        "meaning" if semantic else name for name, semantic in zip(names, is_semantic, strict=True)
+    ]
+    axes.set_yticks(range(len(names)), labels)
+    figure.colorbar(image, ax=axes, label="points above the mean")
+    return figure

@@ -1,0 +1,195 @@
+"""How much of what training achieves is the weight that a table gives each token (thesis, 3.4).
+
+The thesis multiplies each initial vector by the sum of the absolute values of the trained vector.
+This alone reaches two thirds of the improvement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.vectors import unit_length
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites.sts import AVERAGE
+from paraphrastic_hf.text.contract import TextTokenizer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+START, BY_FREQUENCY, SCALED = "start", "start x 1 / frequency", "start x trained weights"
+EQUAL, TRAINED = "trained, rows of length 1", "trained"
+THESIS = {START: 54.94, BY_FREQUENCY: 45.52, SCALED: 62.64, TRAINED: 66.83}  # 22 datasets
+TEXTS_AT_A_TIME = 20_000
+
+
+def weighting(
+    encoder: SentenceEncoder,
+    start: np.ndarray,
+    counts: np.ndarray,
+    data_dir: str | Path,
+    *,
+    name: str = "model",
+) -> Analysis:
+    """Score on STS a trained table, the start of its training, and the start with trained weights.
+
+    The weight of a token is the sum of the absolute values of its trained vector. Two more tables
+    are scored for comparison: the start weighted by the reciprocal of each token's frequency, and
+    the trained vectors at length 1, which have no weights.
+
+    Args:
+        encoder: An averaging model.
+        start: The table that training started from, (vocab, dim).
+        counts: How often each token is in the training text, (vocab,); 0 counts as 1, as in the
+            thesis.
+        data_dir: Folder of the official STS files.
+        name: What to call the model.
+
+    Raises:
+        ModelError: The model does not average a table, or the start has another shape.
+        DataError: STS files are missing.
+    """
+    table = trained_table(encoder, name)
+    if start.shape != table.shape:
+        raise ModelError(
+            f"the start has rows of shape {start.shape}, and {name} of {table.shape}; give what "
+            "this model was trained from"
+        )
+    frequency = np.maximum(counts, 1) / max(1, counts.sum())
+    tables = {
+        BY_FREQUENCY: start / frequency[:, None],
+        START: start,
+        SCALED: start * np.abs(table).sum(1, keepdims=True),
+        EQUAL: unit_length(table),
+        TRAINED: table,
+    }
+    scores = {key: _average(rows, encoder.tokenizer, data_dir) for key, rows in tables.items()}
+    figures: list[list[Cell]] = [[key, scores[key], THESIS.get(key)] for key in tables]
+    shares = [share_of_weights(scores), share_of_weights(THESIS)]
+    figures.append(["share of the improvement that is weights, %", *shares])
+    return Analysis(
+        "weighting",
+        f"Weights and directions of {name}",
+        [Table("scores", "Pearson r x 100, average", ["vectors", name, "thesis 3.4"], figures)],
+        _figure(scores),
+        [
+            "Average of STS 2012-2016, a mean of the years' means; in the thesis, of 22 datasets.",
+            "The thesis starts from PARAGRAM-SL999, where similar words have similar directions.",
+        ],
+        {"model": name, "tokens counted": int(counts.sum())},
+    )
+
+
+def share_of_weights(scores: dict[str, float]) -> float:
+    """Return the per cent of the improvement over the start that the weights alone reach.
+
+    Example:
+        >>> round(share_of_weights(THESIS), 2)
+        64.76
+    """
+    gained = scores[TRAINED] - scores[START]
+    return 100 * (scores[SCALED] - scores[START]) / gained if gained else float("nan")
+
+
+def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
+    """Return the token vectors that an averaging model averages, (vocab, dim).
+
+    Raises:
+        ModelError: The model is of another kind.
+    """
+    table = encoder.table() if isinstance(encoder, SentenceEncoder) else None
+    if table is None:
+        kind = type(getattr(encoder, "model", encoder)).__name__
+        raise ModelError(
+            f"{name} is a {kind}, which averages no rows to weigh; use an averaging model of this "
+            "package"
+        )
+    return table
+
+
+def random_start(table: np.ndarray) -> np.ndarray:
+    """Draw a table of a given shape from N(0, 1), which models of this package start from.
+
+    Its scale does not change cosines.
+    """
+    return np.random.default_rng(1).standard_normal(table.shape, np.float32)
+
+
+def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) -> np.ndarray:
+    """Take the vectors of another averaging model for the same tokens.
+
+    Tokens that it lacks have random vectors, of the mean length of the others.
+
+    Args:
+        table: The trained table, (vocab, dim), for its shape.
+        tokens: The token of each of its rows.
+        start: The other averaging model.
+
+    Returns:
+        The table, (vocab, dim).
+
+    Raises:
+        ModelError: The other model does not average, its vectors have another width, or it has none
+            of the tokens.
+    """
+    rows = trained_table(start, start.name or "the start")
+    if rows.shape[1] != table.shape[1]:
+        raise ModelError(
+            f"the start has vectors of {rows.shape[1]} numbers and the model of {table.shape[1]}; "
+            "give what this model was trained from"
+        )
+    place = {token: row for row, token in enumerate(start.tokenizer.tokens())}
+    known = np.array([token in place for token in tokens])
+    if not known[2:].any():
+        raise ModelError("the start and the model have no token in common")
+    found = random_start(table)
+    given = rows[[place[token] for token, kept in zip(tokens, known, strict=True) if kept]]
+    found *= np.linalg.norm(given, axis=1).mean() / np.sqrt(table.shape[1])
+    found[known] = given
+    return found
+
+
+def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
+    """Count how often each token occurs in texts, (vocab,).
+
+    Raises:
+        DataError: The texts hold no known token.
+    """
+    counts = np.zeros(tokenizer.vocab_size, np.int64)
+    block: list[str] = []
+
+    def add() -> None:
+        counts[:] += np.bincount(tokenizer.encode_batch(block).ids, minlength=len(counts))
+        block.clear()
+
+    for text in texts:
+        block.append(text)
+        if len(block) == TEXTS_AT_A_TIME:
+            add()
+    add()
+    if not counts.any():
+        raise DataError("the text to count tokens in holds none of the model's")
+    return counts
+
+
+def _average(table: np.ndarray, tokenizer: TextTokenizer, data_dir: str | Path) -> float:
+    rows = table.astype(np.float32)
+    rows[0] = 0  # padding
+    results = evaluate(SentenceEncoder.from_table(rows, tokenizer), "sts", data_dir)
+    if AVERAGE not in results["headline"]:
+        raise DataError(f"{data_dir} lacks {', '.join(results['skipped'])} of STS {AVERAGE}")
+    return float(results["headline"][AVERAGE])
+
+
+def _figure(scores: dict[str, float]) -> Figure:
+    figure = new_figure(6.5, 2.4)
+    bars(
+        figure.add_subplot(), list(scores), list(scores.values()), "STS 2012-2016, Pearson r x 100"
+    )
+    return figure

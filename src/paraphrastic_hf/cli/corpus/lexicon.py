@@ -1,0 +1,190 @@
+"""`paraphrastic corpus lexicon CORPUS ... --output FILE`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
+from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.errors import DataError, counted
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.pipelines.statistics.lexicon import Entry, PairCounts
+
+EXAMPLES = """examples:
+  paraphrastic corpus lexicon corpora/es --score paraphrase_score --output lexicon.tsv
+  paraphrastic corpus lexicon lexicon.tsv --word cat --word big
+  paraphrastic corpus lexicon pairs.tsv.xz --simlex --beside ppdb_xl_lexical.tsv.xz
+
+Words are ranked by adjusted PMI: how much more often than by chance one is in a sentence and the
+other in its paraphrase, less the same within sentences, in nats. With --simlex this, the plain
+cross-sentence PMI, and the lists of --beside are set against what people said in SimLex-999
+(Table 38: 61.59 and 52.12 of ParaNMT-50M); both orders are averaged, and a pair not seen is 0.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument(
+        "corpus",
+        nargs="+",
+        help="what `corpus make` wrote, parquet, or TSV; or a lexicon to look words up in",
+    )
+    parser.add_argument("--output", help="the lexicon to write: a .parquet file, else TSV")
+    parser.add_argument(
+        "--word",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="print the paraphrases of this word; give it again for more words",
+    )
+    parser.add_argument(
+        "--count", "--top", type=int, default=10, help="paraphrases printed (default: 10)"
+    )
+    parser.add_argument(
+        "--min-count",
+        type=int,
+        default=10,
+        help="fewest pairs of sentences with the two words across (default: 10, as in the thesis)",
+    )
+    parser.add_argument(
+        "--max-words",
+        type=int,
+        default=30,
+        help="longest sentence, 0 for any (default: 30, as in the thesis)",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--score", metavar="COLUMN", help="the column that has the paraphrase score")
+    which.add_argument(
+        "--encoder", "--model", dest="model", help="the encoder that gives the paraphrase score"
+    )
+    parser.add_argument(
+        "--min-score",
+        type=float,
+        default=0.35,
+        help="with --score or --encoder, smallest paraphrase score (default: 0.35, as in the "
+        "thesis)",
+    )
+    parser.add_argument("--simlex", action="store_true", help="compare with SimLex-999")
+    parser.add_argument(
+        "--beside",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="with --simlex, a TSV list of word pairs, with or without a score, such as PPDB's",
+    )
+    add_data_option(parser, "for --simlex")
+    parser.epilog = EXAMPLES
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the lexicon, look words up, compare it with SimLex-999."""
+    if arguments.min_count < 1 or arguments.count < 1 or arguments.max_words < 0:
+        raise DataError(
+            "--min-count and --count must be 1 or more and --max-words 0 or more, got "
+            f"{arguments.min_count}, {arguments.count} and {arguments.max_words}"
+        )
+    if not (arguments.output or arguments.word or arguments.simlex):
+        raise DataError("name a file to write with --output, or give --word or --simlex")
+    if arguments.model:
+        check_model_name(arguments.model)
+    folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
+    from paraphrastic_hf.cli.shared.lines import check_output
+    from paraphrastic_hf.io.files import output_file
+    from paraphrastic_hf.pipelines.statistics.lexicon_file import (
+        is_lexicon,
+        read_lexicon,
+        write_lexicon,
+    )
+
+    kept = [path for path in arguments.corpus if is_lexicon(path)]
+    if kept:
+        if len(arguments.corpus) > 1 or arguments.output:
+            raise DataError(f"{kept[0]} is a lexicon; look words up in it alone, with --word")
+        _print(read_lexicon(kept[0]), arguments, f"in {kept[0]}")
+        if folder is not None:
+            _compare(None, [kept[0], *arguments.beside], folder)
+        return
+    if arguments.output:
+        check_output(arguments.output)
+        output_file(arguments.output)
+    counts = _count(arguments)
+    words_found = counted(len(counts.words), "word")
+    print(f"{counted(counts.pairs, 'pair')}, {words_found}", file=sys.stderr)
+    if arguments.output:
+        written = write_lexicon(counts.entries(arguments.min_count), arguments.output)
+        print(f"{counted(written, 'entry')}: {arguments.output}", file=sys.stderr)
+    if arguments.word:
+        words = [word.lower() for word in arguments.word]
+        seen = counted(arguments.min_count, "pair")
+        within = f"that is seen in {seen} of sentences; a small corpus needs a lower --min-count"
+        _print(counts.entries(arguments.min_count, words), arguments, within)
+    if folder is not None:
+        _compare(counts, arguments.beside, folder)
+
+
+def _count(arguments: argparse.Namespace) -> PairCounts:
+    """Count the words of the pairs that the filters keep."""
+    from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
+    from paraphrastic_hf.pipelines.statistics.lexicon import PairCounts
+    from paraphrastic_hf.pipelines.steps.base import Score
+    from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
+
+    score: Score | None = None
+    if arguments.score:
+        score = numbers_of(arguments.score)
+    elif arguments.model:
+        score = ParaphraseScore(model=arguments.model).score
+    columns = [arguments.score] if arguments.score else []
+
+    def pairs() -> Iterator[tuple[str, str]]:
+        for path in arguments.corpus:
+            for rows in read_corpus(path, columns):
+                scores = score(rows) if score else [arguments.min_score] * len(rows)
+                for row, number in zip(rows, scores, strict=True):
+                    if number is not None and number >= arguments.min_score:
+                        yield row["reference"] or "", row["translation"] or ""
+
+    return PairCounts(pairs(), max_words=arguments.max_words or None)
+
+
+def _print(entries: Iterator[Entry], arguments: argparse.Namespace, within: str) -> None:
+    wanted = {word.lower(): 0 for word in arguments.word}
+    for each in entries:
+        if wanted.get(each.word, arguments.count) < arguments.count:
+            wanted[each.word] += 1
+            print(f"{each.word}\t{each.paraphrase}\t{each.adjusted_pmi:.2f}\t{each.count}")
+    for word, found in wanted.items():
+        if not found:
+            print(f"{word} has no paraphrase {within}", file=sys.stderr)
+
+
+def _compare(counts: PairCounts | None, lists: list[str], folder: Path) -> None:
+    from paraphrastic_hf.corpora.folder import corpus_folder
+    from paraphrastic_hf.corpora.load import find_source
+    from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
+    from paraphrastic_hf.io.markdown import markdown_table
+    from paraphrastic_hf.pipelines.statistics.lexicon_file import (
+        agreement,
+        listed_scores,
+        pmi_scores,
+    )
+
+    place = corpus_folder(find_source("wordsim"), folder)
+    rows = corpus_rows(place or folder, "wordsim", "simlex")
+    pairs = scored_pairs("SimLex-999", "words", rows)
+    systems = {}
+    if counts is not None:
+        systems["cross-sentence PMI"] = pmi_scores(counts, adjusted=False)
+        systems["adjusted PMI"] = pmi_scores(counts)
+    systems |= {Path(path).name: listed_scores(path) for path in lists}
+    lines = []
+    for name, scores in systems.items():
+        rho, share = agreement(scores, pairs)
+        lines.append([name, f"{rho:.2f}", f"{100 * share:.0f}"])
+    print("\n".join(markdown_table(["scored by", "rho x 100", "pairs seen, %"], lines)))

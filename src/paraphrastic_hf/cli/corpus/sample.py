@@ -1,0 +1,155 @@
+"""`paraphrastic corpus sample CORPUS --output DIR`, and `--answers FILE ...`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+
+from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.encoders.storage.locate import check_model_name
+from paraphrastic_hf.errors import DataError, counted
+
+EXAMPLES = """examples:
+  paraphrastic corpus sample corpora/es --score paraphrase_score --output judged
+  paraphrastic corpus sample --answers ann.tsv ben.tsv --output judged
+  paraphrastic corpus sample pairs.tsv --independent runs/other --language-model runs/lm
+
+The first samples 100 rows of each bin of Table 27 and writes a page for people, a table that they
+may fill in instead, and a key of scores that they should not see. The second prints what they said
+by bin. The third needs nobody: another encoder says how alike the sides of the sample are, and a
+language model how likely the translations.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("corpus", nargs="*", help="what `corpus make` wrote, parquet, or TSV")
+    parser.add_argument(
+        "--bins",
+        type=float,
+        nargs="+",
+        metavar="EDGE",
+        help="edges of the bins, each of which has its upper one (default: -0.1 0.2 0.4 0.6 0.8 1)",
+    )
+    parser.add_argument(
+        "--of-a-bin", type=int, default=100, help="rows of a bin that are sampled (default: 100)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: 1)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--score", metavar="COLUMN", help="the column that rows are sorted by")
+    which.add_argument(
+        "--encoder",
+        "--model",
+        dest="model",
+        default="english",
+        help="the encoder whose paraphrase score rows are sorted by (default: english)",
+    )
+    parser.add_argument(
+        "--independent", metavar="MODEL", help="another encoder, which scores the sample"
+    )
+    parser.add_argument(
+        "--language-model",
+        metavar="MODEL",
+        help="a language model of `paraphrastic train` or of KenLM's, for the perplexity of "
+        "translations",
+    )
+    parser.add_argument("--output", metavar="DIR", help="the folder of the page, table and key")
+    parser.add_argument(
+        "--answers",
+        nargs="+",
+        metavar="FILE",
+        help="what people answered, which is printed by bin; --output is the folder of the sample",
+    )
+    parser.epilog = EXAMPLES
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write a sample and print its bins, or print answers by bin."""
+    if arguments.answers:
+        if arguments.corpus or not arguments.output:
+            raise DataError("with --answers name the folder of the sample by --output, no corpus")
+        _print_answers(arguments)
+        return
+    if not arguments.corpus:
+        raise DataError("name a corpus, or answers with --answers")
+    if arguments.of_a_bin < 1:
+        raise DataError(f"--of-a-bin must be 1 or more, got {arguments.of_a_bin}")
+    for name in (None if arguments.score else arguments.model, arguments.independent):
+        if name is not None:
+            check_model_name(name)
+    _sample(arguments)
+
+
+@holds_output("drawing a sample")
+def _sample(arguments: argparse.Namespace) -> None:
+    from paraphrastic_hf.io.markdown import Markdown, markdown_table
+    from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
+    from paraphrastic_hf.pipelines.statistics.annotation import refuse_sample, write_sample
+    from paraphrastic_hf.pipelines.statistics.bins import EDGES, fill_bins, sampled
+    from paraphrastic_hf.pipelines.steps.judges import CrossEntropy
+    from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
+
+    if arguments.output:
+        refuse_sample(arguments.output)
+    column = arguments.score
+    score = numbers_of(column) if column else ParaphraseScore(model=arguments.model).score
+    batches = (
+        rows for path in arguments.corpus for rows in read_corpus(path, [column] if column else [])
+    )
+    bins, outside = fill_bins(
+        batches,
+        score,
+        edges=arguments.bins or EDGES,
+        of_a_bin=arguments.of_a_bin,
+        seed=arguments.seed,
+    )
+    header = ["score", "rows", "trigram overlap"]
+    cells = [[Markdown(str(each)), f"{each.count:,}", _spread(each.overlap)] for each in bins]
+    if arguments.independent:
+        header.append(f"similarity by {arguments.independent}")
+        means = sampled(bins, ParaphraseScore(model=arguments.independent).score)
+        _add(cells, [f"{mean:.2f}" for mean in means])
+    if arguments.language_model:
+        from paraphrastic_hf.generation.likelihood import perplexity_of
+
+        header.append("perplexity of translations")
+        means = sampled(bins, CrossEntropy(model=arguments.language_model).score)
+        _add(cells, [f"{perplexity_of(mean):.0f}" for mean in means])
+    print("\n".join(markdown_table(header, cells)))
+    if outside:
+        print(f"{counted(outside, 'row')} in no bin", file=sys.stderr)
+    if arguments.output:
+        count = write_sample(bins, arguments.output, seed=arguments.seed)
+        print(f"{counted(count, 'row')} to judge: {arguments.output}", file=sys.stderr)
+
+
+def _print_answers(arguments: argparse.Namespace) -> None:
+    from paraphrastic_hf.io.markdown import markdown_table
+    from paraphrastic_hf.pipelines.statistics.annotation import QUESTIONS, RATINGS, read_answers
+
+    bins, agreement = read_answers(arguments.output, arguments.answers)
+    header = ["score", "rows", "trigram overlap"]
+    header += [f"{question} {rating}" for question in QUESTIONS for rating in RATINGS]
+    cells = [
+        [
+            each.name,
+            f"{each.count:,}",
+            _spread(each.overlap),
+            *(str(count) for question in QUESTIONS for count in each.ratings[question]),
+        ]
+        for each in bins
+    ]
+    print("\n".join(markdown_table(header, cells)))
+    if not math.isnan(agreement):
+        print(f"two people agree on {100 * agreement:.0f} % of ratings", file=sys.stderr)
+
+
+def _spread(overlap: tuple[float, float]) -> str:
+    return "" if math.isnan(overlap[0]) else f"{overlap[0]:.2f} ± {overlap[1]:.1f}"
+
+
+def _add(rows: list[list[str]], cells: list[str]) -> None:
+    for row, cell in zip(rows, cells, strict=True):
+        row.append(cell.replace("nan", ""))

@@ -1,0 +1,355 @@
+"""What commands read and write: whether it can be, and files that are complete or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.blocks import BLANK, BLOCK, Remarks, is_blank, read_blocks, shown_input
+from paraphrastic_hf.io.files import naming, one_line, output_file, replacing
+from paraphrastic_hf.io.lines import PACKED, refuse_table
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.io.pairs import (
+    FIRST_ROWS,
+    MAX_BAD_ROWS,
+    Layout,
+    RowReport,
+    Wanted,
+    find_layout,
+    has_named_columns,
+    open_table,
+    separator_of,
+)
+
+Run = TypeVar("Run", bound=Callable[[argparse.Namespace], Any])
+
+FOLDERS = {  # options that may name a folder that is read: a model, or a corpus
+    *("model", "first", "second", "encoder", "parser", "generator", "language_model"),
+    *("metric_model", "judge", "tagger", "corpus"),
+}
+
+
+def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
+    """The option that every command over lines of text has.
+
+    Args:
+        parser: That of the command.
+        blank: What becomes of a blank line that is kept, as in `a blank line scored nan and `.
+    """
+    parser.add_argument(
+        "--bad-lines",
+        choices=("keep", "refuse"),
+        default="keep",
+        help="what to do about blank lines and bytes that are no UTF-8 text: keep every line in "
+        f"its place, with {blank}U+FFFD for what is no text, and say how many there are (default), "
+        "or refuse the file at the first",
+    )
+
+
+def check_inputs(*paths: str, tables: bool = False) -> None:
+    """Refuse a text that is not there before anything is loaded; `-` is standard input.
+
+    Args:
+        *paths: The texts.
+        tables: Whether the command reads tables with names of columns too.
+
+    Raises:
+        DataError: It is not there, or is a folder or a table, or several are standard input.
+    """
+    if paths.count("-") > 1:
+        raise DataError("only one input can be -, standard input, which is read once; name files")
+    for path in paths:
+        if path == "-":
+            continue
+        if not Path(path).exists():
+            raise DataError(f"{path} does not exist")
+        if not tables or not has_named_columns(Path(path)):
+            if Path(path).is_dir():
+                raise DataError(f"{path} is a folder; name a file")
+            refuse_table(path)
+
+
+class PairLine(NamedTuple):
+    """A row of a table of pairs.
+
+    Attributes:
+        line: The line as it stands in a TSV file, without its end; of other tables the two texts
+            with a tab between.
+        texts: The two texts, empty where the row has none.
+        wrong: Why the row is not a pair; None if it is.
+        is_header: Whether it names the columns.
+    """
+
+    line: str
+    texts: Sequence[str] = ("", "")
+    wrong: str | None = None
+    is_header: bool = False
+
+
+def pair_blocks(
+    path: str, size: int = BLOCK, *, bad_lines: str = "keep"
+) -> Iterator[list[PairLine]]:
+    """Read the pairs of a table for commands in which every line keeps its place.
+
+    Standard error shows which columns are read, if there are others, and the malformed rows.
+
+    Args:
+        path: A table as `data.pairs.iterate_rows` takes it, or `-` for TSV on standard input.
+        size: Most rows in a block.
+        bad_lines: `keep`, or `refuse`, and then a blank or malformed line is an error.
+
+    Raises:
+        DataError: A line is refused, too many are malformed, or the table cannot be read.
+    """
+    name, report, number = shown_input(path), RowReport(), 0
+    if path == "-" or not has_named_columns(Path(path)):
+        blocks: Iterable[list[PairLine]] = _pairs_of_lines(path, size, bad_lines)
+    else:
+        layout, rows = open_table(Path(path), Wanted())
+        _tell_layout(name, layout)
+        blocks = _in_blocks((_named_pair(row) for _, row in rows), size)
+    for block in blocks:
+        for pair in block:
+            number += 1
+            if pair.wrong is None:
+                report.good += not pair.is_header
+            elif bad_lines == "refuse":
+                raise DataError(
+                    f"{name}:{number} is a row {pair.wrong}; mend it, or give --bad-lines keep"
+                )
+            else:
+                report.add(pair.wrong, f"{name}:{number}")
+        report.check(name, MAX_BAD_ROWS, setting="")
+        yield block
+    if report.bad:
+        print(f"{name}: {report.describe()}", file=sys.stderr)
+
+
+def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairLine]]:
+    layout: Layout | None = None
+    for block in read_blocks(path, size, bad_lines=bad_lines):
+        is_first = layout is None
+        if layout is None:
+            separator = separator_of(next((line for line in block if not is_blank(line)), ""))
+        rows = [[] if is_blank(line) else line.split(separator) for line in block]
+        if layout is None:
+            first = list(islice(filter(None, rows), FIRST_ROWS))
+            layout = find_layout(first, shown_input(path), Wanted())
+            _tell_layout(shown_input(path), layout)
+        pairs = []
+        for line, row in zip(block, rows, strict=True):
+            if not row:
+                pairs.append(PairLine(line))
+            elif is_first and layout.has_header:
+                is_first = False
+                pairs.append(PairLine(line, is_header=True))
+            else:
+                cells = layout.cells(row)
+                pair = (
+                    PairLine(line, wrong=cells) if isinstance(cells, str) else PairLine(line, cells)
+                )
+                pairs.append(pair)
+        yield pairs
+
+
+def _named_pair(row: Sequence[str] | str) -> PairLine:
+    if isinstance(row, str):
+        return PairLine("\t", wrong=row)
+    return PairLine("\t".join(map(one_line, row)), row)
+
+
+def _tell_layout(name: str, layout: Layout) -> None:
+    if layout.taken and (layout.has_header or len(layout.names) > 2):
+        print(f"{name}: {layout.describe()}", file=sys.stderr)
+
+
+def _in_blocks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    while block := list(islice(items, size)):
+        yield block
+
+
+def column_blocks(
+    path: str, column: str, size: int = BLOCK, *, bad_lines: str = "keep"
+) -> Iterator[list[str]]:
+    """Read the texts of a column of a table, as `read_blocks` reads lines.
+
+    Args:
+        path: A TSV, CSV, JSON or parquet file, or a saved dataset.
+        column: Its name, or its number from 1.
+        size: Most texts in a block.
+        bad_lines: `keep`, so that a row that cannot be read is an empty text, or `refuse`.
+
+    Raises:
+        DataError: There is no such column, the table cannot be read, or a row is refused.
+    """
+    remarks = Remarks(path, refuse=bad_lines == "refuse")
+    _, rows = open_table(Path(path), Wanted((column,)))
+    number = 0
+    for block in _in_blocks(rows, size):
+        texts = []
+        for _, row in block:
+            number += 1
+            texts.append("" if isinstance(row, str) else row[0])
+            if isinstance(row, str):
+                remarks.add(f"a row {row}", number)
+            elif is_blank(row[0]):
+                remarks.add(BLANK, number)
+        yield texts
+    remarks.tell()
+
+
+def tell_if_empty(path: str, lines: int, what: str) -> None:
+    """Say on standard error that a text had no line, where it had none.
+
+    Args:
+        path: The text, or `-`.
+        lines: How many lines were read of it.
+        what: What there is none of for that, as in `vector`.
+    """
+    if not lines:
+        print(f"{shown_input(path)} has no line, and so no {what}", file=sys.stderr)
+
+
+def check_output(path: str, *, is_folder: bool = False) -> None:
+    """Refuse an output that cannot be written, before anything is computed. Nothing is made, so
+    that what fails later leaves no empty folder.
+
+    Args:
+        path: A file, or `-` for standard output, or a folder.
+        is_folder: Whether it is a folder.
+
+    Raises:
+        DataError: It cannot be written there.
+    """
+    if path == "-" and is_folder:
+        raise DataError("--output is a folder here, which standard output is not; name one")
+    folder = Path(path) if is_folder else Path(path).absolute().parent
+    try:
+        if is_stream(path):
+            return
+        if not is_folder and Path(path).is_dir():
+            what = f"{path} is a folder" if path else "--output is empty"
+            raise DataError(f"{what}; name a file to write")
+        while not folder.exists():
+            folder = folder.absolute().parent
+    except OSError as error:  # no name for anything
+        raise DataError(f"cannot write {path}: {error.strerror}; name another --output") from error
+    if not folder.is_dir():
+        raise DataError(f"cannot write {path}: {folder} is no folder; name another --output")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DataError(
+            f"cannot write {path}: no right to write in {folder}; name another --output"
+        )
+
+
+def holds_output(doing: str) -> Callable[[Run], Run]:
+    """Decorate a command to lock the folder of its `--output`, if given, while it runs.
+
+    Args:
+        doing: What it does there, for the message of a second command, such as `evaluating`.
+
+    Example:
+        >>> @holds_output("comparing")
+        ... def run(arguments: argparse.Namespace) -> None: ...
+    """
+
+    def hold(run: Run) -> Run:
+        @functools.wraps(run)
+        def held(arguments: argparse.Namespace) -> Any:
+            if not arguments.output:
+                return run(arguments)
+            check_output(arguments.output, is_folder=True)
+            with locked(Path(arguments.output), doing=doing):
+                return run(arguments)
+
+        return held  # type: ignore[return-value]
+
+    return hold
+
+
+def refuse_overwriting(options: Mapping[str, Any]) -> None:
+    """Refuse an output that is a file which another option names, or that is there already in a
+    model or corpus which one names, before that is replaced.
+
+    Args:
+        options: The values of a command's options by name; `output` is the output.
+
+    Raises:
+        DataError: It is one.
+    """
+    output = options.get("output")
+    if not isinstance(output, str) or not os.path.isfile(output):
+        return
+    for name, value in options.items():
+        for given in value if isinstance(value, list) else [value]:
+            if name == "output" or not isinstance(given, str):
+                continue
+            if name in FOLDERS and os.path.isdir(given):
+                if Path(output).resolve().is_relative_to(Path(given).resolve()):
+                    raise DataError(
+                        f"{output} is there already in {given}, which is read; name another "
+                        "--output, or remove that file first"
+                    )
+            elif os.path.isfile(given) and os.path.samefile(given, output):
+                raise DataError(
+                    f"{output} is read and cannot be written at the same time; name another "
+                    "--output"
+                )
+
+
+def is_stream(path: str) -> bool:
+    """Whether text goes there as it comes: `-`, a device or a pipe."""
+    there = Path(path)
+    return path == "-" or (there.exists() and not there.is_file() and not there.is_dir())
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[IO[str]]:
+    """A text file, complete or not at all, whose folder is made if need be, packed if its name
+    ends in .gz, .xz or .bz2; standard output for `-`; a device or pipe as it is.
+
+    Raises:
+        DataError: It is a folder, or cannot be written.
+    """
+    if path == "-":
+        if sys.stdout is None:
+            raise DataError("standard output is closed; name a file with --output")
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    place: AbstractContextManager[Path]
+    if is_stream(path):
+        place = contextlib.nullcontext(Path(path))
+    else:
+        place = replacing(output_file(path), is_shared=True)
+    with naming(path):
+        if not is_stream(path):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        opened = PACKED.get(Path(path).suffix, open)
+        with place as target, opened(target, "wt", encoding="utf-8") as file:
+            yield file
+
+
+def dump_json(value: Any, output: IO[str]) -> None:
+    """Write a report as JSON, with null for a number that is NaN or infinite."""
+    json.dump(_finite(value), output, indent=2, allow_nan=False)
+    output.write("\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

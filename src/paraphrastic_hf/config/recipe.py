@@ -1,0 +1,410 @@
+"""YAML recipes to argument dataclasses and back.
+
+A recipe is a YAML file whose keys are the fields of a (nested) dataclass. One definition serves the
+file, the command line (`--margin 0.5` or `--training.margin 0.5`) and the help text. No knowledge
+of training lives here: the dataclasses are in `training/*arguments.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeGuard, TypeVar
+
+import yaml
+
+from paraphrastic_hf.config.packaged_recipes import find_recipe
+from paraphrastic_hf.config.parse_yaml import parse_yaml
+from paraphrastic_hf.errors import RecipeError, nearest
+
+T = TypeVar("T")
+
+MOST_BYTES = 10_000_000  # of a recipe file
+FILE = "FILE"  # among the choices of a key: it also takes the path of a file
+CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
+SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """The numbers that a field may hold; None where there is no bound.
+
+    Attributes:
+        at_least: The smallest number allowed.
+        at_most: The largest number allowed.
+        above: Numbers must be larger than this.
+        below: Numbers must be smaller than this.
+    """
+
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def allow(self, value: float) -> bool:
+        """Whether a number lies within the bounds; NaN and infinities never do, unless there are
+        none."""
+        low, high, above, below = self.at_least, self.at_most, self.above, self.below
+        if low is None and high is None and above is None and below is None:
+            return True
+        return (
+            (isinstance(value, int) or math.isfinite(value))
+            and (low is None or value >= low)
+            and (high is None or value <= high)
+            and (above is None or value > above)
+            and (below is None or value < below)
+        )
+
+    def __str__(self) -> str:
+        if self.at_least is not None:
+            if self.at_most is not None:
+                return f"from {self.at_least} to {self.at_most}"
+            if self.below is not None:
+                return f"{self.at_least} to below {self.below}"
+            return "0 or more" if self.at_least == 0 else f"at least {self.at_least}"
+        if self.above is not None:
+            if self.at_most is not None:
+                return f"above {self.above}, at most {self.at_most}"
+            if self.below is not None:
+                return f"above {self.above} and below {self.below}"
+            return "positive" if self.above == 0 else f"above {self.above}"
+        return f"at most {self.at_most}" if self.below is None else f"below {self.below}"
+
+
+def argument(
+    default: Any = dataclasses.MISSING,
+    *,
+    help: str,
+    choices: Sequence[str] = (),
+    at_least: float | None = None,
+    at_most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    names: str = "",
+) -> Any:
+    """A dataclass field with its help text and the values it may have.
+
+    Args:
+        default: Its value where a recipe does not give one; a recipe must, if there is none.
+        help: What it is, for `--help` and for messages.
+        choices: The allowed values of a string.
+        at_least: Smallest value of a number, or of each number of a list.
+        at_most: Largest value.
+        above: Values must be larger than this.
+        below: Values must be smaller than this.
+        names: What a value is, for `places.named_weights`: `model`, or `weights`, also of a file.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True)
+        ... class Oven:
+        ...     heat: float = argument(180.0, help="degrees Celsius", at_least=50, at_most=300)
+    """
+    bounds = Bounds(at_least, at_most, above, below)
+    metadata = {"help": help, "choices": tuple(choices), "bounds": bounds, "names": names}
+    if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
+        return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def check_bounds(arguments: Any, where: str = "") -> None:
+    """Refuse a number outside the bounds of its field, however deep it is nested.
+
+    Args:
+        arguments: An instance of a dataclass whose fields were made by `argument`.
+        where: Dotted name of the instance in the recipe, for the message.
+
+    Raises:
+        RecipeError: There is such a number.
+    """
+    for field in dataclasses.fields(arguments):
+        place, value = _join(where, field.name), getattr(arguments, field.name)
+        bounds = field.metadata.get("bounds", Bounds())
+        for item in value if isinstance(value, list) else [value]:
+            if dataclasses.is_dataclass(item):
+                check_bounds(item, place)
+            elif isinstance(item, (int, float)) and not bounds.allow(item):
+                raise RecipeError(f"{place} must be {bounds}, got {value!r}")
+
+
+def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
+    """Read a recipe file into `cls`, with command-line overrides applied on top.
+
+    Args:
+        cls: The dataclass to fill.
+        path: YAML file, or the name of a recipe that comes with the package.
+        overrides: Alternating `--key value...` strings, as left over by argparse. A key is dotted
+            (`training.margin`) or the last name alone where it is unambiguous (`margin`); several
+            values make a list.
+
+    Raises:
+        RecipeError: Missing or malformed file, an unknown key (the nearest valid name is
+            suggested), or a value of the wrong type.
+
+    Example:
+        >>> import tempfile
+        >>> from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        ...     _ = file.write("data: {sources: [pairs.tsv]}"), file.flush()
+        ...     read_recipe(ContrastiveRecipe, file.name, ["--margin", "0.5"]).training.margin
+        0.5
+    """
+    mapping = read_mapping(find_recipe(path))
+    for key, value in parse_overrides(overrides):
+        set_key(cls, mapping, key, value)
+    return build(cls, mapping)
+
+
+def read_mapping(path: str | Path) -> dict[str, Any]:
+    """The keys and values of a recipe file, unchecked.
+
+    Raises:
+        RecipeError: The file is missing or malformed.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        text = content.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+    if len(content) > MOST_BYTES:
+        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, which no recipe has")
+    mapping = parse_yaml(text, f"the recipe {path}")
+    if not isinstance(mapping, dict):
+        raise RecipeError(
+            f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}"
+        )
+    return mapping
+
+
+def kind_of(mapping: dict[str, Any]) -> Any:
+    """The `kind` of a recipe; without one, a recipe with a `task` is supervised, any other
+    contrastive."""
+    return mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
+
+
+def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
+    """`["--margin", "0.5", "--sources", "a.tsv", "b.tsv"]` -> `[("margin", 0.5), ("sources",
+    [...])]`."""
+    groups: list[tuple[str, list[str]]] = []
+    for item in arguments:
+        if item.startswith("--"):
+            key, has_value, value = item[2:].partition("=")
+            groups.append((key.replace("-", "_"), [value] if has_value else []))
+        elif groups:
+            groups[-1][1].append(item)
+        else:
+            raise RecipeError(f"expected --key before the value {item!r}")
+    parsed = []
+    times = sum(key.rpartition(".")[2] == "sources" for key, _ in groups)
+    if times > 1:  # of any other key the last value counts, as command lines have it
+        raise RecipeError(f"--sources is given {times} times; give it once, with all its values")
+    for key, values in groups:
+        if not values:
+            raise RecipeError(f"--{key} needs a value")
+        named = f"the value of --{key}"  # what begins with * is a pattern of files, in quotes
+        loaded = [v if v.startswith("*") else parse_yaml(v, named) for v in values]
+        parsed.append((key, loaded if len(loaded) > 1 else loaded[0]))
+    return parsed
+
+
+def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
+    """Put `value` at a dotted or unambiguous short `key` of a nested mapping, in place."""
+    *parents, leaf = full_key(cls, key).split(".")
+    for parent in parents:
+        cls = typing.get_type_hints(cls)[parent]
+        child = mapping.get(parent)
+        if not isinstance(child, dict):
+            shorthand = getattr(cls, "from_shorthand", None)
+            given = {} if shorthand is None or child is None else shorthand(child)
+            child = mapping[parent] = given
+        mapping = child
+    mapping[leaf] = value
+
+
+def full_key(cls: type, key: str) -> str:
+    """The dotted name of a key that is dotted, or its last name alone where that is unambiguous.
+
+    Raises:
+        RecipeError: There is none, or several.
+    """
+    known = key_paths(cls)
+    if key in known:
+        return key
+    matches = [name for name in known if name.rsplit(".", 1)[-1] == key]
+    within = [name for name in known if name.startswith(f"{key}.")]
+    if within:
+        raise RecipeError(f"{key} is a section of this recipe; set its keys, as in --{within[0]}")
+    if len(matches) != 1:
+        hint = f"it could be {' or '.join(matches)}" if matches else _nearest(key, known)
+        raise RecipeError(f"--{key} is not a key of this recipe; {hint}")
+    return matches[0]
+
+
+def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
+    """Every leaf key of a nested dataclass, dotted, with its field."""
+    hints = typing.get_type_hints(cls)
+    paths: dict[str, dataclasses.Field[Any]] = {}
+    for field in dataclasses.fields(cls):
+        if dataclasses.is_dataclass(hints[field.name]):
+            paths |= key_paths(hints[field.name], f"{prefix}{field.name}.")
+        else:
+            paths[prefix + field.name] = field
+    return paths
+
+
+def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -> T:
+    """A checked instance of the dataclass `cls` from plain YAML values.
+
+    Args:
+        cls: The dataclass.
+        mapping: Its values by the names of its fields; or its short form, where it has one.
+        where: Dotted name of the instance in the recipe, for messages.
+        start: The instance that keys left out are taken from; else each has its field's default.
+
+    Raises:
+        RecipeError: An unknown key, a missing one, or a value of the wrong type or choice.
+    """
+    shorthand = getattr(cls, "from_shorthand", None)
+    if shorthand is not None and not isinstance(mapping, dict):
+        mapping = shorthand(mapping)
+    if not isinstance(mapping, dict):
+        raise RecipeError(f"{where or 'the recipe'} must be a mapping, got {mapping!r}")
+    hints = typing.get_type_hints(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for key in mapping:
+        if key not in fields:
+            raise RecipeError(
+                f"unknown recipe key {_join(where, key)!r}; {_nearest(str(key), fields)}"
+            )
+    values = {}
+    for name, field in fields.items():
+        place = _join(where, name)
+        if name in mapping:
+            own = None if start is None else getattr(start, name)
+            values[name] = _checked(hints[name], field, mapping[name], place, own)
+        elif start is not None:
+            values[name] = getattr(start, name)
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise RecipeError(
+                f"{place} is missing: {field.metadata.get('help', 'a value is needed')}"
+            )
+    return cls(**values)
+
+
+def convert_key(cls: type, key: str, value: Any) -> Any:
+    """A value for the dotted `key`, of its type and one of its choices.
+
+    What depends on other keys, as most ranges, is checked when the whole is built.
+
+    Raises:
+        RecipeError: It is of another type, or none of the choices.
+    """
+    owner = cls
+    *parents, leaf = key.split(".")
+    for parent in parents:
+        owner = typing.get_type_hints(owner)[parent]
+    field = next(field for field in dataclasses.fields(owner) if field.name == leaf)
+    return _checked(typing.get_type_hints(owner)[leaf], field, value, key)
+
+
+def _checked(
+    hint: Any, field: dataclasses.Field[Any], value: Any, where: str, start: Any = None
+) -> Any:
+    if dataclasses.is_dataclass(hint) and field.default_factory is not dataclasses.MISSING:
+        # Keys of a section that are left out are those of the section's default, which may be
+        # others than the defaults of its class: two kinds of recipe share a class so.
+        start = field.default_factory() if start is None else start
+        return build(typing.cast(type, hint), value, where, start)
+    converted = convert(hint, value, where)
+    choices = field.metadata.get("choices", ())
+    if choices and converted not in choices and not (FILE in choices and names_file(converted)):
+        raise RecipeError(f"{where} must be one of {', '.join(choices)}, got {converted!r}")
+    return converted
+
+
+def names_file(value: object) -> TypeGuard[str]:
+    """Return whether a value is a file and not a name: names have no dot and no slash.
+
+    Example:
+        >>> names_file("clean"), names_file("dev.tsv"), names_file("data/dev"), names_file(None)
+        (False, True, True, False)
+    """
+    return isinstance(value, str) and ("." in value or "/" in value)
+
+
+def convert(hint: Any, value: Any, where: str) -> Any:
+    """A value of the type `hint`, from plain YAML.
+
+    Raises:
+        RecipeError: It is of another type.
+    """
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast(type, hint), value, where)
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in options:
+            return None
+        return convert(next(option for option in options if option is not type(None)), value, where)
+    if origin is list:
+        items = value if isinstance(value, list) else [value]
+        return [convert(options[0], item, f"{where}[{i}]") for i, item in enumerate(items)]
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise RecipeError(f"{where} must be a mapping, got {value!r}")
+        return value
+    if hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if hint is float and isinstance(value, str):  # YAML 1.1 reads 1e-3 as a string
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    if isinstance(value, bool) != (hint is bool) or not isinstance(value, hint):
+        raise RecipeError(f"{where} must be {SAID.get(hint, hint.__name__)}, got {value!r}")
+    return value
+
+
+def to_mapping(arguments: Any) -> dict[str, Any]:
+    """The plain YAML mapping of a dataclass: the inverse of `build`."""
+    return dataclasses.asdict(arguments)
+
+
+def to_yaml(arguments: Any) -> str:
+    """The resolved recipe as YAML text, every key written out."""
+    return yaml.safe_dump(to_mapping(arguments), sort_keys=False, allow_unicode=True)
+
+
+MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"
+
+
+def to_record(arguments: Any) -> bytes:
+    """The resolved recipe as the file that marks a folder as what it makes."""
+    return (MARK + to_yaml(arguments)).encode("utf-8")
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file is of `to_record`, and no recipe that somebody wrote."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MARK)) == MARK.encode("utf-8")
+    except OSError:
+        return False
+
+
+def _join(where: str, name: object) -> str:
+    return f"{where}.{name}" if where else str(name)
+
+
+def _nearest(key: str, names: typing.Iterable[str]) -> str:
+    by_leaf = {name.rsplit(".", 1)[-1]: name for name in names}
+    meant = nearest(key.rsplit(".", 1)[-1], by_leaf)
+    return (
+        f"did you mean {by_leaf[meant]!r}?"
+        if meant
+        else f"the keys are {', '.join(sorted(by_leaf))}"
+    )

@@ -1,0 +1,115 @@
+"""What every builder shares: its record, its folder, its cache, its errors.
+
+A corpus is a small class: a `source`, `features()` and `rows(folder, split)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import datasets
+from datasets.iterable_dataset import ExamplesIterable
+
+import paraphrastic_hf
+from paraphrastic_hf.corpora.folder import Folder, fingerprint, open_folder
+from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.errors import DataError
+
+Row = Mapping[str, Any]
+
+
+class Corpus(datasets.GeneratorBasedBuilder):
+    """A corpus as a `datasets` builder.
+
+    Subclasses name their record and say how a split's rows are read; the rest is here. The cache
+    of rows is keyed by the files (names and contents), the options and this package's version,
+    so rows of changed files are never served.
+    """
+
+    NAME: ClassVar[str] = ""
+    source: ClassVar[Source]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.NAME:
+            return
+        cls.source = SOURCES[cls.NAME]
+        make = cls.BUILDER_CONFIG_CLASS
+        cls.BUILDER_CONFIGS = [make(name=name) for name in cls.source.configs]
+        if cls.BUILDER_CONFIGS:
+            cls.DEFAULT_CONFIG_NAME = cls.BUILDER_CONFIGS[0].name
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        data_dir = kwargs.get("data_dir")
+        config = kwargs.get("config_name") or self.DEFAULT_CONFIG_NAME
+        if config is None:
+            raise DataError(f"{self.NAME} needs a configuration: two language codes, such as en-fr")
+        stamp = f"{paraphrastic_hf.__version__}-{datasets.__version__}"
+        if data_dir is not None:
+            folder = open_folder(self.source, config, data_dir)
+            stamp += f"-{folder.fingerprint()}"
+        if kwargs.get("vocabulary"):  # a file that an option names
+            stamp += f"-{fingerprint([Path(kwargs['vocabulary'])])}"
+        kwargs.setdefault("dataset_name", self.NAME)
+        kwargs["hash"] = "-".join(filter(None, (kwargs.get("hash"), stamp)))
+        super().__init__(*args, **kwargs)
+
+    def features(self) -> datasets.Features:
+        """The row type of this configuration."""
+        raise NotImplementedError
+
+    def rows(self, folder: Folder, split: str) -> Iterable[Row]:
+        """The rows of one split, in file order."""
+        raise NotImplementedError
+
+    def splits(self, folder: Folder) -> Iterable[str]:
+        """The splits that the folder holds: those of the record, unless a builder knows better."""
+        return self.source.configs.get(self.config.name, {"train": None})
+
+    def _info(self) -> datasets.DatasetInfo:
+        return datasets.DatasetInfo(
+            description=self.source.summary,
+            features=self.features(),
+            homepage=self.source.homepage,
+            license=self.source.licence,
+            citation=self.source.citation,
+        )
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        folder = open_folder(self.source, self.config.name, self.config.data_dir)
+        return [
+            datasets.SplitGenerator(name=name, gen_kwargs={"folder": folder, "split": name})
+            for name in self.splits(folder)
+        ]
+
+    def _generate_examples(self, folder: Folder, split: str) -> Iterator[tuple[int, Row]]:
+        number = -1
+        for number, row in enumerate(self.rows(folder, split)):
+            yield number, row
+        if number < 0:
+            raise DataError(f"{self.NAME} {self.config.name}: the split {split} holds no row")
+
+    def _get_examples_iterable_for_split(self, split_generator: datasets.SplitGenerator) -> Any:
+        """Rows are of the right types as they are read; only the names of classes need work."""
+        if any(isinstance(f, datasets.ClassLabel) for f in self.info.features.values()):
+            return super()._get_examples_iterable_for_split(split_generator)
+        rows = TypedRows(self._generate_examples, split_generator.gen_kwargs)
+        rows.types = self.info.features
+        return rows
+
+
+class TypedRows(ExamplesIterable):
+    """Streamed rows that need no conversion, which would cost several times the reading."""
+
+    types: datasets.Features
+
+    @property
+    def is_typed(self) -> bool:
+        return True
+
+    @property
+    def features(self) -> datasets.Features:
+        return self.types

@@ -1,0 +1,143 @@
+"""The card of a dataset, from its record: what the Hub shows, and the `configs:` it loads by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.io.markdown import markdown_table
+
+Counts = Mapping[str, Mapping[str, "int | None"]]
+TASK = {
+    "pair": "sentence-similarity",
+    "scored pair": "sentence-similarity",
+    "bitext": "translation",
+    "labelled": "text-classification",
+    "parsed sentence": "token-classification",
+}
+
+
+TEMPLATE = """---
+{front}
+---
+
+# {name}
+
+{summary}
+
+Row type: {row_type}. Used in: {section}.
+
+## Load
+
+With [paraphrastic_hf](https://pypi.org/project/paraphrastic-hf), from the official files:
+
+```python
+from paraphrastic_hf import load_dataset
+
+rows = load_dataset("{name}", "{config}", split="{split}", data_dir="DATA")
+```
+
+{download}
+
+From an export (`paraphrastic data export {name} --output DIR`), with nothing of ours installed:
+
+```python
+from datasets import load_dataset
+
+rows = load_dataset("DIR", "{config}", split="{split}")
+```
+
+## Rows
+
+{rows}
+
+## Licence
+
+{licence}.{share}
+
+## Provenance
+
+{provenance}
+"""
+PRIVATE = """
+
+**An export must stay private:** the licence, or part of the text, does not allow publishing it."""
+
+
+def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
+    """A README for a dataset repository.
+
+    Args:
+        source: The corpus.
+        counts: Rows of each configuration's splits; None where unknown.
+        has_files: Whether parquet files lie beside it, so that `configs:` names them.
+    """
+    config = next(iter(counts), "en-fr")
+    downloads = (
+        "Without `data_dir` the official files are downloaded, and verified where a checksum is "
+        "known."
+    )
+    by_hand = f"A program cannot fetch them: {source.by_hand}"
+    origin = [source.homepage, *_addresses(source), source.citation and f"Cite: {source.citation}"]
+    return TEMPLATE.format(
+        front=_front_matter(source, counts, has_files),
+        name=source.name,
+        summary=source.summary,
+        row_type=source.row_type,
+        section=source.section,
+        config=config,
+        split=next(iter(counts.get(config, {"train": None}))),
+        download=downloads if source.files else by_hand,
+        rows="\n\n".join(filter(None, [counts_table(counts), source.notes])),
+        licence=source.licence,
+        share="" if source.may_share else PRIVATE,
+        provenance="\n\n".join(filter(None, origin)) or "Your own text.",
+    )
+
+
+def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
+    from huggingface_hub import DatasetCardData
+
+    head = DatasetCardData(
+        pretty_name=source.name, task_categories=[TASK[source.row_type]], **_licence(source)
+    )
+    if has_files:
+        head["configs"] = [
+            {
+                "config_name": config,
+                "data_files": [
+                    {"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits
+                ],
+                **({"default": True} if number == 0 else {}),
+            }
+            for number, (config, splits) in enumerate(counts.items())
+        ]
+    return head.to_yaml(original_order=["pretty_name", "license", "license_name"])
+
+
+def _licence(source: Source) -> dict[str, Any]:
+    """The Hub's name for a Creative Commons licence; anything else is told on the card."""
+    if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.licence):
+        return {"license": source.licence.split(" (")[0].lower().replace(" ", "-")}
+    return {"license": "other", "license_name": "as-stated-on-the-card"}
+
+
+def counts_table(counts: Counts) -> str:
+    """A Markdown table of rows by configuration and split; a corpus of any pair has none."""
+    if not counts:
+        return "One configuration for each pair of languages."
+    splits = list(dict.fromkeys(split for of in counts.values() for split in of))
+    rows = [
+        [config, *("" if s not in of else "?" if of[s] is None else f"{of[s]:,}" for s in splits)]
+        for config, of in counts.items()
+    ]
+    return "\n".join(markdown_table(["configuration", *splits], rows))
+
+
+def _addresses(source: Source) -> list[str]:
+    urls = [remote.url for remote in source.files]
+    shown = [f"* `{url}`" for url in urls[:12]]
+    more = [f"* and {len(urls) - 12} more"] if len(urls) > 12 else []
+    return ["\n".join(shown + more)]

@@ -1,0 +1,263 @@
+"""A corpus as parquet files with a card: what plain `datasets.load_dataset` reads, local or on the
+Hub."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.corpora.card import dataset_card
+from paraphrastic_hf.corpora.load import find_source, load_dataset
+from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.io.files import (
+    read_json,
+    replacing,
+    visible_files,
+    write_bytes,
+    write_json,
+)
+from paraphrastic_hf.io.send import Destination, check_destination, copy_files, send
+
+ROWS_AT_A_TIME = 10_000
+ROWS_PER_FILE = 1_000_000
+RECORD = "export.json"
+LANGUAGES = re.compile(r"\w+-\w+").fullmatch  # a configuration of a corpus that names none
+
+
+def export(
+    name: str,
+    output: str | Path,
+    *,
+    configs: Sequence[str] | None = None,
+    data_dir: str | Path | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> dict[str, dict[str, int]]:
+    """Write a corpus as parquet with a README whose `configs:` name the files.
+
+    Rows are streamed: memory does not grow with the corpus. Each configuration's folder is written
+    under a temporary name and renamed.
+
+    Args:
+        name: Of the corpus.
+        output: Folder; made, or an export of this corpus that configurations are added to.
+        configs: Configurations to write; all whose files are at hand if None.
+        data_dir: As `load_dataset` takes it.
+        progress: Show a progress bar.
+        **options: Of the corpus.
+
+    Returns:
+        Rows written, by configuration and split.
+
+    Raises:
+        DataError: As `load_dataset`; no configuration's files are at hand; or the folder holds
+            anything else.
+
+    Example:
+        >>> export("sts", "sts-parquet", data_dir="DATA/eval")  # doctest: +SKIP
+    """
+    source = find_source(name)
+    wanted = list(configs or source.configs)
+    if not wanted:
+        raise DataError(f"{name} needs a configuration: two language codes, such as en-fr")
+    folder = _claim(name, output, data_dir)
+    counts: dict[str, dict[str, int]] = {}
+    absent: list[MissingFileError] = []
+    for config in wanted:
+        try:
+            with replacing(folder / config) as part:
+                splits = load_dataset(name, config, data_dir=data_dir, streaming=True, **options)
+                counts[config] = {
+                    str(split): _write(rows, part, str(split), f"{config} {split}", progress)
+                    for split, rows in splits.items()
+                }
+                if not (folder / RECORD).exists():  # the folder is ours before anything lies there
+                    write_json(folder / RECORD, {name: {}})
+        except MissingFileError as error:
+            if configs or data_dir is None:
+                raise
+            absent.append(error)
+            continue
+        _record(source, folder)
+    if not counts:
+        raise absent[0]
+    return counts
+
+
+def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
+    """Write down what an export holds, in `export.json` and on its card.
+
+    The parquet files themselves are counted, so that what is written is true even if an earlier
+    export was killed after it put a configuration in place and before it came here.
+
+    Returns:
+        Rows, by configuration and split.
+
+    Raises:
+        DataError: A parquet file is damaged.
+    """
+    found = sorted(path.name for path in folder.iterdir() if LANGUAGES(path.name))
+    configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
+    counts = {name: _rows_in(folder / name, source.configs.get(name, ())) for name in configs}
+    counts = {config: splits for config, splits in counts.items() if splits}
+    write_json(folder / RECORD, {source.name: counts})
+    write_bytes(folder / "README.md", dataset_card(source, counts, has_files=True).encode("utf-8"))
+    return counts
+
+
+def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
+    """Rows of each split whose files lie in a folder; the splits in `order` come first."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    counts: dict[str, int] = {}
+    for path in visible_files(folder, "*-?????.parquet"):
+        split = path.name.rpartition("-")[0]
+        try:
+            counts[split] = counts.get(split, 0) + pq.read_metadata(path).num_rows
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"{path} is damaged ({error}); export {folder.name} again") from error
+    return {split: counts[split] for split in dict.fromkeys([*order, *counts]) if split in counts}
+
+
+def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
+    """The output folder, if nothing of anyone else's can be lost in it.
+
+    Raises:
+        DataError: It holds the official files, another corpus, or folders that are no export.
+    """
+    if not str(output):
+        raise DataError("say which folder to write")
+    folder = Path(output)
+    if data_dir is not None:
+        ours, theirs = folder.resolve(), Path(data_dir).resolve()
+        if ours == theirs or ours in theirs.parents or theirs in ours.parents:
+            raise DataError(
+                f"{folder} and the official files in {data_dir} lie in one another; export to a "
+                "folder of its own"
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot write to {folder}: {error}") from error
+    exported = _exported(folder)
+    if exported and name not in exported:
+        raise DataError(f"{folder} holds an export of {next(iter(exported))}; choose another")
+    strange = [path.name for path in folder.iterdir() if path.suffix != ".part"]  # left by a kill
+    if strange and not exported:
+        raise DataError(f"{folder} is not empty and no export ({strange[0]}); choose another")
+    return folder
+
+
+def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
+    """What an earlier export wrote here: rows, by corpus, configuration and split."""
+    try:
+        found = read_json(folder / RECORD)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def push(
+    name: str, folder: str | Path, repository: str, *, public: bool = False, **options: Any
+) -> str:
+    """Upload an exported folder to a dataset repository on the Hub.
+
+    Args:
+        name: Of the corpus.
+        folder: What `export` wrote.
+        repository: Such as `me/sts`.
+        public: Make the repository public; private otherwise.
+        **options: `token`, `revision`, `message` and `pull_request`, as `Destination` has them.
+
+    Returns:
+        The address of the commit.
+
+    Raises:
+        DataError: The corpus's licence does not allow a public copy, or there would be one; the
+            folder is no export; or the Hub refuses, as `check_destination` and `send` say.
+    """
+    check_exported(name, folder, public=public)
+    # a repository that is public already will do where the licence allows one
+    wanted = None if find_source(name).may_share else True
+    to = Destination(repository, "dataset", private=wanted, **options)
+    standing = check_destination(to)
+    with tempfile.TemporaryDirectory() as place:
+        stale = gather(name, folder, place)
+        return send(place, replace(to, private=not public), standing, stale=stale)
+
+
+def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
+    """Refuse a folder that is no export of a corpus, or one that may not be public.
+
+    Raises:
+        DataError: It is one of these.
+    """
+    if public and not find_source(name).may_share:
+        raise DataError(f"the licence of {name} does not allow publishing it; push it as private")
+    if name not in _exported(Path(folder)):
+        raise DataError(f"{folder} is no export of {name}; see `paraphrastic data export {name}`")
+
+
+def exported_corpus(folder: str | Path) -> str | None:
+    """The name of the corpus that a folder is an export of; None if it is none."""
+    return next(iter(_exported(Path(folder))), None)
+
+
+def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
+    """Copy what of an export goes to the Hub into another folder: the card, written anew, and the
+    parquet files.
+
+    Returns:
+        Patterns of the files that an earlier export may have left in a repository.
+
+    Raises:
+        DataError: A parquet file is damaged, or a file is a link to a place outside the folder.
+    """
+    folder, output = Path(folder), Path(output)
+    exported = _record(find_source(name), folder)
+    found = visible_files(folder, "*/*.parquet")
+    tables = [path for path in found if path.parent.name in exported]
+    copy_files(folder, [folder / "README.md", *tables], output)
+    return [f"{config}/*.parquet" for config in exported]
+
+
+def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> int:
+    """Rows of one split in numbered parquet files; how many there were."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    schema = rows.features.arrow_schema
+    count, number, writer = 0, 0, None
+    try:
+        for batch in _batches(tqdm(rows, desc=name, unit=" rows", disable=not progress)):
+            if writer is None:
+                writer = pq.ParquetWriter(folder / f"{split}-{number:05d}.parquet", schema)
+            writer.write_table(pa.Table.from_pylist(batch, schema=schema))
+            count += len(batch)
+            if count >= (number + 1) * ROWS_PER_FILE:
+                writer.close()
+                writer, number = None, number + 1
+    finally:
+        if writer is not None:
+            writer.close()
+    return count
+
+
+def _batches(rows: Iterable[Any]) -> Iterable[list[Any]]:
+    batch: list[Any] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == ROWS_AT_A_TIME:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,249 @@
+"""Filters of paraphrases and bitext: score, trigram overlap, length (thesis, 4.5.4).
+
+A filter says of a pair it leaves out what was measured, what it came to and what it must be.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.config.recipe import Bounds
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.files import output_file, replacing
+from paraphrastic_hf.text.overlap import ngram_overlap
+
+logger = logging.getLogger(__name__)
+
+SCORE, OVERLAP = "score", "trigram overlap"
+SHORTER, LONGER = "words of the shorter side", "words of the longer side"
+MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
+MOST_OF_A_LINE = 2**20
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Why a pair is left out.
+
+    Attributes:
+        measure: What was measured, such as `trigram overlap`.
+        score: What it came to.
+        bounds: What it must be.
+    """
+
+    measure: str
+    score: float
+    bounds: Bounds
+
+    def __str__(self) -> str:
+        return f"{self.measure} must be {self.bounds}, and is {self.score:.6g}"
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A score of a pair, and the bounds it must lie in.
+
+    Attributes:
+        measure: What the score measures, for reasons.
+        score: The score of two texts and of what stands beside them, which is given as a number or
+            None; None where there is nothing to measure, which passes.
+        bounds: The scores that pass.
+    """
+
+    measure: str
+    score: Callable[[str, str, float | None], float | None]
+    bounds: Bounds
+
+    def judge(self, first: str, second: str, given: float | None) -> Rejection | None:
+        """Why a pair fails; None if it passes."""
+        found = self.score(first, second, given)
+        if found is None or self.bounds.allow(found):
+            return None
+        return Rejection(self.measure, found, self.bounds)
+
+
+def _shorter(first: str, second: str, given: float | None) -> float:
+    return min(len(first.split()), len(second.split()))
+
+
+def _longer(first: str, second: str, given: float | None) -> float:
+    return max(len(first.split()), len(second.split()))
+
+
+@dataclass(frozen=True)
+class PairFilter:
+    """Which pairs to keep; None asks nothing.
+
+    Attributes:
+        min_score: Smallest paraphrase score; SIM's data has 0.5 (thesis, footnote 3 of chapter 7).
+        max_score: Largest score.
+        max_overlap: Largest trigram overlap, 0 to 1; SIM's data has 0.2.
+        min_words: Fewest words a side may have (white space); bitext has 5 (thesis, 5.6.2).
+        max_words: Most words; ParaNMT's 5M has 30 (thesis, 4.5.4), bitext 100.
+
+    Raises:
+        DataError: A bound is negative, or a lower one is above its upper one: nothing would pass.
+
+    Example:
+        >>> print(PairFilter(max_overlap=0.2).judge("the cat sat down", "a cat sat down"))
+        trigram overlap must be at most 0.2, and is 0.5
+    """
+
+    min_score: float | None = None
+    max_score: float | None = None
+    max_overlap: float | None = None
+    min_words: int | None = None
+    max_words: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_overlap", "min_words", "max_words"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise DataError(f"{name} must be 0 or more, got {value}")
+        for name in ("score", "words"):
+            low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            if low is not None and high is not None and low > high:
+                raise DataError(f"min_{name} {low} is above max_{name} {high}: nothing passes")
+
+    @cached_property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """What is asked of a pair, the cheap questions first."""
+        every = (
+            Criterion(SCORE, lambda *pair: pair[2], Bounds(self.min_score, self.max_score)),
+            Criterion(SHORTER, _shorter, Bounds(self.min_words)),
+            Criterion(LONGER, _longer, Bounds(at_most=self.max_words)),
+            Criterion(
+                OVERLAP,
+                lambda first, second, _: ngram_overlap(first, second, 3),
+                Bounds(at_most=self.max_overlap),
+            ),
+        )
+        return tuple(criterion for criterion in every if criterion.bounds != Bounds())
+
+    def judge(self, first: str, second: str, score: float | None = None) -> Rejection | None:
+        """Why a pair is left out, by the first criterion that it fails; None if it is kept."""
+        for criterion in self.criteria:
+            rejection = criterion.judge(first, second, score)
+            if rejection is not None:
+                return rejection
+        return None
+
+    def keeps(self, first: str, second: str, score: float | None = None) -> bool:
+        """Whether a pair passes."""
+        return self.judge(first, second, score) is None
+
+
+class Sieve:
+    """A filter that remembers: what it leaves out is counted and, in a file, kept.
+
+    Args:
+        wanted: Which pairs pass.
+        name: What the pairs are called in the log.
+        rejects: A file for those that do not, a tab-separated line each: both texts, what was
+            measured, what it came to, and what it must be. It is there once all pairs have been
+            read. None to count them alone.
+
+    Raises:
+        DataError: The file for rejects cannot be written, or holds something else.
+
+    Example:
+        >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
+        ...     [pair for pair in [("a", "a cat"), ("a cat", "the cat")] if sieve.keeps(*pair)]
+        [('a cat', 'the cat')]
+        >>> dict(sieve.left_out)
+        {'words of the shorter side': 1}
+    """
+
+    def __init__(self, wanted: PairFilter, *, name: str, rejects: str | Path | None = None) -> None:
+        self.wanted, self.name = wanted, name
+        self.left_out: Counter[str] = Counter()
+        self._files = ExitStack()
+        self._rejects = None if rejects is None else _place_of_rejects(rejects)
+
+    def __enter__(self) -> Sieve:
+        if self._rejects is not None:
+            partial = self._files.enter_context(replacing(self._rejects, is_shared=True))
+            self._file = self._files.enter_context(partial.open("w", encoding="utf-8"))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._files.__exit__(*error)
+        if self.left_out and error[0] is None:
+            counts = ", ".join(f"{count:,} by {name}" for name, count in self.left_out.items())
+            logger.info("%s: pairs left out: %s", self.name, counts)
+
+    def keeps(self, first: str, second: str, score: float | None = None) -> bool:
+        """Whether a pair passes; one that does not is counted and kept apart."""
+        rejection = self.wanted.judge(first, second, score)
+        if rejection is None:
+            return True
+        self.left_out[rejection.measure] += 1
+        if self._rejects is not None:
+            sides = (" ".join(side.split()) for side in (first, second))
+            line = (*sides, rejection.measure, f"{rejection.score:.6g}", str(rejection.bounds))
+            self._file.write("\t".join(line) + "\n")
+        return False
+
+
+def _place_of_rejects(path: str | Path) -> Path:
+    """The file for rejected pairs, which replaces none but an earlier one of its kind."""
+    place = output_file(path)
+    if not place.parent.is_dir():
+        raise DataError(f"cannot write {path}: there is no folder {place.parent}")
+    if place.exists() and place.stat().st_size:
+        with place.open("rb") as file:
+            columns = file.readline(MOST_OF_A_LINE).split(b"\t")
+        if len(columns) != 5 or columns[2].decode("utf-8", "replace") not in MEASURES:
+            raise DataError(f"{path} is there, and holds no rejected pairs: name another file")
+    return place
+
+
+def unique_word_pairs(
+    pairs: Iterable[tuple[str, str]], vocabulary: frozenset[str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Word pairs fit for training word vectors (thesis, 3.5.2).
+
+    Pairs with a digit, with a word outside the vocabulary, of equal words, or seen before in
+    either order are left out.
+
+    Args:
+        pairs: Word pairs.
+        vocabulary: The words that have vectors; any word if None.
+    """
+    seen: set[tuple[str, str]] = set()
+    for first, second in pairs:
+        key = (first, second) if first < second else (second, first)
+        has_digit = any(character.isdigit() for character in first + second)
+        if has_digit or first == second or key in seen:
+            continue
+        if vocabulary is not None and not (first in vocabulary and second in vocabulary):
+            continue
+        seen.add(key)
+        yield first, second
+
+
+def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """How often the first side of each bitext feeds the semantic encoder (thesis, 5.12).
+
+    A language that is in many bitexts, mostly English, is chosen less, so that all are fed about
+    equally often (footnote 24 of chapter 5): with N bitexts that share English, English is chosen
+    with probability 1 / (N + 1), as the loss weights of 5.13.1 have it.
+
+    Args:
+        bitexts: The two languages of each bitext.
+
+    Example:
+        >>> first_side_probabilities([("en", "fr"), ("en", "de"), ("en", "es")])[("en", "fr")]
+        0.25
+    """
+    pairs = list(bitexts)
+    count = Counter(language for pair in pairs for language in pair)
+    return {
+        (first, second): count[second] / (count[first] + count[second]) for first, second in pairs
+    }

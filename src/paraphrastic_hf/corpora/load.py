@@ -1,0 +1,183 @@
+"""A corpus by name: `load_dataset("sts", "sts14", data_dir=...)`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from paraphrastic_hf.config.recipe import convert
+from paraphrastic_hf.corpora.folder import corpus_folder
+from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.snapshot import bounded_patience, snapshot
+
+DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
+# What every configuration of `datasets` has.
+STOCK_FIELDS = frozenset(("name", "version", "data_dir", "data_files", "description"))
+
+
+def load_dataset(
+    name: str,
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    data_dir: str | Path | None = None,
+    streaming: bool = False,
+    **options: Any,
+) -> Any:
+    """A corpus of the papers as a `datasets` object.
+
+    Args:
+        name: Such as `sts`; `paraphrastic data list` shows all. Or a dataset repository of the Hub,
+            `someone/sts`.
+        config: Such as `sts14`; the corpus's first configuration if absent.
+        split: Such as `test`; unless streaming, any slice too (`train[:1%]`); all if absent.
+        data_dir: The folder of the official files, or one that holds many corpora's folders.
+            If None, the folder that the variable PARAPHRASTIC_DATA names, if it has the corpus;
+            else they are downloaded, verified, into the cache.
+        streaming: Read rows as they are asked for, writing nothing.
+        **options: Of the corpus, such as `min_score=0.5` for `paranmt`; `cache_dir` for all. Of a
+            repository `revision`, `token`, `cache_dir` and `local_files_only`.
+
+    Returns:
+        A `Dataset` for a split or a `DatasetDict` for all; iterable ones if streaming.
+
+    Raises:
+        DataError: There is no such corpus, configuration, split or option; a file is missing,
+            damaged or malformed (the message names file and line); or a download failed.
+
+    Example:
+        >>> from paraphrastic_hf import load_dataset
+        >>> pairs = load_dataset("sts", "sts14", split="test", data_dir="DATA/eval")
+        ... # doctest: +SKIP
+    """
+    require("data", "datasets", what=f"the corpus {name}")
+    import datasets
+
+    if "/" in name:
+        if data_dir is not None:
+            raise DataError(
+                f"{name} is a repository of the Hub, which has no data_dir; leave it out"
+            )
+        return _from_hub(name, config, split, streaming=streaming, **options)
+    if data_dir is None and (root := os.environ.get(DATA_ROOT_VARIABLE)):
+        data_dir = corpus_folder(find_source(name), root)
+    corpus = builder(name, config, data_dir=data_dir, **options)
+    try:
+        if streaming:
+            return corpus.as_streaming_dataset(split=split)
+        corpus.download_and_prepare()
+        return corpus.as_dataset(split=split)
+    except datasets.exceptions.DatasetGenerationError as error:
+        cause = error.__cause__
+        if isinstance(cause, (DataError, OSError)):
+            raise cause from None
+        raise
+    except ValueError as error:
+        if isinstance(error, DataError) or "split" not in str(error).lower():
+            raise
+        raise DataError(f"{name}: {error}") from error
+
+
+def _from_hub(
+    name: str,
+    config: str | None,
+    split: str | None,
+    *,
+    streaming: bool,
+    revision: str | None = None,
+    token: str | bool | None = None,
+    cache_dir: str | Path | None = None,
+    local_files_only: bool = False,
+    **unknown: Any,
+) -> Any:
+    """A dataset repository, all of one commit; its files compared with their checksums, unless
+    streamed."""
+    import datasets
+
+    refuse_keywords(unknown, _from_hub)
+    cache = None if cache_dir is None else str(cache_dir)
+    try:
+        if streaming:
+            from huggingface_hub import HfApi
+
+            with bounded_patience():
+                commit = HfApi().dataset_info(name, revision=revision, token=token).sha
+            return datasets.load_dataset(
+                name, config, split=split, revision=commit, token=token, streaming=True
+            )
+        folder = snapshot(
+            name,
+            "dataset",
+            revision=revision,
+            token=token,
+            cache_dir=cache,
+            local_files_only=local_files_only,
+        )
+        return datasets.load_dataset(str(folder), config, split=split, cache_dir=cache)
+    except DataError:
+        raise
+    except Exception as error:  # datasets, pyarrow and the Hub raise many kinds
+        cause = error.__cause__ or error
+        raise DataError(f"cannot load the dataset {name}: {cause}") from error
+
+
+def builder(
+    name: str, config: str | None = None, *, data_dir: str | Path | None = None, **options: Any
+) -> Any:
+    """The `datasets.GeneratorBasedBuilder` of a corpus, for those who want its methods.
+
+    Raises:
+        DataError: There is no such corpus, configuration or option, or no such folder.
+    """
+    source = find_source(name)
+    if config is not None and source.configs and config not in source.configs:
+        raise DataError(
+            f"{name} has no configuration {config!r}; {nearest_name(config, source.configs)}"
+        )
+    if not source.configs and not re.fullmatch(r"\w+-\w+", config or ""):
+        raise DataError(
+            f"{name} needs two language codes as its configuration, such as en-fr; got {config!r}"
+        )
+    cls = builder_class(source)
+    known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - STOCK_FIELDS
+    for option in options:
+        if option not in known:
+            raise DataError(
+                f"{name} has no option {option!r}; {nearest_name(option, sorted(known))}"
+            )
+    hints = get_type_hints(cls.BUILDER_CONFIG_CLASS)
+    try:
+        options = {k: convert(hints[k], v, k) if k in hints else v for k, v in options.items()}
+    except RecipeError as error:
+        raise DataError(f"{name}: {error}") from error
+    if data_dir is not None:
+        options["data_dir"] = str(data_dir)
+    return cls(config_name=config or next(iter(source.configs)), **options)
+
+
+def builder_class(source: Source) -> Any:
+    """The class that reads a corpus.
+
+    Raises:
+        MissingExtraError: `datasets` is not installed.
+    """
+    require("data", "datasets", what=f"the corpus {source.name}")
+    module, _, attribute = source.builder.partition(":")
+    return getattr(importlib.import_module(f"paraphrastic_hf.corpora.readers.{module}"), attribute)
+
+
+def find_source(name: str) -> Source:
+    """The record of a corpus.
+
+    Raises:
+        DataError: There is none of that name; the nearest is named.
+    """
+    if name not in SOURCES:
+        raise DataError(f"there is no corpus {name!r}; {nearest_name(name, SOURCES)}")
+    return SOURCES[name]

@@ -1,0 +1,172 @@
+"""Dictionaries as dictd reads them; FreeDict has free ones of some 140 pairs of languages.
+
+An `.index` has a headword a line and where its entry lies in the `.dict` or `.dict.dz` beside it.
+An entry is the headword with its pronunciation, then its senses, mostly one a line and numbered:
+
+    bowl /boul/ <n>
+    1. fuente, pelvis
+    2. (deep) cuenco
+
+Dictionaries differ in all else, so what is no translation beyond doubt is left out: what stands in
+brackets, cross references, examples, notes, explanations of more words than `MOST_WORDS`. Those
+that WikDict makes of Wiktionary define each sense, on the lines below its translations:
+
+    Alper /"alper/ <pn>
+    1. Alps
+    bergskedja i Europa
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import string
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.lines import READ_ERRORS, text_lines
+
+MOST_WORDS = 5
+_DIGITS = {
+    digit: value
+    for value, digit in enumerate(string.ascii_uppercase + string.ascii_lowercase + "0123456789+/")
+}
+_ABOUT = ("00-database", "00database")  # entries on the dictionary itself
+_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # who is named there has defined senses
+_PRONOUNCED = re.compile(r"\s/.*/")
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|\{[^{}]*\}")
+_NUMBER, _NEXT = re.compile(r"^\s*\d+\.\s*"), re.compile(r"\s\d+\.\s*$")
+_NO_SENSE = re.compile(r'\s*("|(see|see also|note|synonyms?|antonyms?|usage)\s*:)', re.IGNORECASE)
+_BETWEEN = re.compile(r"[,;،؛、；]|(?<=\w\w)\.\s")
+_EDGES = " .,;:،؛、；!?\u2003"
+_SOUNDS = re.compile("[\u0250-\u02af\u02b0-\u02ff\u0361]")  # a pronunciation without slashes
+SCRIPTS = {  # of languages that are not written in Latin letters, as names of letters begin
+    "ar": "ARABIC",
+    "bg": "CYRILLIC",
+    "el": "GREEK",
+    "hi": "DEVANAGARI",
+    "ja": "HIRAGANA KATAKANA CJK",
+    "mk": "CYRILLIC",
+    "ru": "CYRILLIC",
+    "sr": "CYRILLIC LATIN",
+    "uk": "CYRILLIC",
+    "ur": "ARABIC",
+    "zh": "CJK",
+}
+_CODES = """
+    af afr ar ara bg bul br bre ca cat cs ces cy cym da dan de deu el ell en eng eo epo es
+    spa et est fi fin fr fra ga gle gl glg hi hin hr hrv hu hun id ind is isl it ita ja jpn
+    ku kur la lat lt lit lv lav mk mkd nl nld no nor pl pol pt por ro ron ru rus sk slk sl
+    slv sr srp sv swe sw swh tr tur uk ukr ur urd zh zho
+"""
+FREEDICT = dict(re.findall(r"(\w+)\s+(\w+)", _CODES))  # codes of two letters to its of three
+
+
+def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """`(place, [headword, translation])` for every translation of a dictionary, in its order.
+
+    Vowel marks of Arabic are taken out, as running text has none.
+
+    Args:
+        index: The `.index`; the entries are in the file beside it.
+        languages: Two-letter codes of headwords and of translations.
+
+    Raises:
+        DataError: A file is missing or damaged, or a line of the index is none.
+    """
+    texts = entries(index)
+    has_definitions = _DEFINES in texts[:_ABOUT_LENGTH]
+    read: set[tuple[int, int]] = set()
+    for number, line in text_lines(index):
+        place = f"{index.name}:{number}"
+        word, _, rest = line.partition("\t")
+        try:
+            start, length = map(_number, rest.split("\t")[:2])
+        except (KeyError, ValueError):
+            raise DataError(f"{index}, line {number} is no headword with two numbers") from None
+        if start + length > len(texts):
+            raise DataError(f"{index}, line {number} points beyond the end of the entries")
+        if word.startswith(_ABOUT) or (start, length) in read:
+            continue  # an entry has a line for each of its spellings
+        read.add((start, length))
+        entry = texts[start : start + length].decode("utf-8", "replace")
+        for head, translation in translations(entry, has_definitions):
+            if _is_in(head, languages[0]) and _is_in(translation, languages[1]):
+                yield place, [head, translation]
+
+
+def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[str, str]]:
+    """Headword and translation, for every translation of an entry.
+
+    Args:
+        entry: The headword, and its senses below it.
+        has_definitions: Whether lines below the first of a sense define it.
+
+    Example:
+        >>> list(translations("bowl /boul/ <n>\\n1. fuente, pelvis\\n2. (deep) cuenco"))
+        [('bowl', 'fuente'), ('bowl', 'pelvis'), ('bowl', 'cuenco')]
+    """
+    first, *senses = entry.split("\n")
+    head = _plain(_PRONOUNCED.sub(" ", first))
+    if not head or len(head.split()) > MOST_WORDS or len(_parts(head)) > 1 or _SOUNDS.search(head):
+        return
+    for sense in _first_lines(senses) if has_definitions else senses:
+        if _NO_SENSE.match(sense):
+            continue
+        for part in _parts(_plain(_NEXT.sub("", _NUMBER.sub("", sense)))):
+            if len(part.split()) <= MOST_WORDS and not _SOUNDS.search(part):
+                yield head, part
+
+
+def _first_lines(senses: Sequence[str]) -> Iterator[str]:
+    """The line of each sense that has its translations; a definition may begin with a number too,
+    which is not that of the next sense."""
+    expected = 1
+    for place, sense in enumerate(senses):
+        if place == 0 or (expected > 1 and sense.startswith(f"{expected}.")):
+            yield sense
+            expected += sense.startswith(f"{expected}.")
+
+
+def _parts(text: str) -> list[str]:
+    return [part for each in _BETWEEN.split(text) if (part := each.strip(_EDGES))]
+
+
+def _plain(text: str) -> str:
+    """Without brackets and Arabic's vowel marks."""
+    while (less := _BRACKETS.sub(" ", text)) != text:
+        text = less
+    marks = (c for c in text if not "\u064b" <= c <= "\u0652" and c != "\u0640")
+    return " ".join("".join(marks).split())
+
+
+def _is_in(text: str, language: str) -> bool:
+    """Whether a text has a letter of the language's script."""
+    names = (unicodedata.name(c, "") for c in text if c.isalpha())
+    scripts = tuple(SCRIPTS.get(language, "LATIN").split())
+    return any(name.startswith(scripts) for name in names)
+
+
+def _number(digits: str) -> int:
+    value = 0
+    for digit in digits.strip():
+        value = 64 * value + _DIGITS[digit]
+    return value
+
+
+def entries(index: Path) -> bytes:
+    """All entries of a dictionary, unpacked, with what it says of itself first.
+
+    Raises:
+        DataError: They are missing or damaged.
+    """
+    for path in (index.with_suffix(".dict.dz"), index.with_suffix(".dict")):
+        if path.is_file():
+            try:
+                with gzip.open(path) if path.suffix == ".dz" else path.open("rb") as file:
+                    return file.read()
+            except READ_ERRORS as error:
+                raise DataError(f"cannot read {path}, it is not whole: {error}") from error
+    raise DataError(f"{index} has no {index.stem}.dict.dz beside it, which holds the entries")

@@ -1,0 +1,250 @@
+"""Builders of probing tasks: Conneau's, and the thesis's own made from any text (5.7.2)."""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import datasets
+
+from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.folder import Folder
+from paraphrastic_hf.corpora.schema import labelled
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.lines import table_rows
+from paraphrastic_hf.io.pairs import iterate_lines, names_columns
+
+logger = logging.getLogger(__name__)
+
+SPLITS = {"train": "tr", "validation": "va", "test": "te"}
+# The set of footnote 21 of chapter 5.
+PUNCTUATION = "!\"#$%&\\'()*+,-./:;<=>?@[]_`{|}~"
+MOST_MARKS = 11
+ARTICLES = {
+    "fr": {"le": "la", "la": "le", "un": "une", "une": "un"},
+    "es": {"el": "la", "la": "el", "los": "las", "las": "los"},
+}
+Example = tuple[str, str]
+
+
+class Probing(Corpus):
+    """Probing tasks (thesis, 5.7.2): a configuration a task; labels are the files' own.
+
+    SentEval's `task.txt` (split, label, sentence) is read, and X-Probe's `task/va.txt` and
+    `task/te.txt` (sentence, label), which have no training split.
+    """
+
+    NAME = "probing"
+
+    def features(self) -> datasets.Features:
+        return labelled(None)
+
+    def splits(self, folder: Folder) -> Iterable[str]:
+        if folder.find_or_none(f"{self.config.name}.txt") is not None:
+            return tuple(SPLITS)
+        return ("validation", "test")
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        task, part = self.config.name, SPLITS[split]
+        original = folder.find_or_none(f"{task}.txt")
+        if original is not None:
+            for _, row in table_rows(original, 3):
+                if row[0] == part:
+                    yield {"text": row[2], "label": row[1]}
+            return
+        for _, row in table_rows(_translated(folder, task, part), 2):
+            yield {"text": row[0], "label": row[1]}
+
+
+def _translated(folder: Folder, task: str, part: str) -> Path:
+    """A file of X-Probe, whose repository has a folder a language; English is meant."""
+    return folder.find(f"en/{task}/{part}.txt", f"{task}/{part}.txt", f"{task}.txt")
+
+
+@dataclass
+class MadeConfig(datasets.BuilderConfig):
+    """Options of a task made from text.
+
+    `column` of a TSV; `train_rows`, `test_rows` (validation has as many); `label_cap`, most
+    examples of one label over all splits, 0 for no cap; `seed` of the sample.
+    """
+
+    column: int = 0
+    train_rows: int = 100_000
+    test_rows: int = 10_000
+    label_cap: int = -1
+    seed: int = 1
+
+
+class MadeFromText(Corpus):
+    """A task whose examples are made from sentences of a text: a file, or a folder's text files.
+
+    The same text, options and seed always give the same splits. Where the text is too small for
+    the sizes asked for, all splits shrink alike, with a warning.
+    """
+
+    BUILDER_CONFIG_CLASS = MadeConfig
+    LABEL_CAP = 0
+
+    def label_of(self, text: str) -> str | None:
+        """The class a sentence counts for under the cap; None for sentences of no use."""
+        raise NotImplementedError
+
+    def examples(self, sample: list[Example]) -> list[Example]:
+        """Examples of a sample of sentences, with their labels."""
+        return sample
+
+    _made: list[Example] | None = None  # by the first split, for the others
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        options = self.config
+        wanted = options.train_rows + 2 * options.test_rows
+        if split == "train" or self._made is None:
+            self._made = self._make(folder, wanted)
+        made = self._made
+        if split == "test":
+            self._made = None
+        train, test = options.train_rows, options.test_rows
+        if len(made) < wanted:
+            test = len(made) * options.test_rows // wanted
+            train = len(made) - 2 * test
+            if not test:
+                raise DataError(
+                    f"{self.NAME}: too few sentences in {folder.roots[0]}, {len(made):,} of use; "
+                    "set "
+                    "train_rows and test_rows, or give more text"
+                )
+            logger.warning(
+                "%s: %s, not %s; the splits shrink to %s and %s",
+                self.NAME, counted(len(made), "example"), f"{wanted:,}", f"{train:,}", f"{test:,}",
+            )  # fmt: skip
+        start = {"train": 0, "validation": train, "test": train + test}[split]
+        for text, label in made[start : start + (train if split == "train" else test)]:
+            yield {"text": text, "label": label}
+
+    def _make(self, folder: Folder, wanted: int) -> list[Example]:
+        cap = self.LABEL_CAP if self.config.label_cap < 0 else self.config.label_cap
+        sentences = (text for path in _texts(folder) for text in _column(path, self.config.column))
+        labelled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
+        sample = sample_examples(
+            labelled_texts, cap or wanted, wanted, self.config.seed, per_label=cap > 0
+        )
+        made = self.examples(sample)
+        if not made:
+            raise DataError(f"{self.NAME}: no sentence of {folder.roots[0]} serves for this task")
+        return made
+
+
+class Punctuation(MadeFromText):
+    """Punctuation number and punctuation first (thesis, 5.7.2).
+
+    `number` has the labels 1 to 10 and 11 for more, each with at most 20,000 examples over all
+    splits; `first` is the first mark itself.
+    """
+
+    NAME = "punctuation"
+
+    def features(self) -> datasets.Features:
+        if self.config.name == "number":
+            return labelled([str(count) for count in range(1, MOST_MARKS + 1)])
+        return labelled(list(PUNCTUATION))
+
+    @property
+    def LABEL_CAP(self) -> int:  # type: ignore[override]
+        """20,000 of a number of marks; the thesis caps no first mark."""
+        return 20_000 if self.config.name == "number" else 0
+
+    def label_of(self, text: str) -> str | None:
+        marks = [character for character in text if character in PUNCTUATION]
+        if not marks:
+            return None
+        return str(min(len(marks), MOST_MARKS)) if self.config.name == "number" else marks[0]
+
+
+class ArticleGender(MadeFromText):
+    """Gender of articles (thesis, 5.7.2): half of the sentences have every article switched.
+
+    French *le, la, un, une* and Spanish *el, la, los, las* change gender and keep number and
+    definiteness.
+    """
+
+    NAME = "article_gender"
+
+    def features(self) -> datasets.Features:
+        return labelled(("wrong", "right"))
+
+    def label_of(self, text: str) -> str | None:
+        return "any" if _articles(self.config.name).search(text) else None
+
+    def examples(self, sample: list[Example]) -> list[Example]:
+        return [
+            (switch_articles(text, self.config.name), "wrong") if number % 2 else (text, "right")
+            for number, (text, _) in enumerate(sample)
+        ]
+
+
+def switch_articles(text: str, language: str) -> str:
+    """The text with the gender of every article changed.
+
+    Example:
+        >>> switch_articles("La fille mange une pomme.", "fr")
+        'Le fille mange un pomme.'
+    """
+    table = {
+        case(article): case(other)
+        for article, other in ARTICLES[language].items()
+        for case in (str.lower, str.capitalize, str.upper)
+    }
+    return _articles(language).sub(lambda match: table[match.group()], text)
+
+
+def _articles(language: str) -> re.Pattern[str]:
+    cases = (str.lower, str.capitalize, str.upper)
+    words = "|".join(case(word) for word in ARTICLES[language] for case in cases)
+    return re.compile(rf"(?<![\w'’-])(?:{words})(?![\w'’-])")
+
+
+def _texts(folder: Folder) -> list[Path]:
+    root = folder.roots[0]
+    if root.is_file():
+        return [root]
+    return [path for path in folder.files("**/*") if {".txt", ".tsv"} & set(path.suffixes)]
+
+
+def _column(path: Path, column: int) -> Iterator[str]:
+    """A column of a TSV, or a text's lines; lines that are no text are passed over."""
+    for number, line in iterate_lines(path):
+        row = line.split("\t")
+        if number == 1 and names_columns(row):
+            continue
+        if len(row) > column and row[column].strip():
+            yield row[column].strip()
+
+
+def sample_examples(
+    rows: Iterable[Example], most: int, total: int, seed: int, *, per_label: bool = False
+) -> list[Example]:
+    """A random sample without repeated texts, at most `most` of a label and `total` in all."""
+    choice = random.Random(seed)
+    kept: dict[str, list[Example]] = {}
+    counts: Counter[str] = Counter()
+    seen: set[int] = set()
+    for text, label in rows:
+        if hash(text) in seen:
+            continue
+        seen.add(hash(text))
+        group = label if per_label else ""
+        pool = kept.setdefault(group, [])
+        counts[group] += 1
+        if len(pool) < most:
+            pool.append((text, label))
+        elif (slot := choice.randrange(counts[group])) < most:
+            pool[slot] = (text, label)
+    sample = [example for pool in kept.values() for example in pool]
+    choice.shuffle(sample)
+    return sample[:total]

@@ -1,0 +1,107 @@
+"""Builders of retrieval sets and translation scores: Tatoeba, BUCC, WMT direct assessment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import datasets
+
+from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.folder import Folder
+from paraphrastic_hf.corpora.schema import TEXT, bitext, scored_pair
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.lines import READ_ERRORS, aligned_lines, number_in, open_lines, table_rows
+
+NOT_AS_EXPECTED = (ValueError, KeyError, AttributeError, TypeError, RecursionError)
+
+
+class Tatoeba(Corpus):
+    """LASER's Tatoeba test sets (thesis, 5.13.2): a configuration a language, ISO 639-3."""
+
+    NAME = "tatoeba"
+
+    def features(self) -> datasets.Features:
+        return bitext(self.config.name, "eng")
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        language = self.config.name
+        first = folder.find(f"tatoeba.{language}-eng.{language}")
+        second = folder.find(f"tatoeba.{language}-eng.eng")
+        for _, foreign, english in aligned_lines(first, second):
+            yield {language: foreign, "eng": english}
+
+
+class Bucc(Corpus):
+    """BUCC 2018 (thesis, 5.13.2): `gold` pairs with their texts, and the two piles.
+
+    In the piles the other language's column is empty; `id` is the sentence's. Both names of the
+    official files (`zh-en.training.zh`) and XTREME's (`zh-en.dev.zh`) are read.
+    """
+
+    NAME = "bucc"
+
+    def features(self) -> datasets.Features:
+        first, second = self.config.name.split("-")
+        return bitext(first, second, id=TEXT)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        first, second = self.config.name.split("-")
+        if split in ("source", "target"):
+            own, other = (first, second) if split == "source" else (second, first)
+            for key, text in self._pile(folder, own).items():
+                yield {own: text, other: None, "id": key}
+            return
+        left, right = self._pile(folder, first), self._pile(folder, second)
+        path = folder.find(*self._names("gold"))
+        for number, (a, b, *_) in table_rows(path, 2):
+            if a not in left or b not in right:
+                raise DataError(f"{path}:{number} pairs {a} with {b}, which are not both sentences")
+            yield {first: left[a], second: right[b], "id": f"{a} {b}"}
+
+    def _pile(self, folder: Folder, language: str) -> dict[str, str]:
+        rows = table_rows(folder.find(*self._names(language)), 2)
+        return {row[0]: row[1] for _, row in rows}
+
+    def _names(self, ending: str) -> list[str]:
+        parts = ("dev", "training", "sample", "test")
+        return [f"{self.config.name}.{part}.{ending}" for part in parts]
+
+
+class WmtScores(Corpus):
+    """WMT segments with human scores (thesis, 7.2.1): `sentence1` reference, `sentence2` output.
+
+    `score` is the standardised direct assessment. Read from `newstest2015.cs-en.tsv` (score,
+    reference, output) or the JSON it was made from.
+    """
+
+    NAME = "wmt_da"
+
+    def features(self) -> datasets.Features:
+        return scored_pair()
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        year, pair = self.config.name.removeprefix("newstest20").split(".")
+        table = folder.find_or_none(f"{self.config.name}.tsv")
+        if table is not None:
+            for number, row in table_rows(table, 3):
+                score = number_in(row[0], f"{table}:{number}")
+                yield {"sentence1": row[1], "sentence2": row[2], "score": score}
+            return
+        name = f"{year}_{pair}_formated.json"
+        path = folder.find(name, f"{name}.gz")
+        with open_lines(path) as file:
+            try:
+                for name, segment in json.load(file).items():
+                    output = segment["system"][f"wmt{year}"]
+                    yield {
+                        "sentence1": segment["references_sentences"].strip(),
+                        "sentence2": output["generated_sentence"].strip(),
+                        "score": number_in(str(output["scores"]["human"]), f"{path}: {name}"),
+                    }
+            except DataError:
+                raise
+            except (*NOT_AS_EXPECTED, *READ_ERRORS) as error:
+                raise DataError(
+                    f"{path} is not the expected JSON of segments: {error!r}"
+                ) from error

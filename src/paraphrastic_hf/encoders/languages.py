@@ -1,0 +1,107 @@
+"""The languages of a model, as its directory tells them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.encoders.push import CARD
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.io.files import write_json
+
+CONFIG, RECIPE = "config.json", "recipe.yaml"
+KEY = "languages"  # in the configuration
+
+
+def languages_of(directory: Path | None) -> list[str]:
+    """Codes of the languages that a model was made for.
+
+    Args:
+        directory: A model directory; None if there is none.
+
+    Returns:
+        Those that its card declares, else those of its configuration, else those that a student
+        learns by its recipe, else those of the sources there, in their order; an empty list if none
+        of them says any.
+    """
+    if directory is None:
+        return []
+    text = _read(directory / CARD)
+    declared = _parsed(text.split("---\n")[1]).get("language") if text.startswith("---\n") else None
+    if declared:
+        return [declared] if isinstance(declared, str) else [str(each) for each in declared]
+    kept = _configuration(directory).get(KEY)
+    if isinstance(kept, list) and kept:
+        return list(map(str, kept))
+    data = _parsed(_read(directory / RECIPE)).get("data")
+    learned = data.get("languages") if isinstance(data, dict) else None
+    if isinstance(learned, list) and learned:
+        return list(map(str, learned))
+    sources = data.get("sources") if isinstance(data, dict) else None
+    found: list[str] = []
+    for source in sources if isinstance(sources, list) else ():
+        named = source.get("languages") if isinstance(source, dict) else []
+        if not named and isinstance(source, dict) and source.get("path"):
+            found.append("en")  # the default
+        found += map(str, named) if isinstance(named, list) else []
+    return list(dict.fromkeys(found))
+
+
+def written_language(directory: Path | None) -> str | None:
+    """The language that a translator which this package has trained writes, by its recipe.
+
+    Args:
+        directory: A model directory; None if there is none.
+
+    Returns:
+        The code; None where no recipe of a translator is there.
+    """
+    recipe = {} if directory is None else _parsed(_read(directory / RECIPE))
+    data = recipe.get("data")
+    if recipe.get("kind") not in ("translation", "minimum_risk") or not isinstance(data, dict):
+        return None
+    return str(data["to"]) if data.get("to") else None
+
+
+@contextmanager
+def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
+    """Write the languages of a model to the configuration of what is saved meanwhile, which has
+    neither its card nor its recipe; a model whose setting they are has written them itself.
+
+    Args:
+        origin: The directory that the model was loaded from; None if there is none.
+        directory: The directory that it is saved to, which may be the same.
+    """
+    known = languages_of(origin)
+    yield
+    config = _configuration(directory)
+    if known and KEY not in config:
+        write_json(directory / CONFIG, {**config, KEY: known})
+
+
+def _configuration(directory: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(_read(directory / CONFIG))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    from paraphrastic_hf.config.parse_yaml import parse_yaml
+
+    try:
+        found = parse_yaml(text, "what lies beside a model")
+    except RecipeError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,64 @@
+"""Vectors as a `.npy` file written block by block, complete or not at all."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.io.files import naming, output_file, replacing
+
+HEADER_BYTES = 128
+
+
+@contextmanager
+def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
+    """Write a float32 array, (texts, dim), whose length is not known beforehand.
+
+    If the block raises, the file is as it was before.
+
+    Args:
+        path: The file to write or to replace; its folder is made if need be.
+
+    Yields:
+        A function that appends vectors, (n, dim); their texts, which it takes first, are left out.
+
+    Raises:
+        DataError: The file cannot be written.
+        DiskError: The disk is full.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "vectors.npy"
+        >>> with array_writer(path) as write:
+        ...     write(["a", "b"], np.ones((2, 3)))
+        >>> np.load(path).shape
+        (2, 3)
+    """
+    target, shape = output_file(path), (0, 0)
+
+    def write(texts: Sequence[str], vectors: np.ndarray) -> None:
+        nonlocal shape
+        shape = (shape[0] + len(vectors), vectors.shape[1])
+        file.write(np.ascontiguousarray(vectors, "<f4").reshape(-1).view(np.uint8).data)
+
+    with naming(path):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target, is_shared=True) as partial, partial.open("wb") as file:
+            file.write(bytes(HEADER_BYTES))
+            yield write
+            file.seek(0)
+            file.write(array_header(shape))
+
+
+def array_header(shape: tuple[int, int]) -> bytes:
+    """The header of a float32 array: `HEADER_BYTES` bytes, whatever the shape."""
+    header = io.BytesIO()
+    description = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, description)
+    text = header.getvalue()
+    length = (HEADER_BYTES - 10).to_bytes(2, "little")
+    return text[:8] + length + text[10:].rstrip(b"\n ").ljust(HEADER_BYTES - 11) + b"\n"

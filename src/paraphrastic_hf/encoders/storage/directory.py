@@ -1,0 +1,256 @@
+"""The directory of a saved model: which files each kind has, and how they are written and read.
+
+* `config.json`, `model.safetensors`: transformers reads them. The `embedding.weight` of an average
+  is also what sentence-transformers' stock `StaticEmbedding` reads; in int8 and int4 it is
+  `embedding.packed`, which takes this package, or its code that lies beside it.
+* `tokenizer.json`, `tokenizer_config.json`: transformers and `StaticEmbedding` read them. Beside
+  them lie `spiece.model` for sentencepiece, `ngrams.json` for character n-grams, and the folder
+  `tokenizers/` for a mixture's tokenizers.
+* `paraphrastic_*.py`: the code that `trust_remote_code=True` loads where this package is not
+  installed.
+* The files of `Layout.files`, which some kinds of model have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedModel,
+)
+
+from paraphrastic_hf.encoders.static.table import check_finite
+from paraphrastic_hf.encoders.storage.bounded import loading, no_progress_bar
+from paraphrastic_hf.encoders.storage.locate import refuse_other_kind
+from paraphrastic_hf.encoders.storage.packing import packed
+from paraphrastic_hf.errors import ModelError, disk_error
+from paraphrastic_hf.io.files import (
+    GENERATION_CONFIG,
+    SENTENCE_TRANSFORMERS_FILES,
+    STATIC_EMBEDDING,
+    TOKENIZER_FILES,
+    WEIGHTS,
+    open_to_readers,
+    read_json,
+    remove,
+    write_json,
+)
+from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+
+SAVED_PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
+BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the directory of one kind of model has, and what loads it.
+
+    Attributes:
+        loader: The public class that loads it, a name of `locate.LOADED`.
+        auto_class: The Auto class of transformers that loads the model.
+        files: Names beside those that every model has: `GENERATION_CONFIG` of a model that
+            generates, `SENTENCE_TRANSFORMERS_FILES` of one that embeds sentences.
+        takes_pairs: Whether the tokenizer is to tell the two texts of a pair apart by
+            `token_type_ids`, as transformers' pipelines have it do.
+    """
+
+    loader: str
+    auto_class: Any
+    files: tuple[str, ...] = ()
+    takes_pairs: bool = False
+
+
+SENTENCE_ENCODER = Layout("SentenceEncoder", AutoModel, files=SENTENCE_TRANSFORMERS_FILES)
+SUPERVISED = Layout("SentencePredictor", AutoModelForSequenceClassification, takes_pairs=True)
+TAGGER = Layout("Tagger", AutoModelForTokenClassification)
+PARSER = Layout("SentenceParser", AutoModelForTokenClassification)
+LANGUAGE_MODEL = Layout("LanguageScorer", AutoModelForCausalLM, files=(GENERATION_CONFIG,))
+GENERATIVE = Layout(
+    "LatentGenerator", AutoModel, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
+)
+TRANSLATION = Layout("Translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG,))
+LAYOUTS = (SENTENCE_ENCODER, SUPERVISED, TAGGER, PARSER, LANGUAGE_MODEL, GENERATIVE, TRANSLATION)
+
+
+def save_model(
+    model: PreTrainedModel,
+    tokenizer: TextTokenizer,
+    directory: Path,
+    layout: Layout,
+    *,
+    precision: str = "float32",
+    packed_rows: np.ndarray | None = None,
+    modules: bool = True,
+) -> None:
+    """Write the directory of a finished model; one that lies there is replaced, whatever its kind.
+
+    All is written to a folder within first, so that the model that lies there stays whole if that
+    fails. The weights are moved last: a directory that has them is complete. Other files in the
+    directory stay.
+
+    Args:
+        model: Any model of this package, on the CPU.
+        tokenizer: The tokenizer that it was trained with.
+        directory: Where to write; made if need be.
+        layout: The kind of model.
+        precision: `float32`, `bfloat16` or `float16`, in which weights are stored. This package and
+            transformers read them as float32; stock sentence-transformers keeps them as they are.
+            Of an averaging model also `int8` and `int4`, as `packing.packed` rounds to them.
+        packed_rows: The table of an averaging model, where it is held in int8 or int4 already.
+        modules: Whether sentence-transformers' files are written; a caller that writes them itself
+            passes False, and they are left as they are.
+
+    Raises:
+        OSError: The disk is full or the directory cannot be written; it is named.
+        ValueError: `precision` is none of these, or not one for this model.
+    """
+    if precision not in SAVED_PRECISIONS:
+        known = ", ".join(SAVED_PRECISIONS)
+        raise ValueError(f"precision must be one of {known}, got {precision!r}")
+    if precision in ("int8", "int4") and packed_rows is None:
+        if not isinstance(model, AveragingModel):
+            raise ValueError(f"{precision} is of averaging models, not of {type(model).__name__}")
+        packed_rows = packed(model.embedding.weight.detach().float().cpu().numpy(), precision)
+    staged, is_new = directory / "model.part", not directory.exists()
+    remove(staged)
+    staged.mkdir(parents=True)
+    try:
+        if packed_rows is None:
+            _write_model(model, staged, precision)
+        else:
+            _write_packed(model, staged, packed_rows)
+        tokenizer.save(staged)
+        if layout.takes_pairs:
+            _name_token_types(staged / "tokenizer_config.json")
+        if modules and set(SENTENCE_TRANSFORMERS_FILES) <= set(layout.files):
+            _write_modules(model, tokenizer, staged)
+        if GENERATION_CONFIG not in layout.files:
+            remove(staged / GENERATION_CONFIG)
+        kept = () if modules else SENTENCE_TRANSFORMERS_FILES
+        for name in (WEIGHTS, *TOKENIZER_FILES, GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES):
+            if name not in kept:  # another model's would be taken for this one's
+                remove(directory / name)
+        for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
+            path.replace(directory / path.name)
+    except (OSError, SafetensorError, ValueError) as error:
+        if is_new:
+            remove(directory)
+        if isinstance(error, ValueError):
+            raise
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        other = OSError(f"cannot write {directory}: {error}")
+        raise (disk_error(error, directory) or other) from error
+    finally:
+        remove(staged)
+
+
+def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> None:
+    """Write config, code and weights. A tied weight is written once, under the name that it is tied
+    to; integers stay as they are."""
+    weights = {
+        name: value.to(getattr(torch, precision)) if value.is_floating_point() else value
+        for name, value in model.state_dict().items()
+        if name not in model.all_tied_weights_keys
+    }
+    for name, value in weights.items() if precision == "float16" else ():
+        if not value.isfinite().all():
+            raise ValueError(f"{name} has numbers that float16 cannot hold; take bfloat16")
+    with no_progress_bar():
+        model.save_pretrained(directory, state_dict=weights)
+    open_to_readers(directory / WEIGHTS)
+
+
+def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> None:
+    """Write config, code, and the packed table of an averaging model."""
+    model.config.packed = True
+    try:
+        with no_progress_bar():
+            model.save_pretrained(
+                directory, state_dict={"embedding.packed": torch.from_numpy(rows)}
+            )
+    finally:
+        model.config.packed = False
+    open_to_readers(directory / WEIGHTS)
+
+
+def _name_token_types(path: Path) -> None:
+    """Have a tokenizer that transformers loads return `token_type_ids`."""
+    if path.exists():
+        settings = read_json(path)
+        names = ["input_ids", "attention_mask", "token_type_ids"]
+        write_json(path, {**settings, "model_input_names": names})
+
+
+def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
+    """Write what sentence-transformers reads: its stock `StaticEmbedding`, which reads no marks, is
+    named where model and tokenizer allow it, else the bridge in `paraphrastic_hf/sbert.py`."""
+    is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
+    is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)
+    is_stock = is_stock and not read_json(directory / "config.json").get("packed")
+    module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING if is_stock else BRIDGE}
+    settings = {"model_type": "SentenceTransformer", "prompts": {}, "similarity_fn_name": "cosine"}
+    for name, content in zip(SENTENCE_TRANSFORMERS_FILES, ([module], settings), strict=True):
+        write_json(directory / name, content)
+
+
+def load_model(directory: Path) -> SentenceEncoderModel:
+    """The encoder of a model directory, in evaluation mode, float32.
+
+    Raises:
+        ModelError: A file is missing or damaged, or it is no encoder of this package.
+    """
+    return load_pretrained(directory, SENTENCE_ENCODER)  # type: ignore[return-value]
+
+
+def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
+    """What the Auto class of a layout makes of a model directory, in evaluation mode, float32.
+
+    A weight that the model ties to another may be missing from the file.
+
+    Raises:
+        ModelError: A file or a weight is missing or damaged, a weight is NaN or infinite, or the
+            model is of another kind.
+    """
+    if not directory.exists():
+        raise ModelError(f"{directory} is not there; give the --output of `paraphrastic train`")
+    with loading(directory):
+        config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
+        refuse_other_kind(str(config.model_type), directory, layout.loader)
+        model, report = layout.auto_class.from_pretrained(
+            directory,
+            config=config,
+            dtype=torch.float32,
+            output_loading_info=True,
+            trust_remote_code=False,
+        )
+    if report["missing_keys"]:  # transformers has taken out those that are tied to others
+        raise ModelError(f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}")
+    tables = {id(table.weight) for table in model.tables()}
+    for name, weight in model.named_parameters():
+        what = "table" if id(weight) in tables else name
+        check_finite(weight.detach().numpy(), f"the {what} of {directory}")
+    return model.eval()  # type: ignore[no-any-return]
+
+
+def averaging_model(table: np.ndarray) -> AveragingModel:
+    """The model that takes means of given rows, (vocab, dim) float32, in evaluation mode."""
+    config = AveragingConfig(vocab_size=table.shape[0], hidden_size=table.shape[1])
+    model = AveragingModel(config)
+    with torch.no_grad():
+        model.embedding.weight.copy_(torch.from_numpy(table))
+    return model.eval()

@@ -1,0 +1,107 @@
+"""A packaged model as every loader reads it: where its table is packed, a copy in float16.
+
+The copy is made once, in the cache. Its numbers are the same: those of a packed table have at most
+eight binary digits, and float16 has eleven.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from paraphrastic_hf.encoders.storage.packing import unpacked
+from paraphrastic_hf.io.download import cache_folder
+from paraphrastic_hf.io.files import (
+    MODULES,
+    STATIC_EMBEDDING,
+    content_hash,
+    digest_of,
+    open_to_readers,
+    read_json,
+    remove,
+    write_bytes,
+    write_json,
+)
+
+WEIGHTS = "model.safetensors"
+RECORD = "sha256"  # of the copy beside which it lies
+
+
+def copies() -> Path:
+    """The folder of all copies; each lies in a folder named by the hash of its original."""
+    return cache_folder() / "models"
+
+
+def expanded(folder: Path) -> Path:
+    """A model directory itself, or a copy of it in the cache if its table is packed.
+
+    A copy that has changed since it was made is replaced.
+
+    Args:
+        folder: Of an averaging model.
+
+    Raises:
+        OSError: The disk is full, or the cache cannot be written; `PARAPHRASTIC_CACHE` names
+            another one.
+    """
+    config = read_json(folder / "config.json")
+    if not config.get("packed"):
+        return folder
+    # the hash of this code keeps copies of an earlier version from being used
+    version = content_hash(__file__)[:8]
+    place = copies() / f"{digest_of(folder, folder.iterdir())[:16]}-{version}"
+    target = place / folder.name
+    if _is_whole(target):
+        return target
+    try:
+        copies().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=copies()) as made:
+            staged = Path(made) / place.name
+            staged.mkdir()
+            _write(folder, config, staged / folder.name)
+            write_bytes(staged / RECORD, _digest(staged / folder.name))
+            with suppress(OSError):  # another process was first, or a damaged copy is there
+                os.replace(staged, place)
+            if not _is_whole(target):
+                remove(place)
+                os.replace(staged, place)
+    except (OSError, SafetensorError) as error:
+        if _is_whole(target):
+            return target
+        raise OSError(
+            f"cannot copy the model {folder.name} to the cache, {copies()}: {error}; name another "
+            "folder by PARAPHRASTIC_CACHE"
+        ) from error
+    return target
+
+
+def _is_whole(copy: Path) -> bool:
+    """Whether the files of a copy are those that were written."""
+    record = copy.parent / RECORD
+    return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
+
+
+def _digest(copy: Path) -> bytes:
+    return digest_of(copy, copy.iterdir()).encode()
+
+
+def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
+    """Copy a packed model, its numbers in float16."""
+    copy.mkdir()
+    for path in folder.iterdir():
+        if path.is_file() and path.name != WEIGHTS:
+            shutil.copyfile(path, copy / path.name)
+    rows = unpacked(load_file(folder / WEIGHTS)["embedding.packed"]).astype(np.float16)
+    save_file({"embedding.weight": rows}, copy / WEIGHTS, {"format": "pt"})
+    open_to_readers(copy / WEIGHTS)
+    write_json(copy / "config.json", {**config, "packed": False})
+    module = {"idx": 0, "name": "0", "path": "", "type": STATIC_EMBEDDING}
+    write_json(copy / MODULES, [module])

@@ -1,0 +1,108 @@
+"""A transformer of sentence-transformers as CTranslate2 runs it, in 8 bits: on a CPU two to three
+times as fast as torch, and off by little.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from paraphrastic_hf.encoders.storage.bounded import loading
+from paraphrastic_hf.encoders.storage.ctranslate import converted
+from paraphrastic_hf.encoders.storage.locate import local_directory
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.files import read_json
+
+BATCH_SIZE = 32
+TRANSFORMER, POOLING, NORMALIZE = "Transformer", "Pooling", "Normalize"
+WAY_OUT = "take engine torch, which runs any model"
+
+
+class Int8Encoder:
+    """A transformer whose token states are averaged, with 8-bit weights, on the CPU.
+
+    Args:
+        name: A directory of sentence-transformers, or a Hub repository.
+        max_length: Most tokens of a text, at least 3; the rest is cut.
+        work: Folder for the converted model; beside a local model if None.
+
+    Raises:
+        ModelError: It is no transformer that averages its states, or CTranslate2 does not convert
+            such a one.
+        MissingExtraError: CTranslate2 is not installed.
+
+    Example:
+        >>> encoder = Int8Encoder("models/all-MiniLM-L6-v2")  # doctest: +SKIP
+        >>> encoder.encode(["a cat sleeps"]).shape  # doctest: +SKIP
+        (1, 384)
+    """
+
+    def __init__(
+        self, name: str | os.PathLike[str], *, max_length: int = 128, work: Path | None = None
+    ) -> None:
+        require("corpora", "ctranslate2", what="the engine ctranslate2")
+        directory = local_directory(name)
+        _refuse_unless_averaged(directory)
+        import ctranslate2
+        from transformers import AutoTokenizer
+
+        folder = converted(directory, work=work, way_out=WAY_OUT)
+        with loading(directory, "the tokenizer"):
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(directory, trust_remote_code=False)
+        self.max_length = max_length
+        self._model = ctranslate2.Encoder(
+            str(folder), device="cpu", compute_type="int8", intra_threads=torch.get_num_threads()
+        )
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """The unit vectors of texts.
+
+        Args:
+            texts: Any strings; an empty one is its two marks.
+
+        Returns:
+            (texts, dim) float32.
+        """
+        if not len(texts):
+            return np.zeros((0, 0), np.float32)
+        ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
+        lengths = np.array([len(text) for text in ids])
+        order = np.argsort(lengths, kind="stable")
+        means = []
+        for start in range(0, len(order), BATCH_SIZE):
+            chosen = order[start : start + BATCH_SIZE]
+            states = self._model.forward_batch([ids[number] for number in chosen])
+            states = np.asarray(states.last_hidden_state)  # (batch, seq, dim)
+            is_token = np.arange(states.shape[1]) < lengths[chosen, None]
+            means.append((states * is_token[..., None]).sum(1))
+        vectors = np.empty((len(ids), means[0].shape[1]), np.float32)
+        vectors[order] = np.concatenate(means)
+        units: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return units
+
+
+def _refuse_unless_averaged(directory: Path) -> None:
+    """Refuse a model that is more than a transformer, an average and a norm."""
+    try:
+        modules = read_json(directory / "modules.json")
+        kinds = [module["type"].rpartition(".")[2] for module in modules]
+        pooling = next(m["path"] for m in modules if m["type"].rpartition(".")[2] == POOLING)
+        settings = read_json(directory / pooling / "config.json")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as error:
+        raise ModelError(
+            f"{directory} has no modules of sentence-transformers that can be read; {WAY_OUT}"
+        ) from error
+    modes = [name for name, is_on in settings.items() if is_on is True and "mode" in name]
+    mode = settings.get("pooling_mode", modes[0] if len(modes) == 1 else None)
+    averages = mode in ("mean", "pooling_mode_mean_tokens")
+    if kinds[:2] != [TRANSFORMER, POOLING] or kinds[2:] not in ([], [NORMALIZE]) or not averages:
+        raise ModelError(
+            f"{directory} is not a transformer whose states are averaged ({', '.join(kinds)}; "
+            f"pooling {mode}), which engine ctranslate2 wants; {WAY_OUT}"
+        )

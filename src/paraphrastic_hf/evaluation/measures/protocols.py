@@ -1,0 +1,187 @@
+"""How the penalty of a classifier on frozen embeddings is chosen, and how it is scored.
+
+These are SentEval's three protocols (Conneau and Kiela, 2018, LREC): logistic regression, with
+SentEval's values to choose C from, and ten folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.encoders.vectors import checked_vectors
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.measures.classifiers import Classifiers, Regression, fit
+
+FOLDS = 10
+SEED = 1111  # SentEval's seed
+GRID = tuple(2.0**power for power in range(-2, 4))  # C for nested folds and for validation sets
+GRID_FOLDS = tuple(2.0**power for power in range(-1, 6))  # C for folds of a training set
+
+
+def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
+    """Encode lists of texts, (texts, dim) float32 for each; every text is encoded once.
+
+    Args:
+        encoder: Any object with `encode`.
+        *sides: The lists of texts.
+
+    Raises:
+        ModelError: The encoder returns something other than finite vectors.
+    """
+    texts = sorted({text for side in sides for text in side})
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = checked_vectors(encoder.encode(texts), len(texts)).astype(np.float32, copy=False)
+    return [vectors[[place[text] for text in side]] for side in sides]
+
+
+def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the features |u - v| and u * v of pairs, (pairs, 2 dim).
+
+    Args:
+        first: Embeddings u, (pairs, dim).
+        second: Embeddings v, (pairs, dim).
+    """
+    return np.concatenate([np.abs(first - second), first * second], 1)
+
+
+def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
+    """Put examples into folds, each of which has its share of every class.
+
+    Args:
+        labels: The class of each example, (examples,).
+        folds: Number of folds.
+
+    Returns:
+        The fold of each example, from 0, (examples,).
+
+    Raises:
+        DataError: There are fewer examples than folds.
+    """
+    if len(labels) < folds:
+        raise DataError(f"{folds} folds need as many examples, got {len(labels)}")
+    order = np.random.default_rng(SEED).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    fold = np.empty(len(labels), np.int64)
+    fold[order] = np.arange(len(labels)) % folds
+    return fold
+
+
+def nested_folds(
+    features: np.ndarray, labels: np.ndarray, classes: int
+) -> tuple[Classifiers, np.ndarray]:
+    """Fit a classifier for each of ten folds on the other nine, with C from ten folds of the nine.
+
+    Args:
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+        classes: Number of classes.
+
+    Returns:
+        The ten classifiers, and the fold of each example, (examples,).
+    """
+    outer = stratified_folds(labels, FOLDS)
+    inner = np.full((FOLDS, len(labels)), -1)
+    for fold in range(FOLDS):
+        inner[fold, outer != fold] = stratified_folds(labels[outer != fold], FOLDS)
+    tests = [inner[fold] == part for fold in range(FOLDS) for part in range(FOLDS)]
+    regressions = [
+        Regression((inner[number // FOLDS] >= 0) & ~test, strength)
+        for number, test in enumerate(tests)
+        for strength in GRID
+    ]
+    found = fit(features, labels, classes, regressions).classes(features)
+    right = (found == labels[:, None]).reshape(len(labels), len(tests), len(GRID))
+    scores = np.stack([right[test, number].mean(0) for number, test in enumerate(tests)])
+    scores = scores.reshape(FOLDS, FOLDS, len(GRID)).mean(1)
+    best = [GRID[best_of(score)] for score in scores]
+    final = [Regression(outer != fold, best[fold]) for fold in range(FOLDS)]
+    return fit(features, labels, classes, final), outer
+
+
+def held_out_accuracy(
+    classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
+) -> float:
+    """Average the accuracies x 100 of the folds, each by the classifier that has not seen the fold.
+
+    Args:
+        classifiers: One for each fold.
+        fold: The fold of each example, (examples,).
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+    """
+    right, tested = held_out_hits(classifiers, fold, features, labels)
+    return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
+
+
+def held_out_hits(
+    classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which examples each fold's classifier gets right, of those that it has not seen, and
+    which these are, both (folds, examples) bool.
+
+    Args:
+        classifiers: One for each fold.
+        fold: The fold of each example, (examples,).
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+    """
+    tested = fold == np.arange(len(classifiers))[:, None]
+    return (labels == classifiers.classes(features).T) & tested, tested
+
+
+def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:
+    """Fit a classifier on a training set, with C from ten folds of it.
+
+    Args:
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+        classes: Number of classes.
+    """
+    fold = stratified_folds(labels, FOLDS)
+    regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
+    found = fit(features, labels, classes, regressions).classes(features)
+    right = (found == labels[:, None]).reshape(len(labels), FOLDS, len(GRID_FOLDS))
+    scores = np.mean([right[fold == i, i].mean(0) for i in range(FOLDS)], 0)
+    whole = Regression(np.ones(len(labels), bool), GRID_FOLDS[best_of(scores)])
+    return fit(features, labels, classes, [whole])
+
+
+def fitted_by_validation(
+    train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], classes: int
+) -> Classifiers:
+    """Fit a classifier on a training set, with C from a validation set.
+
+    Args:
+        train: The features, (examples, dim), and the classes, (examples,).
+        validation: Features and classes of the validation set.
+        classes: Number of classes.
+    """
+    everything = np.ones(len(train[1]), bool)
+    fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
+    right = fitted.classes(validation[0]) == validation[1][:, None]
+    return fitted.only(best_of(right.mean(0)))
+
+
+def best_of(scores: np.ndarray) -> int:
+    """Return the place of the highest score, of equal ones the first.
+
+    Scores are rounded to hundredths of a per cent before, as SentEval does.
+
+    Args:
+        scores: Accuracies, 0 to 1.
+    """
+    return int(np.argmax(np.round(scores * 100, 2)))
+
+
+def accuracy(classifiers: Classifiers, features: np.ndarray, labels: np.ndarray) -> float:
+    """Return the accuracy x 100 of the first classifier.
+
+    Args:
+        classifiers: One classifier or more.
+        features: The features of each example, (examples, dim).
+        labels: The class of each example, (examples,).
+    """
+    return float((classifiers.classes(features)[:, 0] == labels).mean() * 100)

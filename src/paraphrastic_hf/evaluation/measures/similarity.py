@@ -1,0 +1,138 @@
+"""Correlations of cosines with human scores, by dataset and by group (thesis, 2.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
+from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
+
+Encode = Callable[[list[str]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class DatasetScore:
+    """The correlations of cosines with gold scores on one dataset.
+
+    Attributes:
+        name: The name of the dataset.
+        group: The group that it is averaged with, such as its year.
+        pairs: Number of pairs.
+        pearson: Pearson's r x 100.
+        spearman: Spearman's rho x 100.
+    """
+
+    name: str
+    group: str
+    pairs: int
+    pearson: float
+    spearman: float
+
+
+@dataclass(frozen=True)
+class GroupScore:
+    """The correlations over all pairs of one group of datasets, such as a year, taken together.
+
+    Means over the datasets of a group are `mean_of` and `weighted_mean_of` (`evaluation/suite.py`).
+
+    Attributes:
+        group: The name of the group.
+        pairs: Number of pairs.
+        all_pearson: Pearson's r x 100 over all pairs.
+        all_spearman: Spearman's rho x 100 over all pairs, which MTEB reports.
+    """
+
+    group: str
+    pairs: int
+    all_pearson: float
+    all_spearman: float
+
+
+@dataclass(frozen=True)
+class SuiteScore:
+    """The correlations on every dataset and every group of a suite."""
+
+    datasets: list[DatasetScore]
+    groups: list[GroupScore]
+
+
+def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
+    """Encode every sentence once and score every dataset.
+
+    Args:
+        encode: A function from texts to vectors, (texts, dim), such as a model's `encode`.
+        suite: The datasets; those with one `group` are also scored together.
+
+    Raises:
+        ModelError: The vectors have the wrong shape or are not finite.
+    """
+    datasets: list[DatasetScore] = []
+    by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
+    for pairs, cosine in zip(suite, cosines(encode, suite), strict=True):
+        datasets.append(
+            DatasetScore(
+                pairs.name,
+                pairs.group,
+                len(pairs),
+                pearson(cosine, pairs.scores),
+                spearman(cosine, pairs.scores),
+            )
+        )
+        by_group.setdefault(pairs.group, []).append((cosine, pairs.scores))
+    groups = []
+    for group, parts in by_group.items():
+        cosine = np.concatenate([part[0] for part in parts])
+        gold = np.concatenate([part[1] for part in parts])
+        groups.append(
+            GroupScore(
+                group,
+                len(gold),
+                pearson(cosine, gold),
+                spearman(cosine, gold),
+            )
+        )
+    return SuiteScore(datasets, groups)
+
+
+def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
+    """Return the cosines of the pairs of each dataset, (pairs,); every text is encoded once.
+
+    Args:
+        encode: A function from texts to vectors, (texts, dim).
+        suite: The datasets.
+
+    Raises:
+        ModelError: The vectors have the wrong shape or are not finite.
+    """
+    texts = sorted(
+        {text for pairs in suite for side in (pairs.first, pairs.second) for text in side}
+    )
+    place = {text: i for i, text in enumerate(texts)}
+    vectors = checked_vectors(encode(texts), len(texts))
+    return [
+        pairwise_cosine(
+            *(vectors[[place[text] for text in side]] for side in (pairs.first, pairs.second))
+        )
+        for pairs in suite
+    ]
+
+
+def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
+    """Return Pearson's r x 100, which is 0 if either side is constant."""
+    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
+        return 0.0
+    from scipy import stats  # half a second, which help need not take
+
+    return float(stats.pearsonr(predicted, gold).statistic * 100)
+
+
+def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
+    """Return Spearman's rho x 100, which is 0 if either side is constant."""
+    if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
+        return 0.0
+    from scipy import stats  # half a second, which help need not take
+
+    return float(stats.spearmanr(predicted, gold).statistic * 100)

@@ -1,0 +1,66 @@
+"""The accuracy of a tagger, on all words and on those that training never showed it (thesis,
+3.7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from paraphrastic_hf.corpora.readers.tagging import TaggedSentence
+
+
+@dataclass(frozen=True)
+class TagCounts:
+    """How many words there are, and how many of them have the right tag.
+
+    Attributes:
+        words: Number of words.
+        correct: Number of words with the right tag.
+        unknown_words: Number of words that no training sentence has in this spelling.
+        unknown_correct: Number of those unknown words with the right tag.
+    """
+
+    words: int
+    correct: int
+    unknown_words: int
+    unknown_correct: int
+
+    @property
+    def accuracy(self) -> float:
+        """The per cent of all words that have the right tag; 0 where there is no word."""
+        return 100 * self.correct / max(1, self.words)
+
+    @property
+    def unknown_accuracy(self) -> float:
+        """The per cent of unknown words that have the right tag; 0 where there is none."""
+        return 100 * self.unknown_correct / max(1, self.unknown_words)
+
+
+def count_right(
+    found: Sequence[Sequence[str]], sentences: Sequence[TaggedSentence], known: Collection[str]
+) -> TagCounts:
+    """Compare tags word by word.
+
+    Args:
+        found: The tags of each sentence, as `Tagger.tag` gives them.
+        sentences: The same sentences with their right tags.
+        known: The words of the training sentences.
+
+    Raises:
+        ValueError: There is not exactly one tag for every word.
+
+    Example:
+        >>> gold = [TaggedSentence(["the", "cat"], ["DT", "NN"])]
+        >>> counts = count_right([["DT", "VB"]], gold, {"the"})
+        >>> counts.accuracy, counts.unknown_accuracy
+        (50.0, 0.0)
+    """
+    words = correct = unknown_words = unknown_correct = 0
+    for tags, sentence in zip(found, sentences, strict=True):
+        for tag, right, word in zip(tags, sentence.tags, sentence.words, strict=True):
+            words += 1
+            correct += tag == right
+            if word not in known:
+                unknown_words += 1
+                unknown_correct += tag == right
+    return TagCounts(words, correct, unknown_words, unknown_correct)

@@ -1,0 +1,157 @@
+"""Tasks that correlate the cosine of two texts with a human score.
+
+`evaluation/significance.py` compares two models on the pairs of such a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.measures.judged import Ranked
+from paraphrastic_hf.evaluation.measures.similarity import cosines, score_suite
+from paraphrastic_hf.evaluation.suite import Row
+
+WHOLE = "all pairs"  # the name of the scores of all pairs of a group together
+
+
+@dataclass(frozen=True)
+class PairsTask:
+    """A task of a suite that is a list of scored pairs.
+
+    Attributes:
+        read: A function from the folder of the official files to datasets.
+        measure: The correlation that the papers report, `pearson` or `spearman`; results have both.
+        has_whole: Whether all pairs of a group are scored together too.
+        more: A function from the encoder and the pairs of a dataset to further scores of it.
+    """
+
+    read: Callable[[Path], Sequence[ScoredPairs]]
+    measure: str = "pearson"
+    has_whole: bool = False
+    more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None
+
+    def datasets(self, data_dir: Path) -> list[ScoredPairs]:
+        """Read the datasets that have pairs.
+
+        Args:
+            data_dir: Folder of the official files.
+
+        Raises:
+            DataError: No dataset has pairs, or a file is missing or damaged.
+        """
+        suite = list(self.read(data_dir))
+        if not any(map(len, suite)):
+            raise DataError(f"{' and '.join(pairs.name for pairs in suite) or 'it'} has no pairs")
+        return [pairs for pairs in suite if len(pairs)]
+
+    def __call__(self, encoder: Any, data_dir: Path) -> list[Row]:
+        """Score the datasets.
+
+        Raises:
+            DataError: A file is missing or damaged.
+            ModelError: The vectors have the wrong shape or are not finite.
+        """
+        suite = self.datasets(data_dir)
+        result = score_suite(encoder.encode, suite)
+        rows = []
+        for dataset, pairs in zip(result.datasets, suite, strict=True):
+            scores = {"pearson": dataset.pearson, "spearman": dataset.spearman}
+            if self.more is not None:
+                scores |= self.more(encoder, pairs)
+            rows.append(Row(dataset.group, dataset.name, dataset.pairs, scores))
+        if self.has_whole:
+            rows += [
+                Row(g.group, WHOLE, g.pairs, {"pearson": g.all_pearson, "spearman": g.all_spearman})
+                for g in result.groups
+            ]
+        return rows
+
+    def judged(self, encoder: Any, data_dir: Path) -> list[Ranked]:
+        """Return the results by example; errors as of a call."""
+        suite = self.datasets(data_dir)
+        return [
+            Ranked(pairs.group, pairs.name, self.measure, cosine, np.asarray(pairs.scores))
+            for pairs, cosine in zip(suite, cosines(encoder.encode, suite), strict=True)
+        ]
+
+
+def corpus_rows(
+    data_dir: str | Path, corpus: str, config: str | None = None, *, split: str = "test"
+) -> list[dict[str, Any]]:
+    """Read the examples of one split of a corpus from the folder of the official files.
+
+    Args:
+        data_dir: Folder of the official files.
+        corpus: The name by which `load_dataset` knows the corpus.
+        config: Its configuration, if it has several.
+        split: Its split.
+
+    Raises:
+        DataError: A file is missing or malformed.
+    """
+    return list(load_dataset(corpus, config, split, data_dir=data_dir, streaming=True))
+
+
+def scored_pairs(name: str, group: str, rows: Sequence[Mapping[str, Any]]) -> ScoredPairs:
+    """Make a dataset of examples that have `sentence1`, `sentence2` and `score`.
+
+    Args:
+        name: What to call the dataset.
+        group: The datasets that it is averaged with.
+        rows: The examples, as `corpus_rows` gives them.
+    """
+    first, second, scores = (
+        [row[column] for row in rows] for column in ("sentence1", "sentence2", "score")
+    )
+    return ScoredPairs(name, group, first, second, scores)
+
+
+def corpus_task(
+    corpus: str,
+    config: str | None = None,
+    *,
+    split: str = "test",
+    name: str,
+    group: str,
+    measure: str = "pearson",
+    more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None,
+) -> PairsTask:
+    """Make a task of one split of a corpus.
+
+    Args:
+        corpus: The name by which `load_dataset` knows the corpus.
+        config: Its configuration, if it has several.
+        split: Its split.
+        name: What results call the dataset.
+        group: The datasets that it is averaged with.
+        measure: The correlation that the papers report, `pearson` or `spearman`.
+        more: A function from the encoder and the pairs to further scores.
+    """
+
+    def read(data_dir: Path) -> list[ScoredPairs]:
+        return [scored_pairs(name, group, corpus_rows(data_dir, corpus, config, split=split))]
+
+    return PairsTask(read, measure, more=more)
+
+
+def score_of(rows: Sequence[Row], measure: str, group: str, name: str) -> float:
+    """Look up a score in the results of a suite; it is NaN if there is none.
+
+    Args:
+        rows: The results.
+        measure: The name of the score, such as `pearson`.
+        group: The group of the dataset.
+        name: The name of the dataset.
+    """
+    found = [
+        row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)
+    ]
+    return float(found[0]) if found else float("nan")

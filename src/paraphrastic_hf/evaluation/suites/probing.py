@@ -1,0 +1,218 @@
+"""Probing: what a classifier can read off an embedding (thesis, 5.7.2, Tables 52 and 58).
+
+A model may consist of several encoders, which it names in an attribute `encoders`, a mapping from
+names to objects with `encode`. Then each is scored, and has a group of its own in the results. So
+are the semantic and the language encoders of a generative model, unless `latent` chooses one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.errors import DataError, MissingFileError
+from paraphrastic_hf.evaluation.measures.protocols import (
+    accuracy,
+    embed,
+    fitted_by_validation,
+    stratified_folds,
+)
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task
+
+PARTS = 5  # a task without a training split is cut into so many parts; on one of them C is chosen
+ONLY = "embedding"  # the group of a model that is one encoder
+TEXTS = "probing_text"
+NAMES = {
+    "subj_number": "S. Num.",
+    "obj_number": "O. Num.",
+    "tree_depth": "Depth",
+    "top_constituents": "Top Con.",
+    "word_content": "Word",
+    "sentence_length": "Len.",
+    "past_present": "Tense",
+    "bigram_shift": "Bigram shift",
+    "odd_man_out": "Odd man out",
+    "coordination_inversion": "Coord. inv.",
+}
+MADE = {
+    "P. Num.": ("punctuation", "number", "en"),
+    "P. First": ("punctuation", "first", "en"),
+    "Gend. fr": ("article_gender", "fr", "fr"),
+    "Gend. es": ("article_gender", "es", "es"),
+}
+
+Splits = dict[str, tuple[list[str], list[Any]]]
+
+
+def read_probe(task: str, data_dir: Path) -> Splits:
+    """Read the texts and labels of `train`, `validation` and `test`.
+
+    X-Probe has no training split here: its validation split is cut in five parts, of which four are
+    for training.
+
+    Args:
+        task: The name of the task, one of `NAMES`.
+        data_dir: Folder of the official files.
+
+    Raises:
+        DataError: The files of the task are missing or malformed.
+    """
+    rows = load_dataset("probing", task, data_dir=data_dir, streaming=True)
+    splits = {split: _columns(rows[split]) for split in rows}
+    if "train" in splits:
+        return splits
+    texts, labels = splits["validation"]
+    held_out = stratified_folds(_numbers(labels, labels), PARTS) == 0
+    cut = {"train": np.flatnonzero(~held_out), "validation": np.flatnonzero(held_out)}
+    parts = {
+        split: ([texts[i] for i in chosen], [labels[i] for i in chosen])
+        for split, chosen in cut.items()
+    }
+    return parts | {"test": splits["test"]}
+
+
+def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits:
+    """Make a task from text, and return the texts and labels of `train`, `validation` and `test`.
+
+    Args:
+        corpus: The name of the task, by which `load_dataset` knows it.
+        config: Which variant of the task.
+        language: Code of the language of the text.
+        data_dir: Folder of the official files, in which or beside which the text is.
+
+    Raises:
+        DataError: There is no text in this language.
+    """
+    bitext = data_dir.parent / "train" / f"en-{'fr' if language == 'en' else language}"
+    for path, column in (
+        (data_dir / TEXTS / f"{language}.txt", 0),
+        (bitext, 0 if language == "en" else 1),
+    ):
+        if path.exists():
+            return _made_from(path, corpus, config, column)
+    raise MissingFileError(
+        f"{corpus} {config}: there is neither {TEXTS}/{language}.txt in {data_dir} nor a folder "
+        f"train beside it; the task is made of sentences, one a line"
+    )
+
+
+def _made_from(path: Path, corpus: str, config: str, column: int) -> Splits:
+    import datasets
+
+    is_quiet = datasets.utils.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        found = load_dataset(corpus, config, data_dir=path, column=column)
+    finally:
+        if not is_quiet:
+            datasets.enable_progress_bars()
+    return {split: _columns(found[split]) for split in found}
+
+
+def probe(encoder: Any, splits: Splits) -> float:
+    """Return the accuracy x 100 on the test split, where C is chosen on the validation split.
+
+    Args:
+        encoder: Any object with `encode`.
+        splits: Texts and labels of `train`, `validation` and `test`.
+    """
+    kinds = sorted(set(splits["train"][1]))
+    sides = embed(encoder, *(splits[name][0] for name in ("train", "validation", "test")))
+    train, validation, test = (
+        (side, _numbers(splits[name][1], kinds))
+        for side, name in zip(sides, ("train", "validation", "test"), strict=True)
+    )
+    return accuracy(fitted_by_validation(train, validation, len(kinds)), *test)
+
+
+def encoders_of(encoder: Any) -> dict[str, Any]:
+    """Return the encoders that a model consists of, by name, the main one first.
+
+    Args:
+        encoder: A model with an attribute `encoders`, or an object with `encode`, which is its only
+            encoder.
+    """
+    return dict(getattr(encoder, "encoders", None) or {ONLY: encoder})
+
+
+def _columns(rows: Any) -> tuple[list[str], list[Any]]:
+    pairs = [(row["text"], row["label"]) for row in rows]
+    return [text for text, _ in pairs], [label for _, label in pairs]
+
+
+def _numbers(labels: Sequence[Any], kinds: Sequence[Any]) -> np.ndarray:
+    """Numbers for labels, from 0; -1, which is never right, for labels that training lacks."""
+    place = {label: i for i, label in enumerate(sorted(set(kinds)))}
+    return np.array([place.get(label, -1) for label in labels])
+
+
+def _task(name: str, read: Any) -> Task:
+    def task(encoder: Any, data_dir: Path) -> list[Row]:
+        splits = read(data_dir=data_dir)
+        if len(set(splits["train"][1])) < 2:
+            raise DataError(f"{name}: all training examples have the same label")
+        size = len(splits["test"][1])
+        return [
+            Row(group, name, size, {"accuracy": probe(each, splits)})
+            for group, each in encoders_of(encoder).items()
+        ]
+
+    return task
+
+
+TASKS: dict[str, Task] = {
+    **{name: _task(name, partial(read_probe, task)) for task, name in NAMES.items()},
+    **{name: _task(name, partial(read_made, *source)) for name, source in MADE.items()},
+}
+
+
+def _headline(rows: Sequence[Row]) -> dict[str, float]:
+    """The accuracy of the main encoder on each task."""
+    main = rows[0].group if rows else None
+    scores = {row.name: row.scores["accuracy"] for row in rows if row.group == main}
+    return {name: scores.get(name, float("nan")) for name in TASKS}
+
+
+TABLE_52 = ("S. Num.", "O. Num.", "Depth", "Top Con.", "Word", "Len.", "P. Num.", "P. First")
+
+
+def _paper(*scores: float, **others: float) -> dict[str, float]:
+    return dict(zip(TABLE_52, scores, strict=True)) | others
+
+
+PROBING = Suite(
+    "Probing of embeddings for what they keep of a sentence (5.7.2)",
+    "Accuracy x 100",
+    TASKS,
+    _headline,
+    {
+        "thesis BGT en-fr, semantic encoder (Table 52)": _paper(
+            84.6, 80.9, 29.7, 70.5, 77.4, 73.0, 60.7, 87.9, **{"Gend. fr": 52.6}
+        ),
+        "thesis BGT en-fr, English encoder (Table 52)": _paper(
+            75.2, 72.0, 28.0, 63.6, 65.4, 80.2, 65.3, 92.2
+        ),
+        "thesis BGT en-es, semantic encoder (Table 52)": _paper(
+            85.7, 83.6, 32.5, 71.0, 77.3, 76.7, 63.1, 89.9, **{"Gend. es": 52.6}
+        ),
+        "thesis MGT, semantic encoder (Table 58)": _paper(
+            87.0, 84.3, 32.4, 73.1, 73.5, 72.3, 61.3, 92.4
+        ),
+    },
+    notes=(
+        "Logistic regression, C (1/4 to 8) from the validation split.",
+        "The thesis trains on SentEval's 100,000 sentences of books. X-Probe, where SentEval's "
+        "files are not at hand, has Wikipedia, 10,000 sentences to test on and 10,000 more: 8,000 "
+        "to train on and 2,000 to choose C (5,000 in all for Len.); Word has 1,000 classes, so 8 "
+        "examples of each. The figures are not the thesis's.",
+        f"Punctuation and gender are made from {TEXTS}/LANGUAGE.txt in the data folder, or from "
+        "the bitext in the folder train beside it (English of en-fr, French, Spanish): up to "
+        "100,000, 10,000 and 10,000 sentences, fewer if there are fewer.",
+        "Of a model with several encoders the headline is of the first; the others are groups.",
+    ),
+)

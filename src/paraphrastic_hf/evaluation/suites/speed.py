@@ -1,0 +1,270 @@
+"""How many sentences an encoder encodes in a second, by batch size (thesis, 5.3.1, Table 45).
+
+What is timed is text never met. Averaging encoders of this package remember words: before each
+repetition they forget them and meet the half of the sentences that is not timed, as an encoder in
+use has met other text. What other encoders or their tokenizers keep cannot be reached from here; it
+stays, to their advantage.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import platform
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.corpora.readers.sts_files import read_sts
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.vectors import checked_vectors
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task
+
+BATCH_SIZES = (1, 32, 128, 1024, 8192)
+REPETITIONS = 5
+AT_HAND = 16_384  # sentences that are cut into tokens before the time is measured
+SECONDS = 0.5  # how long a repetition lasts, which has one batch at least
+THESIS_BATCH = 128
+
+Batch = list[str]
+
+
+def sentences_per_second(
+    work: Callable[[Any], Any],
+    batches: Sequence[Any],
+    size: int,
+    prepare: Callable[[], object] = lambda: None,
+) -> float:
+    """Measure the speed of encoding: the median over repetitions, after one batch to warm up.
+
+    Args:
+        work: What encodes a batch.
+        batches: Batches of `size` sentences each. A repetition takes as many as the time allows,
+            each at most once, and goes on where the last one stopped; after the last batch comes
+            the first.
+        size: Number of sentences in a batch.
+        prepare: What is done before each repetition, not timed.
+    """
+    work(batches[0])
+    rates, at = [], 1
+    for _ in range(REPETITIONS):
+        prepare()
+        start = time.perf_counter()
+        done, taken = 0, 0.0
+        while done < len(batches) and taken < SECONDS:
+            work(batches[(at + done) % len(batches)])
+            done, taken = done + 1, time.perf_counter() - start
+        rates.append(done * size / taken)
+        at += done
+    return statistics.median(rates)
+
+
+def read_sentences(data_dir: Path) -> tuple[list[str], list[str]]:
+    """Read the distinct sentences of STS 2012-2016 in random order.
+
+    Returns:
+        The half that may be met before, and the half that is timed; if that is smaller than the
+        largest batch, it is repeated to fill it.
+
+    Raises:
+        DataError: The files are not in the folder.
+    """
+    found = [
+        text
+        for pairs in read_sts(data_dir)
+        for pair in zip(pairs.first, pairs.second, strict=True)
+        for text in pair
+    ]
+    if not found:
+        raise DataError(f"{data_dir} has no sentences of STS")
+    distinct = sorted(set(found))
+    random.Random(1).shuffle(distinct)
+    met, new = distinct[::2], distinct[1::2] or distinct
+    return met, list(islice(cycle(new), max(len(new), BATCH_SIZES[-1])))
+
+
+def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
+    met, sentences = read_sentences(data_dir)
+    batches = [sentences[i : i + size] for i in range(0, len(sentences) - size + 1, size)]
+    checked_vectors(encoder.encode(batches[0]), size)
+    remembers = isinstance(encoder, SentenceEncoder) and encoder.forget()
+    rows = []
+    whole = encoder
+    for device in devices_of(whole):
+        encoder = _apart(whole) if device == "CUDA" else whole
+        with _on(encoder, device):
+            work = _encode(encoder, size, device)
+            if remembers:
+                meet = partial(_meet, encoder, met)
+                scores = {
+                    "text": sentences_per_second(work, batches, size, meet),
+                    "text, no word known": sentences_per_second(
+                        work, batches, size, encoder.forget
+                    ),
+                }
+            else:
+                scores = {"text": sentences_per_second(work, batches, size)}
+            prepared = _prepared(encoder, device)
+            if prepared is not None:
+                cut, embed = prepared
+                few = [cut(batch) for batch in batches[: max(1, AT_HAND // size)]]
+                scores["tokens"] = sentences_per_second(embed, few, size)
+        rows.append(Row(machine(device), f"batches of {size}", size, scores))
+    return rows
+
+
+def _meet(encoder: SentenceEncoder, texts: list[str]) -> None:
+    """Make the encoder know the words of these texts and no others."""
+    encoder.forget()
+    encoder.encode(texts)
+
+
+def devices_of(encoder: Any) -> list[str]:
+    """Name the devices to measure on: the CPU, and CUDA if the encoder can run there."""
+    import torch
+
+    has_cuda = torch.cuda.is_available() and (
+        isinstance(encoder, SentenceEncoder) or _torch_model(encoder) is not None
+    )
+    return ["CPU", "CUDA"] if has_cuda else ["CPU"]
+
+
+def machine(device: str) -> str:
+    """Return the name of the processor or of the GPU."""
+    if device == "CUDA":
+        import torch
+
+        return f"CUDA, {torch.cuda.get_device_name()}"
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        found = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        found = []
+    name = found[0] if found else platform.processor() or platform.machine()
+    return f"CPU, {name}, {counted(os.cpu_count() or 1, 'thread')}"
+
+
+def _apart(encoder: Any) -> Any:
+    """An encoder that may be moved: one of this package goes on with its table where it is."""
+    if not isinstance(encoder, SentenceEncoder):
+        return encoder
+    return SentenceEncoder(encoder.model_apart(), encoder.tokenizer)
+
+
+def _torch_model(encoder: Any) -> Any:
+    """The encoder's torch module, or None."""
+    model = encoder.model if isinstance(encoder, SentenceEncoder) else encoder
+    return model if hasattr(model, "parameters") and hasattr(model, "to") else None
+
+
+@contextmanager
+def _on(encoder: Any, device: str) -> Iterator[None]:
+    """Move the encoder's torch model, if it has one, to a device, and back at the end."""
+    needs_no_torch = isinstance(encoder, SentenceEncoder) and encoder.table() is not None
+    model = None if device == "CPU" and needs_no_torch else _torch_model(encoder)
+    if model is None:
+        yield
+        return
+    before = next(model.parameters()).device
+    model.to(device.lower())
+    try:
+        yield
+    finally:
+        model.to(before)
+
+
+def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
+    """A function that encodes one batch; `encode` is told the batch size if it takes one."""
+    try:
+        takes_size = "batch_size" in inspect.signature(encoder.encode).parameters
+    except (TypeError, ValueError):
+        takes_size = False
+    work = partial(encoder.encode, batch_size=size) if takes_size else encoder.encode
+    return _finished(work, device)
+
+
+def _prepared(
+    encoder: Any, device: str
+) -> tuple[Callable[[Batch], Any], Callable[[Any], Any]] | None:
+    """A function that cuts a batch into tokens, and one that embeds those; None if the encoder does
+    both in one."""
+    import numpy as np
+    import torch
+
+    if isinstance(encoder, SentenceEncoder):
+        from paraphrastic_hf.encoders.batches import embed_texts
+
+        model = encoder.model_apart()
+
+        def embed(ids: Any) -> Any:
+            return embed_texts(model, ids, np.arange(len(ids)), batch_size=len(ids))
+
+        return encoder.tokenizer.encode_batch, _finished(embed, device)
+    if not (hasattr(encoder, "preprocess") and hasattr(encoder, "forward")):
+        return None
+
+    def forward(features: Any) -> Any:
+        with torch.inference_mode():
+            return encoder.forward(
+                {k: v.to(encoder.device) if torch.is_tensor(v) else v for k, v in features.items()}
+            )["sentence_embedding"]
+
+    return encoder.preprocess, _finished(forward, device)
+
+
+def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
+    """Make a function wait for the device, which on CUDA may be at work when it returns."""
+    if device != "CUDA":
+        return work
+    import torch
+
+    def wait(batch: Any) -> Any:
+        result = work(batch)
+        torch.cuda.synchronize()
+        return result
+
+    return wait
+
+
+def _headline(rows: Sequence[Row]) -> dict[str, float]:
+    """For each device the speed from text to vectors by batch size, and from tokens to vectors in
+    batches of 128."""
+    figures = {}
+    for row in rows:
+        device = row.group.partition(",")[0]
+        figures[f"{device}, {row.size}"] = row.scores["text"]
+        if row.size == THESIS_BATCH and "tokens" in row.scores:
+            figures[f"{device}, {row.size} tokens"] = row.scores["tokens"]
+    return figures
+
+
+TASKS: dict[str, Task] = {f"batches of {size}": partial(_task, size=size) for size in BATCH_SIZES}
+
+SPEED = Suite(
+    "Sentences encoded a second, by batch size (5.3.1)",
+    "Sentences a second, median of 5",
+    TASKS,
+    _headline,
+    notes=(
+        "Table 45, batches of 128 on a Quadro GP100: SP of 300 dimensions 855,571, of 1,024 "
+        "683,204; Schwenk (2018) 2,601; Chidambaram et al. (2018) 3,049.",
+        "One call of `encode` a batch: distinct sentences of STS 2012-2016, in each repetition "
+        "others as long as there are any. Text: strings to vectors. Tokens: ids to vectors, where "
+        "the encoder has a step between; for averaging models that is the torch model, whereas "
+        "text takes the path without torch.",
+        "Never met: averaging encoders of this package remember words. Before each repetition they "
+        "forget them and meet other sentences of STS, as many as there are to time; `text, no word "
+        "known` is without that. Other encoders keep what they keep from one repetition to the "
+        "next.",
+        "The machine is the group of the rows: the CPU, and CUDA where there is one; there a "
+        "tokens figure counts the copy to it.",
+    ),
+    is_kept=False,
+)

@@ -1,0 +1,211 @@
+"""Transfer: classifiers on frozen embeddings, with SentEval's protocol (thesis, 4.9.2, Table 39).
+
+The classifiers are logistic regressions. The features of a pair are |u - v| and u * v. Relatedness
+is predicted as a distribution over the scores 1 to 5 (Tai, Socher and Manning, 2015, ACL), whose
+mean is the prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.evaluation.measures.classifiers import Regression, fit
+from paraphrastic_hf.evaluation.measures.protocols import (
+    accuracy,
+    embed,
+    fitted_by_folds,
+    fitted_by_validation,
+    held_out_accuracy,
+    nested_folds,
+    pair_features,
+)
+from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task
+
+SPLITS = ("train", "validation", "test")
+SCORES = 5  # the highest score of relatedness; the lowest is 1
+STRENGTHS = tuple(2.0**power for power in range(-2, 11))
+
+Columns = dict[str, list[Any]]
+
+
+def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> Columns:
+    """Read one split of a corpus as columns.
+
+    Args:
+        name: The name by which `load_dataset` knows the corpus.
+        config: Its configuration, if it has several.
+        split: The split.
+        data_dir: Folder of the official files.
+
+    Raises:
+        DataError: The files of the corpus are missing or malformed.
+    """
+    rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
+    return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
+
+
+def _by_nested_folds(corpus: str) -> Task:
+    def task(encoder: Any, data_dir: Path) -> list[Row]:
+        table = read_columns(corpus, None, "train", data_dir)
+        (features,), labels = embed(encoder, table["text"]), np.array(table["label"])
+        score = held_out_accuracy(*nested_folds(features, labels, 2), features, labels)
+        return [Row("10 folds", corpus.upper(), len(labels), {"accuracy": score})]
+
+    return task
+
+
+def _stanford(config: str, name: str, classes: int) -> Task:
+    def task(encoder: Any, data_dir: Path) -> list[Row]:
+        tables = [read_columns("sst", config, split, data_dir) for split in SPLITS]
+        sides = embed(encoder, *(table["text"] for table in tables))
+        train, validation, test = (
+            (side, np.array(table["label"])) for side, table in zip(sides, tables, strict=True)
+        )
+        score = accuracy(fitted_by_validation(train, validation, classes), *test)
+        return [Row("test set", name, len(test[1]), {"accuracy": score})]
+
+    return task
+
+
+def _questions(encoder: Any, data_dir: Path) -> list[Row]:
+    from paraphrastic_hf.corpora.readers.transfer import QUESTIONS  # imports datasets
+
+    train, test = (read_columns("trec", "coarse", split, data_dir) for split in ("train", "test"))
+    features, held_out = embed(encoder, train["text"], test["text"])
+    fitted = fitted_by_folds(features, np.array(train["label"]), len(QUESTIONS))
+    score = accuracy(fitted, held_out, np.array(test["label"]))
+    return [Row("test set", "TREC", len(held_out), {"accuracy": score})]
+
+
+def _paraphrases(encoder: Any, data_dir: Path) -> list[Row]:
+    train, test = (read_columns("mrpc", None, split, data_dir) for split in ("train", "test"))
+    features, held_out = _embed_pairs(encoder, train, test)
+    labels = np.array(test["label"])
+    fitted = fitted_by_folds(features, np.array(train["label"]), 2)
+    f1 = f1_score(fitted.classes(held_out)[:, 0], labels)
+    scores = {"accuracy": accuracy(fitted, held_out, labels), "F1": f1}
+    return [Row("test set", "MRPC", len(labels), scores)]
+
+
+def _entailment(encoder: Any, data_dir: Path) -> list[Row]:
+    tables = [read_columns("sick", None, split, data_dir) for split in SPLITS]
+    sides = _embed_pairs(encoder, *tables)
+    train, validation, test = (
+        (side, np.array(table["label"])) for side, table in zip(sides, tables, strict=True)
+    )
+    score = accuracy(fitted_by_validation(train, validation, 3), *test)
+    return [Row("test set", "SICK-E", len(test[1]), {"accuracy": score})]
+
+
+def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
+    tables = [read_columns("sick", None, split, data_dir) for split in SPLITS]
+    train, validation, test = _embed_pairs(encoder, *tables)
+    gold = [np.array(table["score"]) for table in tables]
+    everything = np.ones(len(train), bool)
+    regressions = [Regression(everything, strength) for strength in STRENGTHS]
+    fitted = fit(train, score_distribution(gold[0]), SCORES, regressions)
+    guesses = fitted.probabilities(validation) @ np.arange(1, SCORES + 1)
+    best = max(range(len(fitted)), key=lambda i: pearson(guesses[:, i], gold[1]))
+    found = fitted.only(best).probabilities(test)[:, 0] @ np.arange(1, SCORES + 1)
+    scores = {"pearson": pearson(found, gold[2]), "spearman": spearman(found, gold[2])}
+    return [Row("test set", "SICK-R", len(test), scores)]
+
+
+def score_distribution(scores: np.ndarray) -> np.ndarray:
+    """Make of each score the distribution over 1 to 5 that has it as mean, (examples, 5).
+
+    Only the two whole numbers around the score have a probability: 3.6 is 0.4 of 3 and 0.6 of 4.
+
+    Args:
+        scores: The scores, 1 to 5, (examples,).
+    """
+    whole = np.minimum(np.floor(scores).astype(int), SCORES - 1)
+    distribution = np.zeros((len(scores), SCORES))
+    rows = np.arange(len(scores))
+    distribution[rows, whole - 1] = whole + 1 - scores
+    distribution[rows, whole] = scores - whole
+    return distribution
+
+
+def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
+    """Return F1 x 100 of the class 1; it is 0 if no example is of it or put in it.
+
+    Args:
+        found: The predicted classes, 0 or 1, (examples,).
+        gold: The right classes, 0 or 1, (examples,).
+    """
+    both = int((found & gold).sum())
+    either = int(found.sum() + gold.sum())
+    return 200 * both / either if either else 0.0
+
+
+def _embed_pairs(encoder: Any, *tables: Columns) -> list[np.ndarray]:
+    texts = [table[side] for table in tables for side in ("sentence1", "sentence2")]
+    sides = embed(encoder, *texts)
+    return [pair_features(*sides[i : i + 2]) for i in range(0, len(sides), 2)]
+
+
+TASKS: dict[str, Task] = {
+    **{name.upper(): _by_nested_folds(name) for name in ("mr", "cr", "subj", "mpqa")},
+    "SST": _stanford("phrases", "SST", 2),
+    "TREC": _questions,
+    "MRPC": _paraphrases,
+    "SICK-R": _relatedness,
+    "SICK-E": _entailment,
+    "SST-5": _stanford("fine", "SST-5", 5),
+}
+TABLE_39 = ("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
+# The task and the measure of each figure that is not simply the accuracy of the task of its name.
+FIGURES = {"MRPC F1": ("MRPC", "F1"), "SICK-R": ("SICK-R", "pearson")}
+
+
+def _headline(rows: Sequence[Row]) -> dict[str, float]:
+    scores = {row.name: row.scores for row in rows}
+    places = {name: FIGURES.get(name, (name, "accuracy")) for name in (*TABLE_39, "SST-5")}
+    return {
+        name: scores.get(task, {}).get(measure, float("nan"))
+        for name, (task, measure) in places.items()
+    }
+
+
+def _paper(*scores: float) -> dict[str, float]:
+    return dict(zip(TABLE_39, scores, strict=True))
+
+
+TRANSFER = Suite(
+    "Transfer to classification on frozen embeddings, SentEval's tasks and protocol (4.9.2)",
+    "Accuracy x 100; MRPC F1: F1 x 100; SICK-R: Pearson r x 100",
+    TASKS,
+    _headline,
+    {
+        "thesis WORD, 300 (Table 39)": _paper(
+            75.8, 80.5, 89.2, 87.1, 80.0, 80.1, 68.6, 80.9, 83.6, 80.6
+        ),
+        "thesis WORD, TRIGRAM, 600 (Table 39)": _paper(
+            75.8, 80.5, 89.9, 87.8, 79.7, 82.4, 70.7, 81.7, 84.6, 82.0
+        ),
+        "thesis BLSTM avg, 4096 (Table 39)": _paper(
+            77.5, 82.6, 91.0, 89.3, 82.8, 86.8, 75.8, 82.6, 85.9, 83.8
+        ),
+        "InferSent AllNLI, 4096 (Table 39)": _paper(
+            81.1, 86.3, 92.4, 90.2, 84.6, 88.2, 76.2, 83.1, 88.4, 86.3
+        ),
+    },
+    notes=(
+        "Logistic regression with an L2 penalty. MR, CR, SUBJ, MPQA: ten folds, C from ten folds "
+        "of the other nine; TREC, MRPC: C from ten folds of the training set; SST, SICK: C from "
+        "the validation set. C is one of SentEval's for scikit-learn: 1/4 to 8, for TREC and MRPC "
+        "1/2 to 32.",
+        "SST is trained on the phrases of the training trees, as in SentEval; SST-5 on sentences.",
+        "More than two classes: softmax with free intercepts. SentEval's scikit-learn fitted one "
+        "classifier a class and penalised the intercepts.",
+        "SICK-R: Kullback-Leibler divergence from the distribution of scores, C (1/4 to 1024) by "
+        "Pearson r on the validation set. SentEval stops squared errors early, without a penalty.",
+    ),
+)

@@ -1,0 +1,80 @@
+"""SIM and SimiLE as judges of translations, beside metrics that match words (thesis, Table 66).
+
+They are scored by Spearman's rho with people's direct assessments of single segments, for each
+language pair and averaged over these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.corpora.load import find_source, load_dataset
+from paraphrastic_hf.evaluation.measures.similarity import spearman
+from paraphrastic_hf.evaluation.metric_systems import (
+    METRICS,
+    Measure,
+    matching_measure,
+    semantic_measure,
+)
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
+from paraphrastic_hf.metrics.matching import MATCHING
+
+YEARS = ("newstest2015", "newstest2016")
+
+
+def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
+    """Correlate metrics with people's scores: Spearman's rho x 100 for each language pair.
+
+    Args:
+        measure: A function from hypotheses and references to the segment scores of each metric.
+        data_dir: Folder of the official files.
+    """
+    for config in find_source("wmt_da").configs:
+        rows = load_dataset("wmt_da", config, data_dir=data_dir, streaming=True, split="test")
+        references, outputs, human = zip(
+            *((row["sentence1"], row["sentence2"], row["score"]) for row in rows), strict=True
+        )
+        scores = measure(list(outputs), list(references))
+        year, pair = config.split(".")
+        values = {name: spearman(each, human) for name, each in scores.items()}
+        yield Row(year, pair, len(human), values)
+
+
+def _semantic(encoder: Any, data_dir: Path) -> list[Row]:
+    return list(correlations(semantic_measure(encoder), data_dir))
+
+
+def _matching(name: str) -> Task:
+    return lambda encoder, data_dir: list(correlations(matching_measure(name), data_dir))
+
+
+def _headline(rows: Sequence[Row]) -> dict[str, float]:
+    return {
+        f"{metric} {year.removeprefix('newstest')}": mean_of(rows, metric, year)
+        for year in YEARS
+        for metric in METRICS
+        if any(metric in row.scores for row in rows)
+    }
+
+
+WMT_DA = Suite(
+    "SIM and SimiLE as translation metrics, beside BLEU, chrF and METEOR (7.2.1, Table 66)",
+    "Spearman's rho x 100 with human scores of segments, mean of language pairs",
+    {"SimiLE": _semantic, **{name: _matching(name) for name in MATCHING}},
+    _headline,
+    {
+        "thesis, Table 66 (6 and 4 language pairs, other segments)": {
+            "SIM 2015": 58.2,
+            "SimiLE 2015": 58.4,
+            "BLEU 2015": 53.6,
+            "METEOR 2015": 58.9,
+            "SIM 2016": 53.1,
+            "SimiLE 2016": 53.2,
+            "BLEU 2016": 50.0,
+            "METEOR 2016": 57.2,
+        }
+    },
+    notes=("BLEU and chrF are sacrebleu's for sentences, METEOR is nltk's.",),
+)

@@ -1,0 +1,88 @@
+"""Similarity of words (thesis, 3.5.2 to 3.5.6 and 3.7.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
+from paraphrastic_hf.corpora.records.similarity import WORD_SETS
+from paraphrastic_hf.evaluation.measures.vocabulary import unknown_share
+from paraphrastic_hf.evaluation.suite import Row, Suite
+from paraphrastic_hf.evaluation.suites.pairs import corpus_task, score_of
+
+# The names that the papers and their authors use for the configurations of `wordsim`.
+NAMES = {
+    "simlex": "SL999",
+    "ws353": "WS353",
+    "ws353-sim": "WS-S",
+    "ws353-rel": "WS-R",
+    "rw": "RW",
+    "men": "MEN",
+    "simverb": "SimVerb",
+    "mturk287": "MTurk287",
+    "mturk771": "MTurk771",
+    "rg65": "RG65",
+    "mc30": "MC30",
+    "yp130": "YP130",
+    "verb143": "VERB143",
+}
+TUNED = "2 WS-S - WS-R"
+GROUP = "words"
+
+
+def _unknown(encoder: Any, pairs: ScoredPairs) -> dict[str, float]:
+    share = unknown_share(encoder, pairs.first + pairs.second)
+    return {} if share is None else {"unknown words, %": share}
+
+
+def _headline(rows: Sequence[Row]) -> dict[str, float]:
+    scores = {name: score_of(rows, "spearman", GROUP, name) for name in NAMES.values()}
+    first = ("SL999", "WS353", "WS-S", "WS-R")
+    return {
+        **{name: scores[name] for name in first},
+        TUNED: 2 * scores["WS-S"] - scores["WS-R"],
+        **{name: score for name, score in scores.items() if name not in first},
+    }
+
+
+def _paper(sl999: float, ws353: float, similar: float, related: float) -> dict[str, float]:
+    scores = {"SL999": sl999, "WS353": ws353, "WS-S": similar, "WS-R": related}
+    return {**scores, TUNED: 2 * similar - related}
+
+
+WORDS = Suite(
+    "Similarity of words: SimLex-999, WordSim-353 and its parts, RW, MEN and smaller sets (3.5, "
+    "3.7.2.3)",
+    "Spearman's rho x 100",
+    {
+        NAMES[config]: corpus_task(
+            "wordsim",
+            config,
+            name=NAMES[config],
+            group=GROUP,
+            measure="spearman",
+            more=_unknown,
+        )
+        for config in WORD_SETS
+    },
+    _headline,
+    {
+        "thesis PARAGRAM, tuned on WS353 (Table 11)": _paper(66.7, 76.9, 81.4, 73.0),
+        "thesis PARAGRAM, tuned on SL999 (Table 11)": _paper(68.5, 72.0, 77.9, 65.2),
+        "thesis PARAGRAM, 25 numbers, with constraints (Table 9)": {"SL999": 58.0},
+        "skip-gram, 1,000 numbers (Table 9)": {"SL999": 38.0},
+        "GloVe (Table 11)": _paper(37.6, 57.9, 63.0, 57.1),
+        "thesis CHARAGRAM, tuned on SL999 (Table 14, RW 3.7.2.3)": {
+            "SL999": 63.33,
+            "WS353": 53.87,
+            "RW": 47.1,
+        },
+        "thesis CHARAGRAM, large (Table 15)": {"SL999": 70.6},
+    },
+    notes=(
+        f"{TUNED}: what the thesis tunes word vectors by (3.5.3).",
+        "Unknown words: of the distinct words of a set, those for which the encoder's tokenizer "
+        "has no known token; only for tokenizers of this package. Such a pair has cosine 0.",
+    ),
+)

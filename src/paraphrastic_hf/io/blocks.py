@@ -1,0 +1,187 @@
+"""Lines of text, a block at a time: files, .gz, .xz, .bz2, and `-` for standard input.
+
+What is done about a blank line, or one that is no text, is said here for all commands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, cast
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.lines import (
+    READ_ERRORS,
+    checked_start,
+    ends_in_cr,
+    open_lines,
+    refuse_long_line,
+)
+
+BLOCK = 16384
+MOST_BYTES = 2**23  # read at a time
+SHOWN = 5  # line numbers of each kind in a message
+BLANK, NO_TEXT = "blank", "damaged by bytes that are not UTF-8 or are NUL"
+
+
+class Remarks:
+    """How many lines of one input are blank or hold what is no text, and which the first are.
+
+    Args:
+        name: What the input is called in messages.
+        refuse: Whether the first such line ends the command.
+    """
+
+    def __init__(self, name: str, *, refuse: bool = False) -> None:
+        self.name, self.refuse = name, refuse
+        self.counts: dict[str, int] = {}
+        self.first: dict[str, list[int]] = {}
+
+    def add(self, kind: str, number: int) -> None:
+        """Count a line.
+
+        Raises:
+            DataError: Such lines are refused.
+        """
+        if self.refuse:
+            raise DataError(f"{self.name}:{number} is {kind}; mend it, or give --bad-lines keep")
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        shown = self.first.setdefault(kind, [])
+        if len(shown) < SHOWN:
+            shown.append(number)
+
+    def tell(self) -> None:
+        """Say on standard error what was found, if anything was."""
+        if not self.counts:
+            return
+        from tqdm.auto import tqdm  # which writes above a progress bar
+
+        found = []
+        for kind, count in self.counts.items():
+            lines = ", ".join(map(str, self.first[kind])) + ", ..." * (count > SHOWN)
+            found.append(f"{count:,} {'line is' if count == 1 else 'lines are'} {kind} ({lines})")
+        tqdm.write(f"{self.name}: {'; '.join(found)}", file=sys.stderr)
+
+
+def shown_input(path: str) -> str:
+    """What messages call a text that is read: its path, or `standard input` for `-`."""
+    return "standard input" if path == "-" else path
+
+
+def read_blocks(
+    path: str, size: int = BLOCK, *, bad_lines: str = "keep", as_they_come: bool = False
+) -> Iterator[list[str]]:
+    """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
+
+    Every line keeps its place, blank lines included. NUL and bytes that are not UTF-8
+    become U+FFFD. At the end, standard error shows how many lines are blank or damaged, and
+    where the first are.
+
+    Args:
+        path: The file, or `-`.
+        size: The most lines in a block.
+        bad_lines: `keep`, or `refuse`, and then such a line is an error.
+        as_they_come: Do not wait for more lines of standard input once there are some.
+
+    Raises:
+        DataError: The file cannot be opened, is damaged, is UTF-16 or another kind of file, or has
+            a line that is refused or too long.
+    """
+    if path == "-" and sys.stdin is None:
+        raise DataError("standard input is closed; name a file")
+    stream: contextlib.AbstractContextManager[IO[bytes]]
+    stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
+    name = shown_input(path)
+    remarks = Remarks(name, refuse=bad_lines == "refuse")
+    with stream as lines:
+        number = 0
+        read = cast(Any, lines).read1 if as_they_come and path == "-" else lines.read
+        try:
+            for found in _in_pieces(read, name):
+                for start in range(0, len(found), size):
+                    block = found[start : start + size]
+                    yield _texts(block, number, remarks)
+                    number += len(block)
+        except READ_ERRORS as error:
+            raise DataError(f"{path} is damaged after line {number}: {error}") from error
+    remarks.tell()
+
+
+def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]:
+    """The lines, without their ends, that each reading completes; one that is too long is refused
+    before it is read whole."""
+    number, rest = 1, bytearray()  # of the line that has begun
+    is_first, is_mac = True, False
+    while chunk := read(MOST_BYTES):
+        if is_first:
+            is_first, chunk = False, checked_start(chunk, name)
+            is_mac = ends_in_cr(chunk)
+        if is_mac:
+            if b"\n" in chunk:
+                raise DataError(
+                    f"{name} has lines that end in CR and lines that end in LF; convert it: "
+                    "tr '\\r' '\\n' < OLD > NEW"
+                )
+            chunk = chunk.replace(b"\r", b"\n")
+        first, *others = chunk.split(b"\n")
+        rest += first
+        refuse_long_line(rest, name, number)
+        if others:
+            found = [bytes(rest), *others[:-1]]
+            rest = bytearray(others[-1])
+            number += len(found)
+            yield found
+    if rest:
+        yield [bytes(rest)]
+
+
+def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> list[str]:
+    """Texts of the command line, by the rule for lines.
+
+    Args:
+        texts: They may hold bytes that are not UTF-8, as Python gives them: lone surrogates.
+        name: What they are called in messages.
+        bad_lines: `keep`, or `refuse`, and then a blank text or such bytes are an error.
+
+    Raises:
+        DataError: One is refused.
+    """
+    remarks = Remarks(name, refuse=bad_lines == "refuse")
+    raw = [text.encode("utf-8", "surrogateescape") for text in texts]
+    valid = _texts(raw, 0, remarks)
+    remarks.tell()
+    return valid
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line has no text, and so no score."""
+    return not line or line.isspace()
+
+
+def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
+    """The text of some lines, of which `before` others come first."""
+    try:
+        texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
+        is_text = b"\0" not in b"".join(block)
+    except UnicodeDecodeError:
+        texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in block]
+        is_text = False
+    if is_text and all(texts) and not any(map(str.isspace, texts)):
+        return texts
+    for place, (line, text) in enumerate(zip(block, texts, strict=True)):
+        if is_blank(text):
+            remarks.add(BLANK, before + place + 1)
+        elif not is_text and (b"\0" in line or not _is_utf8(line)):
+            remarks.add(NO_TEXT, before + place + 1)
+            texts[place] = text.replace("\0", "\ufffd")
+    return texts
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,926 @@
+"""Sentence pairs from the files people have: TSV, CSV, JSON, parquet, aligned text, saved datasets.
+
+Every command and every recipe reads tables of pairs here. `find_layout` decides by the first rows
+how many columns a table has, whether its first row names them, and which two hold the texts. A bad
+row never stops a run: it is counted by reason, with the place of the first few, and skipped. Only
+too large a share of bad rows does.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.blocks import is_blank
+from paraphrastic_hf.io.files import visible_files
+from paraphrastic_hf.io.lines import LONGEST_LINE, raw_lines, table_kind
+
+logger = logging.getLogger(__name__)
+
+BAD_ROWS = ("skip", "refuse")
+MAX_BAD_ROWS = 0.2  # of the rows of a source, unless a caller says otherwise
+PLACES_SHOWN = 5
+FIRST_ROWS = 100  # by which the layout of a table is known
+Pair = tuple[str, str]
+Row = tuple[str, list[str] | str]  # the place of a row, and its cells or what is wrong with it
+
+CR = "\ue00d"  # stands for a CR within a cell while CSV is parsed
+
+
+class Harmless(str):
+    """Reason to skip a row that is not malformed; it does not count toward `max_bad_rows`."""
+
+
+BLANK = Harmless("that are blank")
+TWO, NO_OBJECT = "without two columns", "that are no JSON object"
+NO_VALUE = "without a score or label"
+NO_TEXT, NUL, NOT_UTF8 = "whose sides are no texts", "with a NUL character", "not valid UTF-8"
+
+# names of the two columns of text, without marks between letters, the most telling first
+NAMES = (
+    "sentence1 sentence2, sentencea sentenceb, question1 question2, premise hypothesis, "
+    "1string 2string, text1 text2, texta textb, phrase1 phrase2, sent1 sent2, sent0 sent1, s1 s2, "
+    "word1 word2, anchor positive, query positive, reference translation, original paraphrase, "
+    "source target, src tgt, src trg"
+)
+HEADERS = [frozenset(names.split()) for names in NAMES.split(",")]
+# names of the column with the score or label of a pair, the most telling first
+VALUES = (
+    *("score", "similarity", "relatednessscore", "relatedness", "label", "goldlabel"),
+    *("isduplicate", "quality", "entailmentjudgment", "entailmentlabel", "rating", "gold", "class"),
+)
+# ISO 639-1, and common codes of ISO 639-3
+CODES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv "
+    "cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr "
+    "ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw "
+    "ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv "
+    "ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr "
+    "ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi "
+    "yo za zh zu ara ces cmn deu eng fra heb hin ind ita jpn kor nld pol por rus spa tur ukr "
+    "urd vie zho"
+)
+LANGUAGES = frozenset(CODES.split())
+SHOWN = 20  # names of columns in a message
+FEW = 5  # cells, by which ids and texts cannot be told apart
+WORDS = 6  # of a first cell that is text and no name
+MOSTLY = 0.9  # share of the cells of a column by which its kind is known
+_NUMBERS = re.compile(r"[\s\d.,;:/()%+\-eE]*\d[\s\d.,;:/()%+\-eE]*")
+_ID = re.compile(r"[!-~]*\d[!-~]*")
+_PROSE = re.compile(r"\S\s+\S|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\uffdc]")
+
+
+@dataclass
+class RowReport:
+    """Counts of the good and bad rows of a source."""
+
+    good: int = 0
+    bad: Counter[str] = field(default_factory=Counter)
+    places: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, reason: str, place: str) -> None:
+        """Count a bad row."""
+        self.bad[reason] += 1
+        shown = self.places.setdefault(reason, [])
+        if len(shown) < PLACES_SHOWN:
+            shown.append(place)
+
+    def describe(self) -> str:
+        """`3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9); 1 with an empty side
+        (a.tsv:7)`."""
+        parts = [
+            f"{count:,} {reason} ({', '.join(self.places[reason])})"
+            for reason, count in self.bad.items()
+        ]
+        return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
+
+    def check(self, name: str, most: float, setting: str = ", or raise max_bad_rows") -> None:
+        """Refuse a source with too many bad rows; a single one does not count.
+
+        Args:
+            name: Of the source.
+            most: Share of rows that may be bad, 0 to 1.
+            setting: Alternative to correcting the rows, for the message.
+
+        Raises:
+            DataError: The share is larger.
+        """
+        bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
+        if (bad > 1 or not self.good) and bad > most * (self.good + bad):
+            raise DataError(
+                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than {most:.0%} "
+                f"({self.describe()}); correct them{setting}"
+            )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which columns of a table to read.
+
+    Attributes:
+        columns: The texts, by names or by numbers from 1; found by `find_layout` if absent.
+        beside: Further columns, which follow the texts.
+        prefer: Names of the two texts that are taken, in this order, if a table has both.
+        value: The score or label of a pair, which comes last; "" to find it, None for none.
+    """
+
+    columns: Sequence[str] | None = None
+    beside: Sequence[Any] = ()
+    prefer: Sequence[str] = ()
+    value: str | None = None
+
+
+class Layout(NamedTuple):
+    """The columns of a table.
+
+    Attributes:
+        names: The first row if it names the columns; else their numbers, from 1.
+        has_header: Whether it does.
+        taken: Places of the wanted columns in a row, from 0: the texts, then the others.
+        value: The column of the score or label, if one is wanted and there is one.
+        more: Further columns that some rows have.
+    """
+
+    names: list[str]
+    has_header: bool
+    taken: list[int]
+    value: str | None = None
+    more: int = 0
+
+    def cells(self, row: Sequence[str]) -> list[str] | str:
+        """The wanted cells of a row, or what is wrong with it."""
+        if len(row) != len(self.names) and len(row) != len(self.names) + self.more:
+            return TWO if len(row) < 2 else f"without {len(self.names)} columns"
+        return [row[place] for place in self.taken]
+
+    def describe(self) -> str:
+        """`the texts are in sentence_A and sentence_B`, or `in columns 2 and 3`."""
+        texts = " and ".join(self.names[place] for place in self.taken[:2])
+        return f"the texts are in {'' if self.has_header else 'columns '}{texts}"
+
+
+def find_layout(
+    rows: Sequence[Sequence[str]],
+    name: str,
+    wanted: Wanted,
+    *,
+    header: bool | None = None,
+    texts: Sequence[int] | None = None,
+) -> Layout:
+    """Find the columns of a table by its first rows.
+
+    The number of columns is that of most rows. The first row is a header if it holds known names
+    (`HEADERS`), two language codes, or text above a column of numbers. Without known names, the
+    texts are the first two columns of prose; columns of numbers, ids and labels are skipped.
+
+    Args:
+        rows: The first rows, without those that could not be read.
+        name: Of the table, for messages.
+        wanted: Which columns to read.
+        header: Whether the first row names the columns; None to find out.
+        texts: Places of the columns that may hold text; any if absent.
+
+    Raises:
+        DataError: There are no two columns of text, or a wanted column is missing.
+    """
+    if not rows:
+        return Layout(["1", "2"], False, [0, 1])
+    least = len(wanted.columns) if wanted.columns else 2  # one column is wanted of a list of texts
+    counts = Counter(len(row) for row in rows if len(row) >= least)
+    most = max(counts.values(), default=0)
+    count = next((len(row) for row in rows if most and counts[len(row)] == most), least)
+    count = len(rows[0]) if header else count
+    same = [list(row) for row in rows if len(row) == count]
+    head = same[0] if same and rows[0] == same[0] else []
+    below = [_Column(cells) for cells in zip(*same[1:], strict=True)]
+    if header is True or (header is None and _is_header(head, below, wanted)):
+        names = [cell.strip() for cell in head]
+    else:
+        names, head = [str(number + 1) for number in range(count)], []
+        below = [_Column(cells) for cells in zip(*same, strict=True)]
+    beside = [_place(names, column, name) for column in wanted.beside]
+    if wanted.columns:
+        taken = [_place(names, column, name) for column in wanted.columns]
+    else:
+        taken = _find_texts(names, bool(head), below, wanted, name, texts, beside)
+    value = _find_value(names, below, taken) if wanted.value == "" else wanted.value
+    taken = [*taken, *beside, *([] if value is None else [_place(names, value, name)])]
+    is_stsb = count == 7 and all(row[0].startswith("main-") for row in same)
+    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licences
+
+
+class _Column:
+    """Statistics of the cells of a column."""
+
+    def __init__(self, cells: Sequence[str]) -> None:
+        found = [cell.strip() for cell in cells if cell.strip()]
+        most = max(len(found), 1) * MOSTLY
+        distinct, self.count = set(found), len(found)
+        self.length = sum(map(len, found)) / max(len(found), 1)
+        self.has_numbers = sum(map(bool, map(_NUMBERS.fullmatch, found))) >= most and bool(found)
+        self.has_ids = sum(map(bool, map(_ID.fullmatch, found))) >= most and bool(found)
+        self.has_scores = bool(found) and all(map(_is_number, found))
+        self.has_prose = 5 * sum(map(bool, map(_PROSE.search, found))) > len(found)
+        self.has_labels = not self.has_prose and 5 * len(distinct) <= len(found)
+        self.has_whole_ids = len(distinct) == len(found) and all(map(str.isdecimal, found))
+
+
+def _is_header(head: Sequence[str], below: Sequence[_Column], wanted: Wanted) -> bool:
+    """Whether a first row names the columns of a table that may have no names."""
+    if not head or any(map(_reads_as_text, head)) or any(map(_NUMBERS.fullmatch, head)):
+        return False
+    cells = {cell.strip() for cell in head}
+    asked = {str(each) for each in (*(wanted.columns or ()), *wanted.beside)} | {wanted.value or ""}
+    named = {each for each in asked if each and not each.isdecimal()}
+    if names_columns(head) or any(each and each <= cells for each in (named, set(wanted.prefer))):
+        return True
+    has_numbers = any(column.has_numbers for column in below)
+    if len(_codes(head)) == 2 and len(head) == 2:
+        return all(column.length > 3 for column in below)  # else they may be words
+    return has_numbers and not any(
+        column.has_numbers and not cell.strip() for cell, column in zip(head, below, strict=True)
+    )
+
+
+def _find_texts(
+    names: Sequence[str],
+    has_names: bool,
+    columns: Sequence[_Column],
+    wanted: Wanted,
+    name: str,
+    texts: Sequence[int] | None,
+    beside: Sequence[int],
+) -> list[int]:
+    """The places of the two texts, by the names of columns or else by their cells."""
+    plain = list(map(_plain, names))
+    if wanted.prefer and set(map(_plain, wanted.prefer)) <= set(plain):
+        return [plain.index(_plain(each)) for each in wanted.prefer]
+    for header in HEADERS if has_names else ():
+        if header <= set(plain):
+            return [place for place, each in enumerate(plain) if each in header][:2]
+    if has_names and len(_codes(names)) == 2:
+        return _codes(names)
+    allowed = range(len(names)) if texts is None else texts
+    others = [place for place in allowed if place not in beside]
+    allowed = others if len(others) >= 2 else allowed
+    if len(allowed) == 2:
+        both = [columns[place] for place in allowed if columns]
+        if texts is not None or not _are_numbered(both, has_names):
+            return list(allowed)
+    for is_wanted in (
+        lambda column: column.has_prose,
+        lambda column: not (column.has_numbers or column.has_ids or column.has_labels),
+        lambda column: not (column.has_numbers or column.has_ids),
+    ):
+        found = [place for place in allowed if is_wanted(columns[place])]
+        if len(found) >= 2:
+            return found[:2]
+    raise DataError(
+        f"{name} needs two columns of text; it has {_shown(names)}, some of which hold numbers, "
+        "ids or labels. Name the two with `columns`"
+    )
+
+
+def _are_numbered(columns: Sequence[_Column], has_names: bool) -> bool:
+    """Whether one of two columns holds numbers or ids, and the other texts."""
+    for one, other in zip(columns, columns[::-1], strict=True):
+        if one.has_numbers and has_names and not other.has_numbers:
+            return True
+        if one.has_ids and other.has_prose and one.count >= FEW:
+            return True
+    return False
+
+
+def _find_value(
+    names: Sequence[str], columns: Sequence[_Column], texts: Sequence[int]
+) -> str | None:
+    """The column of scores or labels: by its name, else numbers after the texts, numbers before
+    them that are no ids, or a column of few values."""
+    plain = list(map(_plain, names))
+    for known in VALUES:
+        if known in plain:
+            return names[plain.index(known)]
+    others = [place for place in range(len(names)) if place not in texts]
+    numbers = [place for place in others if columns[place].has_scores]
+    after = [place for place in numbers if place > max(texts)]
+    scores = [place for place in numbers if not columns[place].has_whole_ids]
+    labels = [place for place in others if columns[place].has_labels]
+    found = [*after[:1], *scores[-1:], *labels]
+    return names[found[0]] if found else None
+
+
+def _place(names: Sequence[str], column: Any, name: str) -> int:
+    """Return the index of a column, given its name or its number from 1."""
+    wanted = str(column)
+    if wanted in names:
+        return names.index(wanted)
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
+        return int(wanted) - 1
+    if names[:1] == ["1"]:
+        raise DataError(
+            f"{name} has no column {wanted!r}; its first row names none, so give a number from 1 "
+            f"to {len(names)}"
+        )
+    raise DataError(f"{name} has no column {wanted!r}; it has {_shown(names)}")
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + ", ..." * (len(names) > SHOWN)
+
+
+def names_columns(row: Sequence[str]) -> bool:
+    """Whether a first row has the names of the two texts of a common corpus (`HEADERS`)."""
+    cells = set(map(_plain, row))
+    return any(header <= cells for header in HEADERS)
+
+
+def _codes(names: Sequence[str]) -> list[int]:
+    """The places of the names that are codes of languages, without regions, such as pt-BR."""
+    codes = [re.split("[-_]", name.strip().casefold())[0] for name in names]
+    found = {code: place for place, code in enumerate(codes) if code in LANGUAGES}
+    return [place for code, place in found.items() if code != "id" or len(found) == 2]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", str(name)).casefold()
+
+
+def _reads_as_text(name: str) -> bool:
+    return len(name.split()) >= WORDS or name.strip().endswith(tuple(".!?。？！"))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """The good pairs of a table, with the score or label of each.
+
+    Attributes:
+        pairs: The texts, in file order.
+        values: The scores or labels as text; None if the table has none.
+        layout: The columns of the table.
+    """
+
+    pairs: list[Pair]
+    values: list[str] | None
+    layout: Layout
+
+
+def read_table(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    value: str | None = "",
+    max_bad_rows: float = MAX_BAD_ROWS,
+) -> PairTable:
+    """Read the pairs of a table with their scores or labels, if it has any.
+
+    Args:
+        path: The file or folder, as `iterate_rows` takes it.
+        columns: The two texts, by the names of their columns or by numbers from 1; found if absent.
+        value: The score or label, by name or number; "" to find it, None for none.
+        max_bad_rows: Share of rows that may be malformed or without a value, 0 to 1.
+
+    Raises:
+        DataError: The file is missing or damaged, holds no good pair, has not these columns, or has
+            more malformed rows.
+    """
+    layout, rows = open_table(Path(path), Wanted(columns, value=value))
+    beside = 0 if layout.value is None else 1
+    checked = (
+        (place, NO_VALUE if beside and not isinstance(row, str) and is_blank(row[2]) else row)
+        for place, row in rows
+    )
+    found = clean_pairs(checked, name=str(path), max_bad_rows=max_bad_rows, beside=beside)
+    values = [row[2] for row in found] if beside else None
+    return PairTable([row[:2] for row in found], values, layout)
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    second: str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Any,
+) -> list[Pair]:
+    """The good sentence pairs of one source, in file order.
+
+    Args:
+        path: The file or folder, as `iterate_rows` takes it.
+        second: The text file of the other side, as `iterate_rows` takes it.
+        columns: The two texts, as `iterate_rows` takes them.
+        **options: Arguments of `clean_pairs`, which say how long and how many pairs may be, and
+            what is done with a malformed row.
+
+    Raises:
+        DataError: The file is missing or damaged, holds no good pair, or has too many bad rows.
+    """
+    rows = iterate_rows(path, second=second, columns=columns)
+    return clean_pairs(rows, name=str(path), **options)
+
+
+def clean_pairs(
+    rows: Iterable[Row],
+    *,
+    name: str,
+    max_pairs: int | None = None,
+    min_words: int = 1,
+    max_words: int | None = None,
+    bad_rows: str = "skip",
+    max_bad_rows: float = MAX_BAD_ROWS,
+    seed: int = 1,
+    beside: int = 0,
+) -> list[Any]:
+    """The good pairs among the rows of a source, in order, as tuples of texts.
+
+    Args:
+        rows: As `iterate_rows` or `rows_of_dataset` gives them.
+        name: Of the source, for messages.
+        max_pairs: Keep a random sample of at most this many good pairs.
+        min_words: Skip pairs with a side of fewer words (white space).
+        max_words: Skip pairs with a side of more words.
+        bad_rows: `skip`, with a warning that counts them, or `refuse`.
+        max_bad_rows: Share of rows that may be malformed, 0 to 1.
+        seed: Seed of the sample.
+        beside: Columns after the two texts that are kept in the tuples, as text.
+
+    Raises:
+        DataError: No pair is good, a row is bad and `bad_rows` is `refuse`, or too many rows are.
+    """
+    report, outside = RowReport(), 0
+
+    def within() -> Iterator[list[str]]:
+        nonlocal outside
+        good = good_rows(
+            rows, name=name, bad_rows=bad_rows, max_bad_rows=max_bad_rows, report=report
+        )
+        for pair in good:
+            if _within(pair, min_words, max_words):
+                yield pair
+            else:
+                outside += 1
+
+    pairs = _sample(within(), max_pairs, random.Random(seed), 2 + beside)
+    if not pairs:
+        most = "" if max_words is None else f" or more than max_words ({max_words})"
+        reasons = [report.describe()] if report.bad else []
+        if outside:
+            reasons.append(
+                f"{counted(outside, 'pair')} with a side of fewer words than min_words "
+                f"({min_words}){most}"
+            )
+        why = f": {'; '.join(reasons)}" if reasons else ""
+        raise DataError(f"{name} holds no usable sentence pair{why}")
+    if report.bad:
+        logger.warning("%s: %s", name, report.describe())
+    return pairs
+
+
+def good_rows(
+    rows: Iterable[Row],
+    *,
+    name: str,
+    number: int | None = None,
+    bad_rows: str = "skip",
+    max_bad_rows: float = MAX_BAD_ROWS,
+    report: RowReport | None = None,
+) -> Iterator[list[str]]:
+    """Yield the good rows, stripped; log a warning that counts the others.
+
+    Args:
+        rows: As `iterate_rows` gives them.
+        name: Of the source, for the warning.
+        number: Index of a cell that must hold a finite number.
+        bad_rows: `skip` or `refuse`.
+        max_bad_rows: Share of rows that may be bad, 0 to 1.
+        report: Counts the rows, in place of the warning.
+
+    Raises:
+        DataError: A row is bad and `bad_rows` is `refuse`, or, at the end, too many rows were bad.
+    """
+    if bad_rows not in BAD_ROWS:
+        raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
+    found = RowReport() if report is None else report
+    for place, cells in rows:
+        if isinstance(cells, str):
+            wrong = cells
+        else:
+            cells = [cell.strip() for cell in cells]
+            if all(cells[:2]) and (number is None or _is_number(cells[number])):
+                found.good += 1
+                yield cells
+                continue
+            wrong = "with a score that is no number" if all(cells[:2]) else "with an empty side"
+        if bad_rows == "refuse":
+            raise DataError(f"{place} is a row {wrong}; mend it, or set bad_rows to skip")
+        found.add(wrong, place)
+    found.check(name, max_bad_rows)
+    if report is None and found.bad:
+        logger.warning("%s: %s", name, found.describe())
+
+
+def iterate_rows(
+    path: str | Path,
+    *,
+    second: str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    beside: Sequence[Any] = (),
+    prefer: Sequence[str] = (),
+) -> Iterator[Row]:
+    """`(place, the cells)` or `(place, what is wrong)` for every row of a source.
+
+    Args:
+        path: A TSV file, a text file if `second` is given, a file named .csv, .jsonl or .json, a
+            parquet file, or a folder that holds parquet files or that `Dataset.save_to_disk` wrote.
+            `.gz`, `.xz` and `.bz2` are unpacked on the way.
+        second: The text file whose lines are the other side of `path`'s lines.
+        columns: The two texts, by the names of their columns or by numbers from 1; found by
+            `find_layout` if absent.
+        beside: Further columns, which follow the two texts, as text.
+        prefer: Names of the two texts that are taken, in this order, where a table has both.
+
+    Raises:
+        DataError: The file is missing or damaged, has not these columns, or the two text files
+            differ in length.
+    """
+    if second is not None:
+        yield from _aligned_rows(Path(path), Path(second))
+        return
+    layout, rows = open_table(Path(path), Wanted(columns, beside, prefer))
+    if layout.has_header or len(layout.names) > 2:
+        logger.info("%s: %s", Path(path).name, layout.describe())
+    yield from rows
+
+
+def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
+    """Return the layout of a table, and an iterator over its rows as `iterate_rows` yields them.
+
+    Raises:
+        DataError: As of `iterate_rows`, here or while the rows are read.
+    """
+    kind = table_kind(path)
+    if path.is_dir() or path.suffix == ".parquet":
+        return _open_dataset(path, wanted)
+    if kind == "JSON":
+        return _open_mappings(_json_rows(path), path.name, wanted)
+    rows = _csv_rows(path) if kind == "CSV" else _tsv_rows(path)
+    first = list(islice(rows, FIRST_ROWS))
+    good = [row for _, row in first if not isinstance(row, str)]
+    header = kind == "CSV" and bool(good) and _csv_has_header(good[0], path.name, wanted)
+    layout = find_layout(good, path.name, wanted, header=header or None)
+
+    def laid_out() -> Iterator[Row]:
+        is_header, count = layout.has_header, len(layout.names)
+        takes_all = layout.taken == list(range(count))
+        for place, row in chain(first, rows):
+            if isinstance(row, str):
+                yield place, row
+            elif is_header:
+                is_header = False
+            elif len(row) == count and takes_all:
+                yield place, row
+            else:
+                yield place, layout.cells(row)
+
+    return layout, laid_out()
+
+
+def _csv_has_header(row: Sequence[str], name: str, wanted: Wanted) -> bool:
+    """Return whether the first row of a CSV file is a header.
+
+    Raises:
+        DataError: It begins with text.
+    """
+    texts = [cell for cell in row if _reads_as_text(cell)]
+    if len(texts) >= 2 and not wanted.columns and not any(map(_is_number, row)):
+        raise DataError(
+            f"{name} begins with text where the names of its columns should be "
+            f"({texts[0][:60]!r}): put a row of names before it, such as sentence1 and sentence2; "
+            "or, if these are names, set columns of the source"
+        )
+    return not any(map(_is_number, row))
+
+
+def has_named_columns(path: Path) -> bool:
+    """Whether the columns of a source have names: a saved dataset, or a parquet, CSV or JSON
+    file."""
+    return path.is_dir() or path.suffix == ".parquet" or table_kind(path) is not None
+
+
+def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Line numbers with their text; lines that are no UTF-8 or hold a NUL are passed over."""
+    for number, raw in raw_lines(path):
+        text, wrong = _decoded(raw)
+        if wrong is None:
+            yield number, text
+
+
+def _decoded(raw: bytes) -> tuple[str, str | None]:
+    """The text of a line without its end, or what is wrong with it."""
+    if b"\0" in raw:
+        return "", NUL
+    try:
+        return raw.decode("utf-8").rstrip("\r\n"), None
+    except UnicodeDecodeError:
+        return "", NOT_UTF8
+
+
+def _tsv_rows(path: Path) -> Generator[Row, None, None]:
+    name, separator = path.name, ""
+    for number, raw in raw_lines(path):
+        text, wrong = _decoded(raw)
+        if wrong is None and is_blank(text):
+            wrong = BLANK
+        separator = separator or separator_of(text)
+        yield f"{name}:{number}", text.split(separator) if wrong is None else wrong
+
+
+def separator_of(line: str) -> str:
+    """Return the column separator in a line: a tab, or `|||` as in PPDB."""
+    return next((mark for mark in (" ||| ", "|||") if mark in line and "\t" not in line), "\t")
+
+
+def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
+    with closing(raw_lines(first)) as left, closing(raw_lines(second)) as right:
+        for number, raw in left:
+            other = next(right, None)
+            if other is None:
+                raise DataError(
+                    f"{second} ends after line {number - 1}, but {first} goes on; align them first"
+                )
+            (a, wrong), (b, wrong_too) = _decoded(raw), _decoded(other[1])
+            yield f"{first.name}:{number}", wrong or wrong_too or [a, b]
+        if next(right, None) is not None:
+            raise DataError(f"{first} has fewer lines than {second}; align them first")
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of a CSV file, header first.
+
+    A file with tabs and a number in its first line, such as the STS Benchmark, is read as TSV.
+    """
+    csv.field_size_limit(LONGEST_LINE)
+    with closing(raw_lines(path)) as lines:
+        head = next(lines, (1, b""))[1].decode("utf-8", "surrogateescape")
+    delimiter = next((mark for mark in "\t,;" if mark in head), ",")
+    if delimiter == "\t" and any(map(_is_number, head.split("\t"))):
+        yield from _tsv_rows(path)
+        return
+    record: list[str] = []  # the lines of the row that is being read
+
+    def text() -> Iterator[str]:
+        for _, raw in raw_lines(path):
+            # bytes that are no UTF-8 become surrogates, by which their row is found
+            line = raw.decode("utf-8", "surrogateescape")
+            record.append(line)
+            end = len(line.rstrip("\r\n"))
+            if "\r" in line[:end]:  # which the parser takes for the end of the row
+                line = line[:end].replace("\r", CR) + line[end:]
+            yield line
+
+    reader = csv.reader(text(), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            place = f"{path.name}:{reader.line_num}"
+            joined = "".join(row)
+            record.clear()
+            if not joined.isprintable():
+                row = [cell.replace(CR, "\r") for cell in row]
+            if is_blank(joined):
+                yield place, BLANK
+            elif "\0" in joined:
+                yield place, NUL
+            elif not joined.isprintable() and _has_surrogates(row):
+                yield place, NOT_UTF8
+            else:
+                yield place, row
+    except csv.Error as error:
+        opened = _opened_quote(record, reader.line_num - len(record) + 1)
+        raise DataError(
+            f"{path}:{opened} opens a quote that is not closed properly (line {reader.line_num}: "
+            f"{error}). Double every quote inside a cell"
+        ) from error
+
+
+def _opened_quote(lines: Sequence[str], number: int) -> int:
+    """The number of the line in which the last quote was opened, the first line having `number`."""
+    opened, is_open = number, False
+    for place, line in enumerate(lines, number):
+        if line.count('"') % 2:
+            is_open = not is_open
+            opened = place if is_open else opened
+    return opened
+
+
+def _has_surrogates(row: Sequence[str]) -> bool:
+    return any("\ud800" <= character <= "\udfff" for text in row for character in text)
+
+
+def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
+    """Yield the objects of a JSON file: one per line, or a single list."""
+    lines = raw_lines(path)
+    _, head = next(lines, (1, b""))
+    if head.lstrip().startswith(b"["):
+        try:
+            values = json.load(io.BytesIO(head + b"".join(raw for _, raw in lines)))
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path} is damaged: {error}") from error
+        for place, value in enumerate(values):
+            yield f"{path.name}:{place}", value if isinstance(value, dict) else NO_OBJECT
+        return
+    for number, raw in chain([(1, head)] if head else [], lines):
+        try:
+            value = json.loads(raw) if raw.strip() else BLANK
+        except (ValueError, RecursionError):
+            value = None
+        is_good = isinstance(value, dict) or value is BLANK
+        yield f"{path.name}:{number}", value if is_good else NO_OBJECT
+
+
+def rows_of_dataset(
+    dataset: Any,
+    *,
+    name: str = "dataset",
+    columns: Sequence[str] | None = None,
+    beside: Sequence[Any] = (),
+) -> Iterator[Row]:
+    """Rows of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
+
+    Args:
+        dataset: The rows.
+        name: What to call the dataset in messages.
+        columns: Its two columns of text; found by `find_layout` if absent.
+        beside: Further columns, which follow the two texts, as text.
+
+    Raises:
+        DataError: If there are no two text columns, or not the ones named, or one holds no text.
+    """
+    if isinstance(dataset, Mapping):
+        raise DataError(f"the dataset has splits, {', '.join(map(str, dataset))}; give one of them")
+    rows = ((f"{name}:{number}", row) for number, row in enumerate(mappings(dataset)))
+    yield from _open_mappings(rows, name, Wanted(columns, beside))[1]
+
+
+def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a dataset.
+
+    Args:
+        rows: What a caller gave as a dataset.
+
+    Raises:
+        DataError: A row is no mapping.
+    """
+    for row in rows:
+        if not isinstance(row, Mapping):
+            shown = repr(row)[:60]
+            raise DataError(
+                "rows of a dataset are mappings, such as {'sentence1': 'A cat.', 'sentence2': 'The "
+                f"cat.'}}, got {shown}"
+            )
+        yield row
+
+
+def _open_mappings(
+    rows: Iterator[tuple[str, Mapping[str, Any] | str]], name: str, wanted: Wanted
+) -> tuple[Layout, Iterator[Row]]:
+    """Return the layout and the rows of mappings."""
+    first = list(islice(rows, FIRST_ROWS))
+    layout = _layout_of_mappings(
+        [row for _, row in first if isinstance(row, Mapping)], name, wanted
+    )
+    return layout, _laid_out(chain(first, rows), layout, wanted)
+
+
+def _laid_out(
+    rows: Iterable[tuple[str, Mapping[str, Any] | str]], layout: Layout, wanted: Wanted
+) -> Iterator[Row]:
+    names = [layout.names[place] for place in layout.taken]
+    count = len(wanted.columns) if wanted.columns else 2  # of texts
+    for place, row in rows:
+        if isinstance(row, str) or not names:
+            yield place, row if isinstance(row, str) else NO_TEXT
+            continue
+        cells = ["" if row.get(name) is None else row[name] for name in names]
+        if all(isinstance(cell, str) for cell in cells[:count]):
+            yield place, [*cells[:count], *map(str, cells[count:])]
+        else:
+            yield place, NO_TEXT
+
+
+def _layout_of_mappings(rows: Sequence[Mapping[str, Any]], name: str, wanted: Wanted) -> Layout:
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [["" if row.get(key) is None else str(row[key])[:200] for key in names] for row in rows]
+    texts = [
+        place
+        for place, key in enumerate(names)
+        if any(isinstance(row.get(key), str) for row in rows)
+    ]
+    if not rows:
+        return Layout(list(map(str, wanted.columns or ())), True, [])
+    layout = find_layout([names, *cells], name, wanted, header=True, texts=texts)
+    count = len(wanted.columns) if wanted.columns else 2
+    layout = layout._replace(names=names)
+    wrong = [layout.names[place] for place in layout.taken[:count] if place not in texts]
+    if wrong:
+        raise DataError(f"{name} has no text in column {wrong[0]!r}; it has {_shown(names)}")
+    return layout
+
+
+def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
+    files = visible_files(path, "data/*.parquet") or visible_files(path, "*.parquet")
+    files = [path] if path.is_file() else files
+    if files:
+        return _open_parquet(files, path.name, wanted)
+    import datasets
+
+    try:
+        dataset = datasets.load_from_disk(str(path))
+    except Exception as error:
+        raise DataError(
+            f"{path} is a folder but no saved dataset ({error}); write it with save_to_disk, or "
+            "name a folder of parquet files"
+        ) from error
+    if isinstance(dataset, datasets.DatasetDict):
+        raise DataError(
+            f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}"
+        )
+
+    def rows() -> Iterator[tuple[str, Mapping[str, Any]]]:
+        try:
+            # a length or offset that is damaged would have the reader leave the file, and crash
+            dataset.data.table.validate(full=True)
+            for number, row in enumerate(dataset):
+                yield f"{path.name}:{number}", row
+        except Exception as error:  # of pyarrow, or of text that is no UTF-8
+            raise DataError(f"{path} is damaged: {error}") from error
+
+    return _open_mappings(rows(), path.name, wanted)
+
+
+def _open_parquet(files: Sequence[Path], name: str, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
+    """Return the layout and the rows of parquet files, in the order given."""
+    import pyarrow.parquet as pq
+
+    def rows(columns: Sequence[str], size: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        number = 0
+        try:
+            for file in files:
+                for batch in pq.ParquetFile(file).iter_batches(size, columns=columns):
+                    for row in batch.to_pylist():
+                        yield f"{name}:{number}", row
+                        number += 1
+        except Exception as error:  # of pyarrow
+            raise DataError(f"{name} is damaged: {error}") from error
+
+    try:
+        schema = pq.read_schema(files[0])
+    except Exception as error:
+        raise DataError(f"{name} is damaged: {error}") from error
+    scalars = [
+        n for n, kind in zip(schema.names, schema.types, strict=True) if kind.num_fields == 0
+    ]
+    first = [row for _, row in islice(rows(scalars, FIRST_ROWS), FIRST_ROWS)]
+    layout = _layout_of_mappings(first, name, wanted)
+    taken = list(dict.fromkeys(layout.names[place] for place in layout.taken))
+    return layout, _laid_out(rows(taken, 1 << 16), layout, wanted)
+
+
+def _within(sides: list[str], min_words: int, max_words: int | None) -> bool:
+    words = [len(side.split()) for side in sides[:2]]
+    return min(words) >= min_words and (max_words is None or max(words) <= max_words)
+
+
+def _sample(
+    rows: Iterable[list[str]], most: int | None, choice: random.Random, columns: int
+) -> list[tuple[str, ...]]:
+    """Reservoir sampling of the first columns, put back into file order."""
+    if most is None:
+        return [tuple(row[:columns]) for row in rows]
+    kept: list[tuple[int, tuple[str, ...]]] = []
+    for index, row in enumerate(rows):
+        pair = tuple(row[:columns])
+        if len(kept) < most:
+            kept.append((index, pair))
+        else:
+            slot = choice.randrange(index + 1)
+            if slot < most:
+                kept[slot] = (index, pair)
+    return [pair for _, pair in sorted(kept)]

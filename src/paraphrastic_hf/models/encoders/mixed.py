@@ -1,0 +1,163 @@
+"""Encoders added or concatenated, and trained together (thesis, 4.5.6): WORD + TRIGRAM and
+WORD, TRIGRAM, LSTM-AVG.
+
+    g(x) = sum_k g_k(x)      or      g(x) = [g_1(x); g_2(x); ...]
+
+All parts read one sequence of ids. The ids of part k are those from the sum of the earlier parts'
+vocabulary sizes on (`text/mixed.py`), and each part sees its own alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from transformers import PreTrainedConfig
+
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.families import FAMILIES
+from paraphrastic_hf.models.table import TableConfig, TableModel
+
+MODEL_OF_TYPE = {model.config_class.model_type: model for model in FAMILIES.values()}
+COMBINATIONS = ("add", "concatenate")
+
+
+@strict
+class MixedConfig(PreTrainedConfig):
+    """Configuration of `MixedModel`; `MixedConfig.of` makes one from the parts' own.
+
+    Args:
+        parts: The parts' configurations, as `to_dict` gives them.
+        combine: `add` or `concatenate`.
+        vocab_size: Number of rows of all parts together.
+        hidden_size: Number of dimensions of the whole.
+        pad_token_id: Id number of padding.
+
+    Raises:
+        ValueError: Fewer than two parts, one of no family that can be mixed, or sizes that do not
+            go together.
+    """
+
+    model_type = "paraphrastic-mixed"
+    has_no_defaults_at_init = True
+
+    parts: list[dict[str, Any]] | None = None
+    combine: str = "concatenate"
+    vocab_size: int = 0
+    hidden_size: int = 0
+    pad_token_id: int | None = 0
+
+    @classmethod
+    def of(cls, configs: Sequence[TableConfig], combine: str) -> MixedConfig:
+        """The mixture of encoders with these configurations."""
+        sizes = [config.hidden_size for config in configs]
+        return cls(
+            parts=[config.to_dict() for config in configs],
+            combine=combine,
+            vocab_size=sum(config.vocab_size for config in configs),
+            hidden_size=sum(sizes) if combine == "concatenate" else sizes[0],
+        )
+
+    def validate_parts(self) -> None:
+        """Refuse what cannot be mixed."""
+        parts = self.parts or []
+        if len(parts) < 2:
+            raise ValueError(f"a mixture needs two parts or more, got {len(parts)}")
+        for part in parts:
+            if part.get("model_type") not in MODEL_OF_TYPE:
+                raise ValueError(
+                    f"a part of a mixture must be one of {', '.join(MODEL_OF_TYPE)}, got "
+                    f"{part.get('model_type')!r}"
+                )
+        if self.combine not in COMBINATIONS:
+            raise ValueError(f"combine must be add or concatenate, got {self.combine!r}")
+        sizes = [part["hidden_size"] for part in parts]
+        if self.combine == "add" and len(set(sizes)) > 1:
+            raise ValueError(
+                f"parts that are added must be equally wide, got hidden_size "
+                f"{', '.join(map(str, sizes))}; make them equal, or set combine to concatenate"
+            )
+
+
+class MixedModel(SentenceEncoderModel):
+    """Encoders side by side over one sequence of ids.
+
+    Example:
+        >>> from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+        >>> parts = [AveragingConfig(vocab_size=10, hidden_size=4) for _ in range(2)]
+        >>> model = MixedModel(MixedConfig.of(parts, "concatenate"))
+        >>> model(torch.tensor([[2, 3, 15]])).sentence_embedding.shape
+        torch.Size([1, 8])
+    """
+
+    config_class = MixedConfig
+    is_resizable = False
+
+    def __init__(self, config: MixedConfig) -> None:
+        super().__init__(config)
+        self.parts = nn.ModuleList(_new_part(part) for part in config.parts or [])
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The first part's table; `tables` gives all."""
+        return self.tables()[0]
+
+    def tables(self) -> list[nn.Embedding]:
+        return [table for part in self._models() for table in part.tables()]
+
+    def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
+        for part in self._models():
+            yield from part.composition()
+
+    def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        text = torch.repeat_interleave(lengths)
+        vectors, first = [], 0
+        for part in self._models():
+            last = first + part.config.vocab_size
+            own = (ids >= first) & (ids < last)
+            own_lengths = torch.bincount(text[own], minlength=len(lengths))
+            vectors.append(part.embed_flat(ids[own] - first, own_lengths))
+            first = last
+        return self._combine(vectors)
+
+    def states_and_embedding(
+        self, input_ids: Tensor, attention_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """A token's vector is zero in the numbers of the parts it does not belong to."""
+        outputs = [
+            part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
+        ]
+        states, embeddings = zip(*outputs, strict=True)
+        if len({vectors.shape for vectors in states}) > 1 and self.config.combine == "add":
+            raise ValueError(
+                "parts whose token vectors differ in size have no common ones; ask for "
+                "pooled_only=True"
+            )
+        return self._combine(list(states)), self._combine(list(embeddings))
+
+    def _inputs(
+        self, input_ids: Tensor, attention_mask: Tensor
+    ) -> Iterator[tuple[TableModel, tuple[Tensor, Tensor]]]:
+        """Each part with its own ids, from 0 on, and the mask of its own tokens."""
+        first = 0
+        for part in self._models():
+            last = first + part.config.vocab_size
+            own = attention_mask.bool() & (input_ids >= first) & (input_ids < last)
+            yield part, ((input_ids - first).masked_fill(~own, 0), own)
+            first = last
+
+    def _models(self) -> list[TableModel]:
+        return cast(list[TableModel], list(self.parts))
+
+    def _combine(self, vectors: list[Tensor]) -> Tensor:
+        if self.config.combine == "concatenate":
+            return torch.cat(vectors, -1)
+        return torch.stack(vectors).sum(0)
+
+
+def _new_part(settings: dict[str, Any]) -> TableModel:
+    model_class = MODEL_OF_TYPE[settings["model_type"]]
+    return model_class(model_class.config_class.from_dict(settings))

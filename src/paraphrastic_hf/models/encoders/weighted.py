@@ -1,0 +1,49 @@
+"""An average with one learned number a word (thesis, 3.4, footnote 23).
+
+    g(x) = 1/n sum_i a[x_i] W[x_i]
+
+The thesis keeps W at its start (`training.freeze: tables`) to see how much of PARAGRAM-PHRASE
+is the weighting of words by their importance: most of it.
+"""
+
+from __future__ import annotations
+
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.table import TableModel
+
+
+@strict
+class WeightedConfig(AveragingConfig):
+    """Configuration of `WeightedModel`; the settings are those of an average."""
+
+    model_type = "paraphrastic-weighted"
+
+
+class WeightedModel(TableModel):
+    """The mean of a text's table rows, each times its own weight (thesis, 3.4, footnote 23).
+
+    Weights start at 1, where the model is the plain average.
+
+    Example:
+        >>> model = WeightedModel(WeightedConfig(vocab_size=10, hidden_size=4)).eval()
+        >>> model(torch.tensor([[2, 3]])).sentence_embedding.shape
+        torch.Size([1, 4])
+    """
+
+    config_class = WeightedConfig
+    is_resizable = False
+
+    def __init__(self, config: WeightedConfig) -> None:
+        super().__init__(config)
+        self.importance = nn.Embedding(config.vocab_size, 1)
+        self.post_init()
+
+    def initialize_composition(self, module: nn.Module) -> None:
+        if module is self.importance:
+            nn.init.ones_(module.weight)
+
+    def token_rows(self, ids: Tensor) -> Tensor:
+        return super().token_rows(ids) * self.importance(ids)

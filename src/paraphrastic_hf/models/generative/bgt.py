@@ -1,0 +1,151 @@
+"""The bilingual generative transformer, its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
+
+A semantic encoder reads both languages; each language has an encoder of its own besides, for what
+does not translate. Every row of Table 48 is a choice of what is written and from what:
+
+| row | reconstructs | translates | language variables | variational |
+|---|---|---|---|---|
+| Eng. AE | en | | no | no |
+| Eng. VAE | en | | no | yes |
+| Eng. Trans. | | fr | no | no |
+| Multiling. Trans. | | en, fr | no | no |
+| Var. Multiling. Trans. | | en, fr | no | yes |
+| BGT without prior | en, fr | en, fr | yes | no |
+| BGT | en, fr | en, fr | yes | yes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+
+from huggingface_hub.dataclasses import strict
+from torch import nn
+
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.latent_parts import (
+    Decoder,
+    Inference,
+    LatentConfig,
+    make_decoder,
+)
+from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
+
+
+@strict
+class BGTConfig(LatentConfig):
+    """Configuration of `BGTModel`: the settings of every latent model, and what it writes.
+
+    Args:
+        reconstructs: Languages that are written from a sentence itself.
+        translates: Languages that are translated into, from the other one.
+        has_language_variables: Whether each language has a variable of its own, from which it is
+            reconstructed beside the semantic one.
+
+    Raises:
+        ValueError: Other than two languages, one that is not among them, or nothing to write. A
+            `variable` that the model lacks is refused when the model is made.
+
+    Example:
+        >>> BGTConfig(vocab_size=100, hidden_size=32).languages
+        ['en', 'fr']
+    """
+
+    model_type = "paraphrastic-bgt"
+
+    reconstructs: list[str] = field(default_factory=lambda: ["en", "fr"])
+    translates: list[str] = field(default_factory=lambda: ["en", "fr"])
+    has_language_variables: bool = True
+
+    def validate_tasks(self) -> None:
+        """Refuse what no sentence could be written by."""
+        if len(self.languages) != 2:
+            raise ValueError(f"languages must be two, got {list(self.languages)}")
+        for language in self.languages:  # a module of this name is made for each
+            if "." in language or hasattr(nn.ModuleDict, language):
+                raise ValueError(
+                    f"the language code {language!r} is one that torch gives no module; take "
+                    "another code of the language, such as that of three letters"
+                )
+        for name in ("reconstructs", "translates"):
+            named = list(getattr(self, name))
+            if len(set(named)) < len(named):
+                raise ValueError(f"{name} must name each language once, got {named}")
+            for language in named:
+                if language not in self.languages:
+                    raise ValueError(
+                        f"{name} must name some of {', '.join(self.languages)}, which are those of "
+                        f"the pairs, got {language!r}"
+                    )
+        if not self.reconstructs and not self.translates:
+            raise ValueError("reconstructs or translates must name a language")
+        if self.has_language_variables and not self.reconstructs:
+            raise ValueError(
+                "has_language_variables needs languages that are reconstructed: translations are "
+                "written from the semantic variable alone"
+            )
+
+
+class BGTModel(LatentModel):
+    """Meaning and language in separate variables, learned from translations.
+
+    Example:
+        >>> import torch
+        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
+        >>> model = BGTModel(BGTConfig(**sizes, eos_token_id=19, decoder_start_token_id=19)).eval()
+        >>> model(torch.tensor([[5, 6, 19]])).sentence_embedding.shape
+        torch.Size([1, 8])
+        >>> model.tasks()
+        ['translate_en', 'translate_fr', 'reconstruct_en', 'reconstruct_fr']
+    """
+
+    config_class = BGTConfig
+
+    def __init__(self, config: BGTConfig) -> None:
+        super().__init__(config)
+        self.inference = nn.ModuleDict({name: Inference(config, name) for name in self.variables()})
+        self.decoders = nn.ModuleDict(
+            {
+                task: make_decoder(config, config.hidden_size * len(self.variables_of(task)))
+                for task in self.tasks()
+            }
+        )
+        self.read_variable(config.variable)
+        self.post_init()
+
+    def variables(self) -> list[str]:
+        config = self.config
+        own = config.reconstructs if config.has_language_variables else []
+        return [SEMANTIC, *(name for name in config.languages if name in own)]
+
+    def tasks(self) -> list[str]:
+        config = self.config
+        return [
+            f"{verb}_{language}"
+            for verb, chosen in (
+                ("translate", config.translates),
+                ("reconstruct", config.reconstructs),
+            )
+            for language in config.languages
+            if language in chosen
+        ]
+
+    def variables_of(self, task: str) -> list[str]:
+        verb, language = task.split("_", 1)
+        if verb == "reconstruct" and self.config.has_language_variables:
+            return [language, SEMANTIC]
+        return [SEMANTIC]
+
+    def encoder_of(self, variable: str) -> Inference:
+        return self.inference[variable]  # type: ignore[return-value]
+
+    def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
+        return (self.inference if variable is None else self.inference[variable]).parameters()
+
+    def decoder_of(self, task: str) -> Decoder:
+        return self.decoders[task]  # type: ignore[return-value]
+
+    @property
+    def reads_both_sides(self) -> bool:
+        # the autoencoders of one language read that language alone
+        return len(self.config.reconstructs) == 2

@@ -1,0 +1,255 @@
+"""The multilingual generative transformer and its ablations (thesis, 5.10 to 5.13).
+
+One encoder infers the meaning of a sentence in any language and what is of the language alone; one
+decoder writes every language, and begins with a token that names it. As in `bgt.py`, the rows of
+Table 56 are choices of what is written and from what:
+
+| row | reconstructs | language variables | variational |
+|---|---|---|---|
+| Multiling. Trans. | none | no | no |
+| Var. Multiling. Trans. | none | no | yes |
+| MGT without prior | all | yes | no |
+| MGT | all | yes | yes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+from typing import Any
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+
+from paraphrastic_hf.layers.latent_decoder import Scorer
+from paraphrastic_hf.layers.latent_encoder import AverageEncoder, SharedEncoder
+from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.latent_parts import (
+    Decoder,
+    LatentConfig,
+    Purpose,
+    SharedInference,
+    average_of,
+    make_decoder,
+    map_to_mean,
+    refuse_language,
+)
+from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
+
+
+@strict
+class MGTConfig(LatentConfig):
+    """Configuration of `MGTModel`: the settings of every latent model, for two languages or more,
+    and what it writes.
+
+    Args:
+        num_attention_heads: Attention heads of a block; the thesis takes 16.
+        intermediate_size: Units of the feed-forward layer of a block; the thesis takes 2,048.
+        latent_at: Where the variables enter the decoder; the thesis takes `logit` alone.
+        reconstructs: Whether each language is written from itself, beside translation.
+        has_language_variables: Whether each language has a variable of its own, from which it is
+            reconstructed beside the semantic one.
+        has_translation_scorer: Whether translation, which has no language variable, scores tokens
+            by a layer of its own; if not, zeros stand in for the variable.
+
+    Raises:
+        ValueError: Fewer than two languages, an LSTM, language variables that nothing is written
+            from, or language variables of an average.
+
+    Example:
+        >>> MGTConfig(vocab_size=100, hidden_size=32, languages=["en", "fr", "de"]).latent_at
+        ['logit']
+    """
+
+    model_type = "paraphrastic-mgt"
+
+    num_attention_heads: int = 16
+    intermediate_size: int = 2048
+    latent_at: list[str] = field(default_factory=lambda: ["logit"])
+    reconstructs: bool = True
+    has_language_variables: bool = True
+    has_translation_scorer: bool = False
+
+    def validate_tasks(self) -> None:
+        """Refuse what has no meaning for one encoder and decoder of several languages."""
+        if len(self.languages) < 2:
+            raise ValueError(f"languages must be two or more, got {list(self.languages)}")
+        if "lstm" in (self.encoder_kind, self.decoder_kind):
+            raise ValueError(
+                "an MGT is a transformer: its encoder_kind and decoder_kind are no lstm"
+            )
+        if self.has_language_variables and not self.reconstructs:
+            raise ValueError(
+                "has_language_variables needs reconstructs: translations are written from the "
+                "semantic variable alone"
+            )
+        if self.has_language_variables and self.encoder_kind == "average":
+            raise ValueError(
+                "an average reads every language alike, and an MGT has one encoder for all: "
+                "has_language_variables must be False (in recipes language_variables: false)"
+            )
+        if self.has_translation_scorer and not self.reconstructs:
+            raise ValueError(
+                "has_translation_scorer needs reconstructs: without, translations alone are "
+                "written, and the decoder's own layer scores them"
+            )
+
+
+class MGTModel(LatentModel):
+    """Meaning and language in separate variables, learned from translations between any languages.
+
+    Example:
+        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
+        >>> config = MGTConfig(**sizes, languages=["en", "fr", "de"], eos_token_id=19)
+        >>> model = MGTModel(config).eval()
+        >>> model(torch.tensor([[5, 6, 19]])).sentence_embedding.shape
+        torch.Size([1, 8])
+        >>> model.variables()
+        ['semantic', 'en', 'fr', 'de']
+    """
+
+    config_class = MGTConfig
+    evens_translation = True
+
+    def __init__(self, config: MGTConfig) -> None:
+        super().__init__(config)
+        width, size = config.width, config.hidden_size
+        self.shared_encoder: SharedEncoder | AverageEncoder
+        if config.encoder_kind == "average":
+            self.shared_encoder = average_of(config)
+        else:
+            self.shared_encoder = SharedEncoder(
+                config.vocab_size,
+                width,
+                len(config.languages) if config.has_language_variables else 0,
+                layers=config.encoder_layers,
+                heads=config.num_attention_heads,
+                feed_forward=config.intermediate_size,
+                dropout=config.dropout,
+            )
+        kinds = 2 if config.has_language_variables else 1  # of variables: semantic, of a language
+        of_kinds = (SEMANTIC, config.languages[0])[:kinds]
+        self.means = nn.ModuleList(map_to_mean(config, name) for name in of_kinds)
+        self.log_variances = nn.ModuleList(
+            Dense(width, size, bias=False) for _ in range(kinds if config.is_variational else 0)
+        )
+        self.shared_decoder = make_decoder(config, size * kinds, starts=len(config.languages))
+        self.translation_scorer = None
+        if config.has_translation_scorer:
+            self.translation_scorer = Scorer(
+                config.vocab_size, width, size if "logit" in config.latent_at else 0
+            )
+        self.read_variable(config.variable)
+        self.post_init()
+
+    def variables(self) -> list[str]:
+        config = self.config
+        return [SEMANTIC, *(config.languages if config.has_language_variables else ())]
+
+    def tasks(self) -> list[str]:
+        verbs = ("translate", "reconstruct") if self.config.reconstructs else ("translate",)
+        return [f"{verb}_{language}" for verb in verbs for language in self.config.languages]
+
+    def variables_of(self, task: str) -> list[str]:
+        # the semantic one first, so that a translation's zeros are those at the end
+        verb, language = task.split("_", 1)
+        if verb == "reconstruct" and self.config.has_language_variables:
+            return [SEMANTIC, language]
+        return [SEMANTIC]
+
+    def encoder_of(self, variable: str) -> SharedInference:
+        language = None if variable == SEMANTIC else self.config.languages.index(variable)
+        kind = int(language is not None)
+        return SharedInference(
+            Purpose(self.shared_encoder, language),
+            self.means[kind],  # type: ignore[arg-type]
+            self.log_variances[kind] if self.log_variances else None,  # type: ignore[arg-type]
+        )
+
+    def decoder_of(self, task: str) -> Decoder:
+        return self.shared_decoder
+
+    def scorer_of(self, task: str) -> Scorer:
+        if self.translation_scorer is not None and task.startswith("translate"):
+            return self.translation_scorer
+        return self.shared_decoder.scorer
+
+    def start_of(self, task: str) -> int:
+        """The token of the language that is written; these follow the vocabulary's."""
+        language = task.split("_", 1)[1]
+        return int(self.config.vocab_size) + self.config.languages.index(language)
+
+    @property
+    def reads_both_sides(self) -> bool:
+        return bool(self.config.reconstructs)
+
+    def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
+        # one encoder infers every variable
+        for part in (self.shared_encoder, self.means, self.log_variances):
+            yield from part.parameters()
+
+    def decoder_parameters(self) -> Iterator[nn.Parameter]:
+        for part in filter(None, (self.shared_decoder, self.translation_scorer)):
+            yield from part.parameters()
+
+    def generate(self, *inputs: Any, task: str | None = None, **options: Any) -> Any:
+        """Write sentences by transformers' `generate`, beginning with the language of the task.
+
+        Args:
+            *inputs: As of transformers.
+            task: What to write, one of `tasks`.
+            **options: As of transformers.
+
+        Raises:
+            ValueError: No task is named, or one that the model has not.
+
+        Example:
+            >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
+            >>> model = MGTModel(MGTConfig(**sizes, languages=["en", "fr"], eos_token_id=19)).eval()
+            >>> ids = model.generate(torch.tensor([[5, 19]]), task="translate_fr", max_new_tokens=3)
+            >>> int(ids[0, 0])
+            21
+        """
+        if task is None:
+            raise ValueError(f"task must say what to write, one of {', '.join(self.tasks())}")
+        task = self.named_task(task)
+        options.setdefault("decoder_start_token_id", self.start_of(task))
+        return super().generate(*inputs, task=task, **options)
+
+    def add_language(self, code: str) -> None:
+        """Make room for one more language, to be trained further: its own vector in the encoder,
+        and in the decoder the token that begins its sentences. Both start as the others' mean.
+
+        Args:
+            code: Code of the language.
+
+        Raises:
+            ValueError: The model has it already.
+
+        Example:
+            >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
+            >>> model = MGTModel(MGTConfig(**sizes, languages=["en", "fr"], eos_token_id=19))
+            >>> model.add_language("it")
+            >>> model.variables()
+            ['semantic', 'en', 'fr', 'it']
+        """
+        if code in self.config.languages:
+            raise ValueError(f"the model has the language {code!r} already")
+        refuse_language(code)
+        table = self.shared_encoder.languages
+        if table is not None:
+            self.shared_encoder.languages = _with_row(table, len(self.config.languages))
+        self.shared_decoder.table = _with_row(self.shared_decoder.table, len(self.config.languages))
+        self.config.languages = [*self.config.languages, code]
+
+
+def _with_row(table: nn.Embedding, others: int) -> nn.Embedding:
+    """A table with one more row, the mean of the last `others`."""
+    rows: Tensor = table.weight.detach()
+    grown = nn.Embedding(len(rows) + 1, rows.shape[1], device=rows.device, dtype=rows.dtype)
+    grown.sparse = table.sparse
+    with torch.no_grad():
+        grown.weight.copy_(torch.cat([rows, rows[-others:].mean(0, keepdim=True)]))
+    return grown

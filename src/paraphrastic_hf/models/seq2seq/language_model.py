@@ -1,0 +1,201 @@
+"""A small language model over sentences: a causal transformer whose output layer is its table.
+
+No paper of this project has one. Its perplexity tells fluent translations and paraphrases from
+others, as the n-gram model of Wieting, Mallinson and Gimpel (2017, section 4) does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import DynamicCache, GenerationMixin, PreTrainedConfig
+from transformers.modeling_outputs import CausalLMOutputWithPast
+
+from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
+from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
+from paraphrastic_hf.models.seq2seq.cache import takes_cache
+
+
+@strict
+class LanguageModelConfig(PreTrainedConfig):
+    """Configuration of a `LanguageModel`.
+
+    Args:
+        vocab_size: Number of tokens, with padding and marks.
+        hidden_size: Numbers of a token's state; even, and a multiple of `num_attention_heads`.
+        num_hidden_layers: Number of transformer blocks.
+        num_attention_heads: Number of attention heads of a block.
+        intermediate_size: Number of units of the feed-forward layer of a block.
+        dropout: Probability that a number is zeroed in training, 0 to below 1.
+        use_cache: Whether generation keeps the states of earlier tokens.
+        tie_word_embeddings: Whether the output layer is the table of tokens.
+        pad_token_id: Id number of padding.
+        bos_token_id: Id number of the mark that starts a sentence.
+        eos_token_id: Id number of the mark that ends a sentence, or several.
+
+    Raises:
+        ValueError: Sizes that do not go together.
+    """
+
+    model_type = "paraphrastic-language-model"
+
+    vocab_size: int = 8000
+    hidden_size: int = 256
+    num_hidden_layers: int = 3
+    num_attention_heads: int = 4
+    intermediate_size: int = 1024
+    dropout: float | int = 0.1
+    use_cache: bool = True
+    tie_word_embeddings: bool = True
+    pad_token_id: int | None = 0
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+
+    def validate_heads(self) -> None:
+        """Refuse a width that the heads cannot share."""
+        if self.hidden_size % self.num_attention_heads or self.hidden_size % 2:
+            raise ValueError(
+                f"hidden_size must be even and a multiple of num_attention_heads "
+                f"({self.num_attention_heads}), got {self.hidden_size}"
+            )
+
+
+class LanguageModel(ParaphrasticModel, GenerationMixin):
+    """Predicts each token of a sentence from those before it.
+
+    Example:
+        >>> config = LanguageModelConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1)
+        >>> model = LanguageModel(config).eval()
+        >>> model(torch.tensor([[5, 6, 7]])).logits.shape
+        torch.Size([1, 3, 20])
+    """
+
+    config_class = LanguageModelConfig
+    auto_class: ClassVar[str] = "AutoModelForCausalLM"
+    base_model_prefix = "transformer"
+    is_resizable = False
+    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
+    _tied_weights_keys = {"output.weight": "embedding.weight"}
+
+    def __init__(self, config: LanguageModelConfig) -> None:
+        super().__init__(config)
+        self.embedding = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.blocks = nn.ModuleList(
+            TransformerBlock(
+                config.hidden_size,
+                config.num_attention_heads,
+                config.intermediate_size,
+                dropout=config.dropout,
+                norm_first=True,
+            )
+            for _ in range(config.num_hidden_layers)
+        )
+        self.norm = nn.LayerNorm(config.hidden_size)
+        self.output = Dense(config.hidden_size, config.vocab_size, bias=False)
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Dense layers start Glorot uniform with bias 0, table rows normal, of length about 1."""
+        if isinstance(module, nn.Linear) and module is not self.output:
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=self.config.hidden_size**-0.5)
+        elif isinstance(module, nn.LayerNorm):
+            module.reset_parameters()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embedding
+
+    def get_output_embeddings(self) -> nn.Linear:
+        return self.output
+
+    @takes_cache
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        cache: Any = None,
+        use_cache: bool | None = None,
+        position_ids: Tensor | None = None,
+        logits_at: Tensor | None = None,
+        logits_to_keep: int | Tensor = 0,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> CausalLMOutputWithPast | tuple[Tensor, ...]:
+        """Scores of every token as the next one.
+
+        Args:
+            input_ids: (batch, seq) ids. Padding may stand on either side; without a mask only after
+                the text, where no token sees it.
+            attention_mask: (batch, seq), or with a cache (batch, seq so far), 1 for a token.
+            labels: (batch, seq), the ids themselves; -100 where nothing is to be predicted.
+            cache: The cache of earlier steps of generation.
+            use_cache: Whether to return a cache.
+            position_ids: (batch, seq) places of the tokens, from 0; counted if absent.
+            logits_at: (batch, seq) bool; scores of these places alone, which training asks for.
+            logits_to_keep: Scores of so many last places alone, which generation asks for, 0 for
+                all; or the places, (places,).
+            return_dict: A tuple instead, if False.
+
+        Returns:
+            `logits`, (batch, seq, vocab), or (places, vocab) with `logits_at`; with labels also
+            `loss`, the mean cross-entropy in nats of the tokens after the first; with a cache also
+            `cache`.
+
+        Raises:
+            ValueError: Labels of another shape than the ids.
+        """
+        if labels is not None and labels.shape != input_ids.shape:
+            raise ValueError(
+                f"labels must have the shape of input_ids, {tuple(input_ids.shape)}, got "
+                f"{tuple(labels.shape)}"
+            )
+        if use_cache is None:
+            use_cache = self.config.use_cache and not self.training and labels is None
+        if use_cache and cache is None:
+            cache = DynamicCache(config=self.config)
+        known = 0 if cache is None else cache.get_seq_length()
+        states = self._embed(input_ids, attention_mask, position_ids, known)
+        mask = None if attention_mask is None else attention_mask.bool()
+        for layer, block in enumerate(self.blocks):
+            states = block(states, mask=mask, is_causal=True, cache=cache, layer=layer)
+        states = self.norm(states)
+        loss = None
+        if labels is not None:
+            logits = self.output(states)
+            targets = labels[:, 1:].reshape(-1).long()
+            predicted = logits[:, :-1].reshape(-1, logits.shape[-1]).float()
+            loss = F.cross_entropy(predicted, targets, ignore_index=NO_LABEL)
+        elif logits_at is not None:
+            logits = self.output(states[logits_at])
+        else:
+            is_count = isinstance(logits_to_keep, int)
+            kept = slice(-logits_to_keep, None) if is_count and logits_to_keep else logits_to_keep
+            logits = self.output(states if is_count and not logits_to_keep else states[:, kept])
+        output = CausalLMOutputWithPast(loss, logits, cache if use_cache else None)
+        return self._as_asked(output, return_dict)
+
+    def _embed(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None,
+        position_ids: Tensor | None,
+        known: int,
+    ) -> Tensor:
+        """(batch, seq, dim): table rows, scaled to numbers of size one, and positions."""
+        size = self.config.hidden_size
+        if position_ids is None and attention_mask is not None:
+            position_ids = (attention_mask.long().cumsum(1) - 1).clamp(min=0)[:, known:]
+        elif position_ids is None:
+            position_ids = torch.arange(known, known + input_ids.shape[1], device=input_ids.device)
+        states = self.embedding(input_ids) * size**0.5
+        states = states + sinusoidal_positions(position_ids, size).to(states)
+        return dropout(states, self.config.dropout, self.training)

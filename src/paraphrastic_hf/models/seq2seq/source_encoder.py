@@ -1,0 +1,101 @@
+"""What paraphrase generators read a source with: a bidirectional LSTM (thesis, 4.6 and 6.3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.utils import ModelOutput
+
+from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.packing import Packing, padded_from_flat
+from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.recurrent import LSTM
+
+
+@dataclass
+class SourceEncoding(ModelOutput):
+    """What a source and its template are read as, which generation keeps for every beam.
+
+    Attributes:
+        last_hidden_state: Of the source's tokens, (batch, source, hidden).
+        source_ids: The ids of the source, (batch, source), which copying needs.
+        template_states: Of the template's tokens, (batch, template, hidden); None without one.
+    """
+
+    last_hidden_state: Tensor | None = None
+    source_ids: Tensor | None = None
+    template_states: Tensor | None = None
+
+
+class SourceEncoder(nn.Module):
+    """A bidirectional LSTM over a source, and a linear map of both directions (thesis, 6.3.1).
+
+    Args:
+        config: Of the model.
+
+    Example:
+        >>> from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig
+        >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
+        >>> encoder = SourceEncoder(ParaphraserConfig(**sizes))
+        >>> encoder(torch.tensor([[5, 6, 19]])).last_hidden_state.shape
+        torch.Size([1, 3, 8])
+    """
+
+    main_input_name = "input_ids"
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        size, self.dropout = config.hidden_size, config.dropout
+        self.table = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.cells = nn.ModuleList(LSTM(config.embedding_size, size) for _ in range(2))
+        self.narrow = Dense(2 * size, size)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        template_ids: Tensor | None = None,
+        template_attention_mask: Tensor | None = None,
+        **kwargs: Any,
+    ) -> SourceEncoding:
+        """States of the source's tokens, and with them what generation needs of the source.
+
+        Args:
+            input_ids: (batch, source) ids.
+            attention_mask: (batch, source), 1 for a token; all ones if None.
+            template_ids: (batch, template) ids, where the model reads a template.
+            template_attention_mask: (batch, template), 1 for a token; all ones if None.
+            **kwargs: Ignored.
+        """
+        is_token = _is_token(input_ids, attention_mask)
+        ids, lengths = input_ids[is_token], is_token.sum(1)
+        rows = dropout(self.table(ids), self.dropout, self.training)
+        both = torch.cat(
+            [
+                read_packed(cell, rows, lengths, backward=bool(number))
+                for number, cell in enumerate(self.cells)
+            ],
+            1,
+        )
+        source = input_ids.masked_fill(~is_token, 0)
+        return SourceEncoding(padded_from_flat(self.narrow(both), is_token), source, None)
+
+
+def read_packed(cell: nn.Module, rows: Tensor, lengths: Tensor, *, backward: bool) -> Tensor:
+    """States of a recurrence over texts laid end to end, (tokens, hidden), in their order.
+
+    Args:
+        cell: A recurrence over packed rows.
+        rows: (tokens, input).
+        lengths: Tokens of each text, (batch,).
+        backward: Whether it reads from the last token to the first.
+    """
+    packing = Packing.of(lengths, backward=backward)
+    return packing.unpack(cell(packing.pack(rows), packing.sizes))
+
+
+def _is_token(ids: Tensor, mask: Tensor | None) -> Tensor:
+    return torch.ones_like(ids, dtype=torch.bool) if mask is None else mask.bool()

@@ -1,0 +1,174 @@
+"""What supervised models share: an encoder, one or two texts a row, and the two layers on top
+(thesis, 3.2.4).
+
+    h_x = h_L * h_R,   h_+ = |h_L - h_R|      of a pair; of one text h itself
+    h_s = sigmoid(W [h_x; h_+] + b),   z = U h_s + c
+
+What z is, and its loss, is the business of `relatedness.py` and `classifier.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import torch
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from transformers import PreTrainedConfig
+from transformers.utils import logging
+
+from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
+from paraphrastic_hf.models.encoders.mixed import MODEL_OF_TYPE, MixedModel
+
+logger = logging.get_logger(__name__)
+
+ENCODER_OF_TYPE: dict[str, type[SentenceEncoderModel]] = {
+    **MODEL_OF_TYPE,
+    MixedModel.config_class.model_type: MixedModel,
+}
+
+
+@strict
+class SupervisedConfig(PreTrainedConfig):
+    """Settings of every supervised model over one encoder.
+
+    Args:
+        encoder: The encoder's configuration, as `to_dict` gives it.
+        head_size: Sigmoid units h_s; 0 for none, a linear classifier. The thesis tunes 50, 150
+            and 300.
+        head_dropout: Probability that a number that enters the head is zeroed in training.
+        max_text_tokens: Each text was cut at this many tokens in training, and is by
+            `SentencePredictor`; None for no limit. Of taggers, see `max_word_tokens`.
+
+    Raises:
+        ValueError: The encoder is not of this package, or a size or probability is out of range.
+    """
+
+    has_no_defaults_at_init = True
+
+    encoder: dict[str, Any] | None = None
+    head_size: int = 50
+    head_dropout: float | int = 0.0
+    max_text_tokens: int | None = None
+    pad_token_id: int | None = 0
+
+    @property
+    def vector_size(self) -> int:
+        """Numbers in a sentence vector."""
+        return int((self.encoder or {})["hidden_size"])
+
+    def validate_encoder(self) -> None:
+        """Refuse an encoder that is not of this package."""
+        kind = (self.encoder or {}).get("model_type")
+        if kind not in ENCODER_OF_TYPE:
+            raise ValueError(
+                f"encoder must be the configuration of one of {', '.join(ENCODER_OF_TYPE)}, got "
+                f"{kind!r}; give a model's config.to_dict()"
+            )
+
+    def validate_head(self) -> None:
+        """Refuse a head of negative size, or a dropout that is no probability below 1."""
+        if self.head_size < 0:
+            raise ValueError(f"head_size must be 0 (no layer) or more, got {self.head_size}")
+        if not 0 <= self.head_dropout < 1:
+            raise ValueError(f"head_dropout must be from 0 to below 1, got {self.head_dropout}")
+
+
+class SupervisedModel(ParaphrasticModel):
+    """Base of supervised models: `self.encoder`, and a head that a family builds."""
+
+    auto_class: ClassVar[str] = "AutoModelForSequenceClassification"
+    is_resizable = False
+    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
+
+    def __init__(self, config: SupervisedConfig) -> None:
+        super().__init__(config)
+        settings = config.encoder or {}
+        encoder_class = ENCODER_OF_TYPE[settings["model_type"]]
+        self.encoder = encoder_class(encoder_class.config_class.from_dict(settings))
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Dense layers of the head start Glorot uniform with bias 0."""
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.encoder.get_input_embeddings()
+
+    def tables(self) -> list[nn.Embedding]:
+        return self.encoder.tables()
+
+    def sparse_tables(self) -> list[nn.Embedding]:
+        return self.encoder.sparse_tables()
+
+    def head_parameters(self) -> Iterator[nn.Parameter]:
+        """Everything that is not the encoder's: the classification parameters of the thesis."""
+        own = {id(parameter) for parameter in self.encoder.parameters()}
+        return (parameter for parameter in self.parameters() if id(parameter) not in own)
+
+
+class Head(nn.Module):
+    """Dropout, a layer of sigmoid units, and a linear layer.
+
+    Args:
+        size: Numbers that come in.
+        units: Sigmoid units; 0 for no such layer.
+        outputs: Numbers that go out.
+        probability: Of dropout.
+    """
+
+    def __init__(self, size: int, units: int, outputs: int, probability: float) -> None:
+        super().__init__()
+        self.hidden = Dense(size, units) if units else None
+        self.output = Dense(units or size, outputs)
+        self.probability = probability
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return the outputs of the last layer, (batch, outputs).
+
+        Args:
+            features: What the head reads of each text or pair, (batch, size).
+        """
+        features = dropout(features, self.probability, self.training)
+        if self.hidden is not None:
+            features = torch.sigmoid(self.hidden(features))
+        return self.output(features)
+
+
+def pair_features(
+    encoder: SentenceEncoderModel,
+    input_ids: Tensor,
+    attention_mask: Tensor | None,
+    token_type_ids: Tensor | None,
+) -> Tensor:
+    """[h_L * h_R; |h_L - h_R|], (batch, 2 dim), of rows that hold two texts each.
+
+    Args:
+        encoder: Any encoder of this package.
+        input_ids: (batch, seq), the ids of both texts.
+        attention_mask: (batch, seq), 1 for a token; all ones if absent.
+        token_type_ids: (batch, seq), 0 for tokens of the first text and 1 for those of the second.
+
+    Raises:
+        ValueError: No `token_type_ids`.
+    """
+    if token_type_ids is None:
+        raise ValueError(
+            "a model of pairs needs token_type_ids to tell the two texts apart: call the tokenizer "
+            "with two texts"
+        )
+    if len(token_type_ids) and not token_type_ids.any():
+        logger.warning_once(
+            "no row has a second text (token_type_ids are all 0): it is taken for the empty text; "
+            "call the tokenizer with two texts"
+        )
+    if attention_mask is None:
+        attention_mask = torch.ones_like(input_ids)
+    both = torch.cat([attention_mask * (token_type_ids == 0), attention_mask * token_type_ids])
+    vectors = encoder(input_ids.repeat(2, 1), both, pooled_only=True).sentence_embedding
+    left, right = vectors.chunk(2)
+    return torch.cat([left * right, (left - right).abs()], 1)

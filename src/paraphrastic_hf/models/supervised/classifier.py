@@ -1,0 +1,92 @@
+"""Classes of a text, or of a pair of texts: sentiment and entailment (thesis, 3.2.4).
+
+    p = softmax(U sigmoid(W features + b) + c)
+
+Over a `char_cnn` of one-token filters, without sigmoid units, a classifier of texts is the static
+CNN of thesis 3.5.5.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from huggingface_hub.dataclasses import strict
+from torch import Tensor
+from torch.nn import functional as F
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from paraphrastic_hf.models.supervised.base import (
+    Head,
+    SupervisedConfig,
+    SupervisedModel,
+    pair_features,
+)
+
+
+@strict
+class ClassifierConfig(SupervisedConfig):
+    """Configuration of `ClassifierModel`, beside the settings of `SupervisedConfig`; the classes
+    are `id2label`, as everywhere in transformers.
+
+    Args:
+        pairs: Whether a row is two texts.
+    """
+
+    model_type = "paraphrastic-classifier"
+
+    pairs: bool = False
+
+
+class ClassifierModel(SupervisedModel):
+    """An encoder and a classifier on top.
+
+    Example:
+        >>> import torch
+        >>> from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+        >>> encoder = AveragingConfig(vocab_size=10, hidden_size=4)
+        >>> model = ClassifierModel(ClassifierConfig(encoder=encoder.to_dict(), num_labels=2))
+        >>> model(torch.tensor([[2, 3, 4]])).logits.shape
+        torch.Size([1, 2])
+    """
+
+    config_class = ClassifierConfig
+
+    def __init__(self, config: ClassifierConfig) -> None:
+        super().__init__(config)
+        size = config.vector_size * (2 if config.pairs else 1)
+        self.head = Head(size, config.head_size, config.num_labels, config.head_dropout)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> SequenceClassifierOutput | tuple[Tensor, ...]:
+        """Classify a padded batch.
+
+        Args:
+            input_ids: (batch, seq), one text, or two.
+            attention_mask: (batch, seq), 1 for a token; all ones if absent.
+            token_type_ids: (batch, seq), for pairs: 0 for the first text and 1 for the second.
+            labels: (batch,) gold classes.
+            return_dict: A tuple instead, if False.
+
+        Returns:
+            `logits`, (batch, classes), and with labels `loss`, their negative log-likelihood,
+            mean over the batch.
+
+        Raises:
+            ValueError: Pairs without `token_type_ids`.
+        """
+        if self.config.pairs:
+            features = pair_features(self.encoder, input_ids, attention_mask, token_type_ids)
+        else:
+            features = self.encoder(input_ids, attention_mask, pooled_only=True).sentence_embedding
+        logits = self.head(features)
+        loss = None if labels is None else F.cross_entropy(logits, labels)
+        output = SequenceClassifierOutput(loss=loss, logits=logits)
+        return self._as_asked(output, return_dict)

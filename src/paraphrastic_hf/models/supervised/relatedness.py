@@ -1,0 +1,130 @@
+"""Relatedness of two texts as a score (Tai et al., 2015; thesis, 3.2.4; Wieting and Gimpel, 2017,
+4.3).
+
+    p = softmax(U sigmoid(W [h_L * h_R; |h_L - h_R|] + b) + c),   y = r . p,   r = [1, 2, ..., K]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from huggingface_hub.dataclasses import strict
+from torch import Tensor
+from transformers.utils import ModelOutput
+
+from paraphrastic_hf.layers.scores import divergence, expected_score, score_distribution
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.supervised.base import (
+    Head,
+    SupervisedConfig,
+    SupervisedModel,
+    pair_features,
+)
+
+
+@strict
+class RelatednessConfig(SupervisedConfig):
+    """Configuration of `RelatednessModel`, beside the settings of `SupervisedConfig`.
+
+    Args:
+        lowest: The lowest score, a whole number: 1 in SICK, 0 in STS.
+        highest: The highest score, a whole number: 5 in both.
+        problem_type: What transformers' pipelines go by: `regression` shows the score as it is.
+
+    Raises:
+        ValueError: No two scores.
+    """
+
+    model_type = "paraphrastic-relatedness"
+
+    lowest: int = 1
+    highest: int = 5
+    problem_type: str | None = "regression"  # a pipeline then shows the score as it is
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("num_labels", 1)
+        super().__post_init__(**kwargs)
+
+    def validate_scores(self) -> None:
+        """Refuse a range without two whole numbers."""
+        if self.lowest >= self.highest:
+            raise ValueError(
+                f"scores go from lowest to highest, got lowest {self.lowest} and highest "
+                f"{self.highest}"
+            )
+
+
+@dataclass
+class RelatednessOutput(ModelOutput):
+    """What a relatedness model returns.
+
+    Attributes:
+        loss: KL divergence from the target distribution, mean over the batch, scalar; None without
+            labels.
+        logits: (batch, 1) scores, from `lowest` to `highest`.
+        score_logits: (batch, K); their softmax is the distribution over scores.
+    """
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    score_logits: Tensor | None = None
+
+
+class RelatednessModel(SupervisedModel):
+    """An encoder and the relatedness head on top.
+
+    Example:
+        >>> import torch
+        >>> from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+        >>> encoder = AveragingConfig(vocab_size=10, hidden_size=4)
+        >>> model = RelatednessModel(RelatednessConfig(encoder=encoder.to_dict()))
+        >>> ids, sides = torch.tensor([[2, 3, 4]]), torch.tensor([[0, 0, 1]])
+        >>> model(ids, token_type_ids=sides).logits.shape
+        torch.Size([1, 1])
+    """
+
+    config_class = RelatednessConfig
+    encoder: SentenceEncoderModel
+
+    def __init__(self, config: RelatednessConfig) -> None:
+        super().__init__(config)
+        numbers = config.highest - config.lowest + 1
+        self.head = Head(2 * config.vector_size, config.head_size, numbers, config.head_dropout)
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs: Any,
+    ) -> RelatednessOutput | tuple[Tensor, ...]:
+        """Score a padded batch of pairs.
+
+        Args:
+            input_ids: Token ids of both texts, (batch, seq).
+            attention_mask: 1 for a token and 0 for padding, (batch, seq); all ones if absent.
+            token_type_ids: 0 for tokens of the first text and 1 for the second, (batch, seq).
+            labels: Gold scores, (batch,), from `lowest` to `highest` of the config.
+            return_dict: A tuple instead, if False.
+
+        Returns:
+            `logits`, the expected score of each pair, (batch, 1); with labels also `loss`, the
+            divergence from the gold distributions in nats, a scalar.
+
+        Raises:
+            ValueError: There are no `token_type_ids`, or a gold score is out of range.
+        """
+        config = self.config
+        features = pair_features(self.encoder, input_ids, attention_mask, token_type_ids)
+        logits = self.head(features)
+        loss = None
+        if labels is not None:
+            target = score_distribution(labels.to(logits.dtype), config.lowest, config.highest)
+            loss = divergence(target, logits)
+        scores = expected_score(logits, config.lowest).unsqueeze(1)
+        output = RelatednessOutput(loss, scores, logits)
+        return self._as_asked(output, return_dict)

@@ -1,0 +1,158 @@
+"""From bitext to the rows of each task: the text is read once, and dealt to as many files as tasks.
+
+A row goes to the task that one of its sides chooses, whatever its case: the reference, unless the
+recipe leaves out duplicates of the other. So rows that are equal there meet in one task, where
+duplicates are found without asking the others; a task that is done again has the same rows, though
+a source may have changed since; and what was packed is unpacked once. Rows stay in the order of the
+sources.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.io.pairs import good_rows, iterate_rows, rows_of_dataset
+from paraphrastic_hf.pipelines.recipe import BitextArguments, CorpusData
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
+from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
+
+CORPUS, LICENCE = "corpus", "licence"  # columns that say where a row comes from
+HELD = 100_000  # rows in memory, of all tasks together
+_TO_SPACES = str.maketrans("\t\n\r", "   ")
+
+
+def deal(
+    data: CorpusData,
+    folder: Path,
+    tasks: int,
+    *,
+    by: str = REFERENCE,
+    data_root: str | Path | None = None,
+    progress: bool = False,
+) -> list[int]:
+    """Write the rows of each task to `folder/00000.tsv`, `folder/00001.tsv`, ...
+
+    Args:
+        data: The sources.
+        folder: The folder to write; what is there of an earlier attempt is replaced.
+        tasks: Number of tasks, at least 1.
+        by: The side that chooses the task of a row, as `CorpusRecipe.dealt_by` names it.
+        data_root: Folder that paths of sources start from.
+        progress: Show a progress bar.
+
+    Returns:
+        The number of rows of each task.
+
+    Raises:
+        RecipeError: A source is not there.
+        DataError: A source is damaged or has no pair, or there is none.
+    """
+    if not data.sources:
+        raise DataError("there is no bitext: name files with data.sources")
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [f"{task:05d}.tsv" for task in range(tasks)]
+    for name in names:
+        (folder / name).write_bytes(b"")
+    counts, held = [0] * tasks, 0
+    lines: list[list[str]] = [[] for _ in range(tasks)]
+
+    def flush() -> None:
+        for name, some in zip(names, lines, strict=True):
+            if some:
+                with (folder / name).open("ab") as file:
+                    file.write("".join(some).encode("utf-8", "replace"))
+                some.clear()
+
+    with tqdm(desc="reading", unit=" rows", unit_scale=True, disable=not progress) as bar:
+        for number, source in enumerate(data.sources):
+            before = sum(counts)
+            for reference, other in _pairs(source, data, data_root):
+                chooses = reference if by == REFERENCE else other
+                task = zlib.crc32(chooses.lower().encode("utf-8", "replace")) % tasks
+                lines[task].append(f"{reference}\t{other}\t{number}\n")
+                counts[task] += 1
+                held += 1
+                if held == HELD:
+                    flush()
+                    bar.update(held)
+                    held = 0
+            if sum(counts) == before:
+                raise DataError(f"{source.title} has no pair with text on both sides")
+        flush()
+        bar.update(held)
+    write_json(folder / "rows.json", counts)
+    return counts
+
+
+def _pairs(
+    source: BitextArguments, data: CorpusData, data_root: str | Path | None
+) -> Iterator[tuple[str, str]]:
+    """The references of a source with what stands beside them."""
+    languages = source.languages or [data.reference, data.reference]
+    first = languages.index(data.reference)
+    taken = 0
+    rows = good_rows(_open(source, data_root), name=source.title, max_bad_rows=data.max_bad_rows)
+    for number, sides in enumerate(rows):
+        if number % source.every:
+            continue
+        if taken == source.max_pairs:
+            break
+        taken += 1
+        chosen = sides[:2] if first == 0 else (sides[1], sides[0])
+        one, other = chosen
+        if source.dataset is not None or not one.isprintable() or not other.isprintable():
+            one, other = one.translate(_TO_SPACES), other.translate(_TO_SPACES)
+        yield one, other
+
+
+def _open(
+    source: BitextArguments, data_root: str | Path | None
+) -> Iterator[tuple[str, list[str] | str]]:
+    if source.dataset is None:
+        second = resolve_path(source.second, data_root) if source.second else None
+        path = resolve_path(str(source.path), data_root)
+        return iterate_rows(path, second=second, columns=source.columns)
+    corpus = open_dataset(source.dataset, source.dataset.split, data_root)
+    return rows_of_dataset(corpus, name=source.title, columns=source.columns)
+
+
+def dealt_rows(
+    path: Path, expected: int, sources: Sequence[BitextArguments], *, is_bitext: bool
+) -> Iterator[Row]:
+    """The rows of one task.
+
+    Args:
+        path: The file that `deal` wrote.
+        expected: How many rows it must have, 0 or more.
+        sources: The sources of the recipe, in order.
+        is_bitext: Whether the other side is to be translated; else it is the translation.
+
+    Raises:
+        DataError: The file is not there, cut short or changed.
+    """
+    wrong = (
+        f"{path} is not as it was written: remove {path.parent}, and give the same command, which "
+        "reads the sources again"
+    )
+    other_name = SOURCE if is_bitext else TRANSLATION
+    of_source: list[dict[str, Any]] = [
+        {CORPUS: source.title, LICENCE: source.licence} for source in sources
+    ]
+    found = 0
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
+                reference, other, number = line.split("\t")
+                found += 1
+                yield {REFERENCE: reference, other_name: other, **of_source[int(number)]}
+    except (OSError, ValueError, IndexError) as error:
+        raise DataError(f"{wrong} ({error})") from error
+    if found != expected:
+        raise DataError(f"{wrong} ({counted(found, 'row')} instead of {expected:,})")

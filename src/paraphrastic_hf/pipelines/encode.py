@@ -1,0 +1,146 @@
+"""Text of many files to vectors, by the executors that make corpora: a task for each file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.arrays import array_writer
+from paraphrastic_hf.encoders.storage.fingerprint import named_hash
+from paraphrastic_hf.encoders.vectors import unit_length
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.io.files import read_json, write_json
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.mining.store import file_stamp
+from paraphrastic_hf.pipelines import progress as task_progress
+from paraphrastic_hf.pipelines.executors.registry import run_stages
+from paraphrastic_hf.pipelines.recipe import MakeArguments
+from paraphrastic_hf.pipelines.stages import Stage
+
+FILES = "files.json"  # what the tasks of a folder are
+
+
+class Encode(Stage):
+    """The vectors of one file, in `NAME.npy`: float32, a row for each line, complete or not at all.
+
+    Args:
+        files: The files, one for each task.
+        output: Where the vectors go.
+        model: The encoder.
+        normalize: Whether vectors are scaled to unit length.
+    """
+
+    def __init__(self, files: Sequence[str], output: Path, model: str, *, normalize: bool) -> None:
+        super().__init__("encode")
+        self._files, self._output, self._model = list(files), output, model
+        self._normalize = normalize
+
+    def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
+        """Encode the file of the task `rank`."""
+        path = self._files[rank]
+        with (
+            locked(self._output / f"task-{rank:05d}", doing="at work"),
+            array_writer(array_of(self._output, path)) as write,
+        ):
+            encoder = load_encoder(self._model, num_threads=1)
+            count = 0
+            for block in read_blocks(path):
+                with self.track_time("block"):
+                    vectors = np.asarray(encoder.encode(block), np.float32)
+                    write(block, unit_length(vectors) if self._normalize else vectors)
+                    self.count(len(block), 0)
+                count += len(block)
+                task_progress.tell(len(block))
+            if not count:
+                raise DataError(f"{path} has no line to encode")
+        return
+        yield  # a generator, as datatrove runs it
+
+
+def array_of(output: Path, path: str) -> Path:
+    """Where the vectors of a file go."""
+    return output / f"{Path(path).name.partition('.')[0]}.npy"
+
+
+def check_begun(record: Path, wanted: dict[str, Any]) -> None:
+    """Keep what a folder is begun with, or see that it was begun with the same.
+
+    Args:
+        record: The file in the folder that says so.
+        wanted: What it is to say, by names.
+
+    Raises:
+        DataError: It was begun with something else, or holds other files.
+    """
+    folder = record.parent
+    if record.exists():
+        begun = read_json(record)
+        other = [name for name in wanted if begun.get(name) != wanted[name]]
+        if other:
+            raise DataError(
+                f"{folder} was begun with other {' and '.join(other)}; choose another --output"
+            )
+    elif any(folder.iterdir()):
+        raise DataError(f"{folder} is not empty; choose another --output")
+    write_json(record, wanted)
+
+
+def encode_files(
+    model: str,
+    files: Sequence[str],
+    output: str | os.PathLike[str],
+    make: MakeArguments,
+    *,
+    normalize: bool = False,
+    progress: bool = False,
+) -> int:
+    """Encode files, or go on with them: what is complete is kept.
+
+    Args:
+        model: The encoder: a directory, a packaged model or a Hub repository.
+        files: The files, one or more; their names before the first dot differ.
+        output: The folder of the vectors.
+        make: How the work is divided; its tasks are as many as files.
+        normalize: Scale vectors to unit length.
+        progress: Show a progress bar.
+
+    Returns:
+        The number of files that are not complete, where jobs of a cluster are still at work.
+
+    Raises:
+        DataError: There is no file, two would be written to one place, or the folder was begun with
+            other files, another model, or files that have changed since.
+        BusyError: Another process is at work in the folder.
+    """
+    folder, names = Path(output), [str(Path(path).absolute()) for path in files]
+    if not names:
+        raise DataError("there is no file to encode")
+    if len({array_of(folder, name) for name in names}) < len(names):
+        raise DataError("two files have the same name before the first dot; rename one")
+    stamps = [file_stamp(name) for name in names]
+    wanted: dict[str, Any] = {
+        "model": model,
+        "model files": named_hash(model),
+        "normalize": normalize,
+        "files": names,
+        "contents": stamps,
+    }
+    with locked(folder, doing="encoding"):
+        check_begun(folder / FILES, wanted)
+        with tqdm(desc="encoding", unit=" texts", unit_scale=True, disable=not progress) as bar:
+            unfinished = run_stages(
+                [Encode(names, folder, model, normalize=normalize)],
+                replace(make, tasks=len(names)),
+                folder / "logs",
+                name="encode",
+                on_rows=bar.update,
+            )
+    return len(unfinished)

@@ -1,0 +1,121 @@
+"""The translation engines by the names that a recipe calls them; here also those that compute in
+torch. `ctranslate.py` and `commands.py` have the others, `engine.py` what all of them answer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.pipelines.engines.base import Engine
+from paraphrastic_hf.pipelines.recipe import EngineArguments, words_of
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.generation.any_translator import Translate
+
+
+def writing_of(engine: EngineArguments, seed: int = 0) -> Writing:
+    """How an engine searches or samples, as the recipe says it.
+
+    Args:
+        engine: Its part of the recipe.
+        seed: Number that every draw follows from.
+    """
+    return Writing(
+        beams=engine.beams,
+        sample=engine.sample,
+        top_p=engine.top_p,
+        temperature=engine.temperature,
+        outputs=engine.outputs,
+        max_tokens=engine.max_tokens,
+        seed=seed,
+        length_penalty=engine.length_penalty,
+    )
+
+
+@dataclass(frozen=True)
+class ModelEngine:
+    """A translator that computes in torch.
+
+    Attributes:
+        write: The translator.
+        writing: How it searches or samples.
+    """
+
+    write: Translate
+    writing: Writing
+
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
+        """Translate lines; see `Engine`."""
+        return self.write(list(lines), self.writing.after(before))
+
+
+def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = None) -> Engine:
+    """The engine of a recipe, loaded.
+
+    Args:
+        engine: Its part of the recipe; `model` names a directory, a repository or two languages.
+        seed: Number that every draw follows from.
+        work: Where a model is put that CTranslate2 has to convert; beside the model if None.
+
+    Raises:
+        EngineError: A program is not installed.
+        ModelError: The model is not there, damaged or of another kind.
+        MissingExtraError: A package is not installed.
+    """
+    return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
+
+
+def _model_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+    import torch
+
+    from paraphrastic_hf.generation.any_translator import load_translator
+
+    torch.set_num_threads(engine.threads)
+    write = load_translator(
+        str(engine.model),
+        source=engine.source,
+        to=engine.to,
+        prefix=engine.prefix,
+        batch_size=engine.batch_size,
+    )
+    return ModelEngine(write, writing)
+
+
+def _ctranslate2_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+    from paraphrastic_hf.pipelines.engines.ctranslate import CTranslate2Engine
+
+    return CTranslate2Engine.from_pretrained(
+        str(engine.model),
+        writing,
+        work=work,
+        source=engine.source,
+        to=engine.to,
+        prefix=engine.prefix,
+        precision=engine.precision,
+        batch_tokens=engine.batch_tokens,
+        threads=engine.threads,
+        timeout=engine.timeout,
+    )
+
+
+def _apertium_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+    from paraphrastic_hf.pipelines.engines.commands import Apertium
+
+    return Apertium(str(engine.model), timeout=engine.timeout)
+
+
+def _command_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+    from paraphrastic_hf.pipelines.engines.commands import CommandEngine
+
+    return CommandEngine(words_of(str(engine.model)), timeout=engine.timeout)
+
+
+ENGINES: dict[str, Callable[[EngineArguments, Writing, Path | None], Engine]] = {
+    "ctranslate2": _ctranslate2_engine,
+    "transformers": _model_engine,
+    "apertium": _apertium_engine,
+    "command": _command_engine,
+}

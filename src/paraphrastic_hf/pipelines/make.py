@@ -1,0 +1,325 @@
+"""From a recipe to the folder of a corpus: what is there of an earlier run is gone on with.
+
+The folder holds `data/`, the corpus in parquet; `rejects/`, what was left out, with the reason;
+`README.md`, its card; `corpus.json`, what the run came to; `recipe.yaml`; and `logs/`. `work/` is
+there until all is complete.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.config.recipe import is_record, read_mapping, to_record, to_yaml
+from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError, counted
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.io.files import read_json, visible_files, write_bytes, write_json
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.pipelines.card import corpus_card
+from paraphrastic_hf.pipelines.deal import CORPUS, LICENCE, deal
+from paraphrastic_hf.pipelines.executors.registry import run_stages
+from paraphrastic_hf.pipelines.recipe import PROGRAMS, CorpusRecipe, corpus_recipe
+from paraphrastic_hf.pipelines.stages import KEPT, REJECTED, stages_of
+from paraphrastic_hf.training.engine.paths import resolve_model
+from paraphrastic_hf.training.engine.provenance import (
+    Stamp,
+    keep_stamp,
+    refuse_other_text,
+    text_stamp,
+)
+
+logger = logging.getLogger(__name__)
+
+RECIPE, RECORD = "recipe.yaml", "corpus.json"
+OURS = ("data", "rejects", "logs", "work", "README.md", RECORD, RECIPE)  # the last marks the folder
+START_AFRESH = "use another --output, or start afresh with --overwrite"
+FIXED = ("tasks", "block")  # of `make`, on which the rows of a task depend
+PACE = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine, on which none depends
+
+
+@dataclass(frozen=True)
+class StepCount:
+    """What a step did.
+
+    Attributes:
+        step: Its name.
+        kept: Rows that it kept.
+        rejected: Rows that it left out.
+        seconds: What it took, added up over the tasks.
+    """
+
+    step: str
+    kept: int
+    rejected: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Made:
+    """What making a corpus came to.
+
+    Attributes:
+        rows: Rows of the corpus.
+        read: Pairs of the bitext.
+        seconds: Of this call, from its beginning to its end.
+        steps: What each step did.
+        origins: Rows of each source, with its licence.
+        unfinished: Tasks that are not complete, where jobs of a cluster are still at work.
+    """
+
+    rows: int
+    read: int
+    seconds: float
+    steps: list[StepCount]
+    origins: list[tuple[str, str, int]]
+    unfinished: int = 0
+
+
+def make_corpus(
+    recipe: CorpusRecipe,
+    output: str | os.PathLike[str],
+    *,
+    data_root: str | Path | None = None,
+    overwrite: bool = False,
+    progress: bool = False,
+) -> Made:
+    """Make a corpus of paraphrases, or go on with one (thesis, 4.3).
+
+    Args:
+        recipe: What to make it from, and how.
+        output: The folder to write.
+        data_root: Folder that the recipe's paths start from; else the variable PARAPHRASTIC_DATA,
+            else the working folder.
+        overwrite: Start afresh if the folder holds another corpus.
+        progress: Show a progress bar.
+
+    Raises:
+        RecipeError: The folder holds something else, or a source is not there.
+        DataError: A source is damaged or empty, or no row is left.
+        EngineError: The engine died, hangs, or does not answer a line with a line.
+        CheckpointError: The folder was begun with other text or models, or its record is damaged.
+        BusyError: Another process is at work in the folder.
+        MissingExtraError: A package is not installed.
+
+    Example:
+        >>> recipe = load_corpus_recipe("back-translation-2017/smoke")  # doctest: +SKIP
+        >>> make_corpus(recipe, "corpora/smoke").rows  # doctest: +SKIP
+    """
+    require("corpora", "datatrove", what="making a corpus")
+    folder, begun = Path(output), time.monotonic()
+    model = _model(recipe, data_root)
+    with locked(folder, doing="making a corpus"):
+        _claim(folder, recipe, overwrite)
+        stamp = text_stamp(recipe, data_root, models=recipe.models())
+        if (folder / RECORD).exists():
+            return _read_record(folder, stamp)
+        keep_stamp(stamp, folder / "work", START_AFRESH)
+        counts = _dealt(recipe, folder, data_root, progress)
+        with closing(_Bar(folder, counts, progress)) as bar:
+            unfinished = run_stages(
+                stages_of(recipe, folder, counts, model),
+                recipe.make,
+                folder / "logs",
+                on_rows=bar.add,
+            )
+        if unfinished:
+            return Made(0, sum(counts), time.monotonic() - begun, [], [], len(unfinished))
+        made = _finish(folder, recipe, sum(counts), stamp, begun)
+    logger.info("%s: %s of %s", folder, counted(made.rows, "row"), f"{made.read:,}")
+    return made
+
+
+def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
+    """Where the engine's model is: under the data root, in the working folder, or on the Hub."""
+    engine = recipe.engine
+    if not recipe.is_bitext or engine.kind in PROGRAMS:
+        return engine.model
+    found = resolve_model(str(engine.model), data_root)
+    return str(found.absolute()) if isinstance(found, Path) else found
+
+
+def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
+    """Make the folder this recipe's, or refuse."""
+    record = folder / RECIPE
+    is_ours = is_record(record) or (folder / RECORD).exists()
+    if overwrite and is_ours:
+        for name in OURS:
+            path = folder / name
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(
+                missing_ok=True
+            )
+    if is_ours and not overwrite:
+        _refuse_another(record, recipe)
+    elif not is_ours and any(path.suffix != ".part" for path in folder.iterdir()):
+        raise RecipeError(
+            f"{folder} is not empty and holds no corpus of this program; choose another --output"
+        )
+    try:
+        write_bytes(record, to_record(recipe))
+    except OSError as error:
+        raise CheckpointError(f"cannot write to {folder}: {error}") from error
+
+
+def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
+    """Refuse to go on with other rows than the folder was begun with."""
+    folder, way_out = record.parent, START_AFRESH
+    try:
+        old = corpus_recipe(read_mapping(record))
+    except RecipeError as error:
+        raise RecipeError(f"{record} is damaged ({error}); {way_out}") from error
+    if old.make.tasks != recipe.make.tasks:
+        raise RecipeError(
+            f"{folder} was begun with {counted(old.make.tasks, 'task')} and goes on with as many, "
+            "got "
+            f"{recipe.make.tasks}: leave make.tasks, or {way_out}"
+        )
+    free = {name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in FIXED}
+    pace = {name: getattr(recipe.engine, name) for name in PACE}
+    old = replace(old, make=replace(old.make, **free), engine=replace(old.engine, **pace))
+    old_text = to_yaml(old).splitlines()
+    new_text = to_yaml(recipe).splitlines()
+    if old_text != new_text:
+        changed = [line.strip() for line in new_text if line not in old_text]
+        shown = "; ".join(changed[:6]) or "the order of entries"
+        raise RecipeError(
+            f"{folder} holds a corpus of another recipe (now different: {shown}); {way_out}"
+        )
+
+
+def _dealt(
+    recipe: CorpusRecipe, folder: Path, data_root: str | Path | None, progress: bool
+) -> list[int]:
+    """The rows of each task, which are dealt if they are not yet."""
+    rows = folder / "work" / "rows"
+    try:
+        return [int(count) for count in read_json(rows / "rows.json")]
+    except (OSError, ValueError, TypeError):
+        return deal(
+            recipe.data,
+            rows,
+            recipe.make.tasks,
+            by=recipe.dealt_by,
+            data_root=data_root,
+            progress=progress,
+        )
+
+
+class _Bar:
+    """A progress bar of rows, those of tasks that are complete among them."""
+
+    def __init__(self, folder: Path, counts: Sequence[int], progress: bool) -> None:
+        done = [int(path.name) for path in (folder / "logs" / "completions").glob("[0-9]*")]
+        self._bar = tqdm(
+            total=sum(counts),
+            initial=sum(counts[task] for task in done if task < len(counts)),
+            desc="making",
+            unit=" rows",
+            unit_scale=True,
+            disable=not progress,
+        )
+
+    def add(self, rows: int) -> None:
+        self._bar.update(rows)
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+def step_counts(logs: Path, tasks: int) -> list[StepCount]:
+    """What each step did, added up over the tasks.
+
+    Args:
+        logs: The folder of statistics.
+        tasks: Number of tasks.
+
+    Raises:
+        DataError: A file of statistics is damaged.
+    """
+    found: list[StepCount] = []
+    for task in range(tasks):
+        path = logs / "stats" / f"{task:05d}.json"
+        try:
+            stages = read_json(path)
+            of_task = [_count_of(stage) for stage in stages]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"{path} is damaged ({error}): remove it and {logs}/completions/{task:05d}, and "
+                "give the same command, which does this task again"
+            ) from error
+        found = (
+            [
+                StepCount(a.step, a.kept + b.kept, a.rejected + b.rejected, a.seconds + b.seconds)
+                for a, b in zip(found, of_task, strict=True)
+            ]
+            if found
+            else of_task
+        )
+    return found
+
+
+def _count_of(stage: dict[str, Any]) -> StepCount:
+    def total(name: str) -> int:
+        found = stage["stats"].get(name, 0)
+        return int(found["total"] if isinstance(found, dict) else found)
+
+    seconds = stage["time_stats"].get("total", 0.0)
+    name = stage["name"].removeprefix("corpus: ")
+    return StepCount(name, total(KEPT), total(REJECTED), float(seconds))
+
+
+def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: float) -> Made:
+    """Count, write the card, and last the record, with which the corpus is finished."""
+    steps = step_counts(folder / "logs", recipe.make.tasks)
+    origins: Counter[tuple[str, str]] = Counter()
+    for path in visible_files(folder / "data", "*.parquet"):
+        table = pq.read_table(path, columns=[CORPUS, LICENCE]).group_by([CORPUS, LICENCE])
+        for row in table.aggregate([([], "count_all")]).to_pylist():
+            origins[row[CORPUS], row[LICENCE]] += row["count_all"]
+    rows = origins.total()
+    if rows != steps[-1].kept:
+        raise DataError(
+            f"{folder}/data has {counted(rows, 'row')}, and written were {steps[-1].kept:,}: a "
+            "file was "
+            "removed or changed; make the corpus again with --overwrite"
+        )
+    if not rows:
+        worst = max(steps, key=lambda step: step.rejected)
+        raise DataError(
+            f"no row of {read:,} is left; {worst.step} left out {worst.rejected:,}: widen its "
+            f"bounds (the reasons are in {folder}/rejects), and give another --output"
+        )
+    seconds = time.monotonic() - begun
+    listed = [(name, licence, count) for (name, licence), count in sorted(origins.items())]
+    made = Made(rows, read, seconds, steps, listed)
+    card = corpus_card(recipe, rows, read, [asdict(step) for step in steps], listed)
+    write_bytes(folder / "README.md", card.encode("utf-8"))
+    write_json(folder / RECORD, {**asdict(made), "text": stamp})
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    return made
+
+
+def _read_record(folder: Path, stamp: Stamp) -> Made:
+    """What a finished corpus came to, if it is of this text."""
+    try:
+        found = read_json(folder / RECORD)
+        # corpora of earlier versions do not say
+        refuse_other_text(found.get("text", stamp), stamp, f"the corpus in {folder}", START_AFRESH)
+        steps = [StepCount(**step) for step in found["steps"]]
+        origins = [(name, licence, count) for name, licence, count in found["origins"]]
+        return Made(found["rows"], found["read"], found["seconds"], steps, origins)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"{folder / RECORD} is damaged ({error}); the corpus beside it may be whole: make it "
+            "again with --overwrite, or in another --output"
+        ) from error

@@ -1,0 +1,59 @@
+"""Pairs of sentences with their trees, for models that write by syntax (thesis, 6.2.2).
+
+A TSV file of them has the columns sentence1, sentence2, tree1, tree2; a dataset has them by name.
+SCPN is trained from sentence1 and tree2 to sentence2, and the other way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from paraphrastic_hf.syntax.parsed import LineParser
+
+COLUMNS = ("sentence1", "sentence2", "tree1", "tree2")
+SAME = "the same parse"
+
+Row = tuple[str, str, str, str]
+
+
+@dataclass
+class PairParser:
+    """Parses both sides of pairs, and keeps those that training can use.
+
+    Attributes:
+        parser: Any parser.
+        keep_same: Keep pairs whose trees differ in their words alone, too.
+        left_out: Number of pairs left out, by the reason.
+
+    Example:
+        >>> pairs = PairParser(SentenceParser.from_pretrained("runs/parser"))  # doctest: +SKIP
+        >>> list(pairs.rows([("I came home.", "Home I came.")]))  # doctest: +SKIP
+        [('I came home.', 'Home I came.', '(ROOT (S (NP ...', '(ROOT (S (ADVP ...')]
+    """
+
+    parser: LineParser
+    keep_same: bool = False
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def rows(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
+        """The kept pairs, each text parsed once.
+
+        Args:
+            pairs: Two sentences each.
+
+        Yields:
+            Two sentences and two trees, on one line each.
+        """
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        found = dict(zip(texts, self.parser.parse(texts), strict=True))
+        for first, second in pairs:
+            one, other = found[first], found[second]
+            problem = one.problem or other.problem
+            if not problem and not self.keep_same and one.tree.linear() == other.tree.linear():
+                problem = SAME
+            if problem:
+                self.left_out[problem] += 1
+                continue
+            yield first, second, str(one.tree), str(other.tree)

@@ -1,0 +1,152 @@
+"""The rows of a finished corpus, from the forms that corpora have: what `paraphrastic corpus make`
+wrote, any parquet, folders of `save_to_disk`, and TSV files with or without names of columns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.files import visible_files
+from paraphrastic_hf.io.pairs import good_rows, iterate_rows
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION, Row, Score
+
+AT_A_TIME = 10_000
+SIDES = (REFERENCE, TRANSLATION)
+
+
+def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[Row]]:
+    """The rows of a corpus in order, some thousand at a time.
+
+    Args:
+        path: A folder that `paraphrastic corpus make` wrote or that holds parquet files, a parquet
+            file, a folder of `save_to_disk`, or a TSV, CSV or JSON file (.gz, .xz). The columns
+            `reference` and `translation` are read, else two of text (`find_layout`).
+        columns: Others that rows are to have.
+
+    Yields:
+        Rows with `reference`, `translation` and these columns; columns of a TSV file are text.
+
+    Raises:
+        DataError: It is not there or damaged, has no row, or has not these columns.
+    """
+    path = Path(path)
+    files = _parquet_files(path)
+    found = _of_parquet(path, files, columns) if files else _of_rows(path, columns)
+    is_empty = True
+    for rows in found:
+        is_empty = is_empty and not rows
+        yield rows
+    if is_empty:
+        raise DataError(f"{path} holds no row")
+
+
+def sample_rows(
+    path: str | Path, most: int | None, columns: Sequence[str] = (), *, seed: int = 1
+) -> list[Row]:
+    """A random sample of a corpus, in its order; all rows if there are no more.
+
+    Args:
+        path: The corpus, as `read_corpus` takes it.
+        most: Rows wanted; None for all.
+        columns: As of `read_corpus`.
+        seed: Seed of the sample.
+
+    Raises:
+        DataError: As of `read_corpus`.
+    """
+    choice = random.Random(seed)
+    kept: list[tuple[int, Row]] = []
+    number = 0
+    for rows in read_corpus(path, columns):
+        for row in rows:
+            if most is None or len(kept) < most:
+                kept.append((number, row))
+            else:
+                slot = choice.randrange(number + 1)
+                if slot < most:
+                    kept[slot] = (number, row)
+            number += 1
+    return [row for _, row in sorted(kept, key=lambda item: item[0])]
+
+
+def number_of(row: Row, column: str) -> float | None:
+    """The number in a column of a row; None where there is none.
+
+    Raises:
+        DataError: It holds text that is no number.
+    """
+    value = row[column]
+    try:
+        return None if value is None or value == "" else float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"the column {column} holds {str(value)[:40]!r}, no number") from None
+
+
+def numbers_of(column: str) -> Score:
+    """What reads the numbers in a column of rows, as `Step.score` computes others.
+
+    Args:
+        column: Its name.
+
+    Example:
+        >>> numbers_of("score")([{"score": "0.5"}, {"score": None}])
+        [0.5, None]
+    """
+    return lambda rows: [number_of(row, column) for row in rows]
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    if path.is_dir():
+        within = path / "data" if (path / "data").is_dir() else path
+        return visible_files(within, "*.parquet")
+    return [path] if path.suffix == ".parquet" else []
+
+
+def _of_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> Iterator[list[Row]]:
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    for file in files:
+        try:
+            table = pq.ParquetFile(file)
+            names = table.schema_arrow.names
+            is_text = [
+                str(field.type) in ("string", "large_string") for field in table.schema_arrow
+            ]
+            texts = [name for name, text in zip(names, is_text, strict=True) if text]
+            first, second = _sides(path, names, texts)
+            _check_columns(path, names, columns)
+            wanted = [first, second, *columns]
+            for batch in table.iter_batches(AT_A_TIME, columns=list(dict.fromkeys(wanted))):
+                lists = [batch.column(name).to_pylist() for name in wanted]
+                keys = (*SIDES, *columns)
+                yield [dict(zip(keys, row, strict=True)) for row in zip(*lists, strict=True)]
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataError(f"{file} is damaged, or no parquet file: {error}") from error
+
+
+def _of_rows(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
+    keys = (*SIDES, *columns)
+    good = good_rows(iterate_rows(path, beside=columns, prefer=SIDES), name=str(path))
+    while some := [dict(zip(keys, row, strict=True)) for row in islice(good, AT_A_TIME)]:
+        yield some
+
+
+def _sides(path: Path, names: Sequence[str], texts: Sequence[str]) -> tuple[str, str]:
+    if set(SIDES) <= set(names):
+        return SIDES
+    if len(texts) < 2:
+        raise DataError(
+            f"{path} has no columns reference and translation, and no two of text; it has "
+            f"{', '.join(names)}"
+        )
+    return texts[0], texts[1]
+
+
+def _check_columns(path: Path, names: Sequence[str], columns: Sequence[str]) -> None:
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise DataError(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}")

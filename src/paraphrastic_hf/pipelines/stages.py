@@ -1,0 +1,283 @@
+"""The stages of a task as datatrove runs them: read, translate, the steps, write.
+
+What passes through is a block of rows, not a row: encoders and translation models are fast on many
+only, and an engine costs nothing a row then. A stage moves rows that it leaves out to the block's
+rejects, with the step, the score and the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from datatrove.pipeline.base import PipelineStep
+
+from paraphrastic_hf.config.recipe import Bounds
+from paraphrastic_hf.corpora.filters import Rejection
+from paraphrastic_hf.errors import counted
+from paraphrastic_hf.generation.writing import NOTHING
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.pipelines import progress
+from paraphrastic_hf.pipelines.deal import dealt_rows
+from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
+from paraphrastic_hf.pipelines.engines.registry import make_engine
+from paraphrastic_hf.pipelines.recipe import (
+    TRANSLATE,
+    BitextArguments,
+    CorpusRecipe,
+    EngineArguments,
+)
+from paraphrastic_hf.pipelines.shards import ShardWriter
+from paraphrastic_hf.pipelines.steps.base import SOURCE, TRANSLATION, Row, Step, judge
+from paraphrastic_hf.pipelines.steps.registry import make_steps
+
+KEPT, REJECTED = "kept", "rejected"
+TRANSLATION_SCORE = "translation_score"
+LINES_OF_A_TASK = 2**40  # more than any has, so that no two tasks draw alike
+EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
+
+
+@dataclass
+class Block:
+    """Rows on their way through the stages.
+
+    Attributes:
+        rows: Those that every step so far has kept.
+        rejects: Those left out, with the name of the step and the reason.
+        scores: The names of the steps so far, which are columns of the rows.
+        size: How many rows were read.
+    """
+
+    rows: list[Row]
+    rejects: list[tuple[Row, str, Rejection]] = field(default_factory=list)
+    scores: list[str] = field(default_factory=list)
+    size: int = 0
+
+
+Blocks = Iterator[Block]
+
+
+class Stage(PipelineStep):
+    """A stage that counts the rows it keeps and leaves out, and the seconds it takes."""
+
+    type = "corpus"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__()
+
+    def count(self, kept: int, rejected: int) -> None:
+        """Add to the statistics of the stage."""
+        self.stat_update(KEPT, value=kept, unit="block")
+        self.stat_update(REJECTED, value=rejected, unit="block")
+
+
+class Read(Stage):
+    """The rows of a task, a block at a time.
+
+    Args:
+        folder: Where the rows were dealt.
+        counts: The rows of each task.
+        sources: The sources of the recipe.
+        is_bitext: Whether the second side is to be translated.
+        block: Rows at a time, at least 1.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        counts: Sequence[int],
+        sources: Sequence[BitextArguments],
+        *,
+        is_bitext: bool,
+        block: int,
+    ) -> None:
+        super().__init__("read")
+        self._folder, self._counts, self._sources = folder, list(counts), list(sources)
+        self._is_bitext, self._block = is_bitext, block
+
+    def run(self, data: object, rank: int = 0, world_size: int = 1) -> Blocks:
+        """Yield the blocks of the task `rank`."""
+        rows = dealt_rows(
+            self._folder / f"{rank:05d}.tsv",
+            self._counts[rank],
+            self._sources,
+            is_bitext=self._is_bitext,
+        )
+        while True:
+            with self.track_time("block"):
+                some = list(islice(rows, self._block))
+                self.count(len(some), 0)
+            if not some:
+                return
+            yield Block(some, size=len(some))
+
+
+@lru_cache(maxsize=1)
+def _engine(arguments: EngineArguments, seed: int, work: Path) -> Engine:
+    """The engine of a worker, which is loaded once for all its tasks."""
+    return make_engine(arguments, seed=seed, work=work)
+
+
+class Translate(Stage):
+    """The engine: a row for each translation of a row; a row without any is left out.
+
+    Args:
+        engine: What translates.
+        seed: Number that every draw follows from.
+        work: Where a converted model is put.
+    """
+
+    def __init__(self, engine: EngineArguments, seed: int, work: Path) -> None:
+        super().__init__(TRANSLATE)
+        self._arguments, self._seed, self._work = engine, seed, work
+
+    def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Blocks:
+        """Translate block after block."""
+        before = rank * LINES_OF_A_TASK
+        for block in data:
+            with self.track_time("block"):
+                engine = _engine(self._arguments, self._seed, self._work)
+                lines = len(block.rows)
+                self._translate(engine, block, before)
+                before += lines
+            yield block
+
+    def _translate(self, engine: Engine, block: Block, before: int) -> None:
+        written = engine.translate([row[SOURCE] for row in block.rows], before=before)
+        if len(written) != len(block.rows):
+            raise EngineError(
+                f"the engine was given {counted(len(block.rows), 'line')} and returned "
+                f"{len(written):,}"
+            )
+        kept: list[Row] = []
+        rejected = len(block.rejects)
+        for row, translations in zip(block.rows, written, strict=True):
+            for each in translations or [NOTHING]:
+                if not each.text.strip():
+                    block.rejects.append((row | {TRANSLATION: ""}, self.name, EMPTY))
+                    continue
+                score = None if math.isnan(each.nats) else each.nats
+                kept.append(row | {TRANSLATION: each.text, TRANSLATION_SCORE: score})
+        block.rows = kept
+        block.scores.append(TRANSLATION_SCORE)
+        self.count(len(kept), len(block.rejects) - rejected)
+
+
+class Judge(Stage):
+    """A step: its score in the column of its name, and rows out of bounds among the rejects.
+
+    Args:
+        step: The step; what it remembers, it remembers of one task.
+    """
+
+    def __init__(self, step: Step) -> None:
+        super().__init__(step.name)
+        self._step = step
+
+    def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Blocks:
+        """Judge block after block."""
+        for block in data:
+            with self.track_time("block"):
+                self._judge(block)
+            yield block
+
+    def _judge(self, block: Block) -> None:
+        step, rows = self._step, block.rows
+        scores = step.score(rows) if rows else []
+        if len(scores) != len(rows):
+            raise ValueError(
+                f"the step {self.name} gave {counted(len(scores), 'score')} of "
+                f"{counted(len(rows), 'row')}"
+            )
+        name = step.name
+        for row, score in zip(rows, scores, strict=True):
+            row[name] = score
+        if name not in block.scores:
+            block.scores.append(name)
+        out: set[int] = set()
+        for at in _outside(step.bounds, scores):
+            rejection = judge(step, scores[at])
+            if rejection is not None:
+                block.rejects.append((rows[at], self.name, rejection))
+                out.add(at)
+        if out:
+            block.rows = [row for at, row in enumerate(rows) if at not in out]
+        self.count(len(block.rows), len(out))
+
+
+def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
+    """The places of scores that are out of bounds, or none; for many at a time."""
+    if bounds == Bounds() or not len(scores):
+        return []
+    values = np.array(scores, np.float64)  # None becomes NaN
+    is_in = np.isfinite(values)
+    for bound, passes in (
+        (bounds.at_least, np.greater_equal),
+        (bounds.at_most, np.less_equal),
+        (bounds.above, np.greater),
+        (bounds.below, np.less),
+    ):
+        if bound is not None:
+            is_in &= passes(values, bound)
+    return np.flatnonzero(~is_in).tolist()  # type: ignore[no-any-return]
+
+
+class Write(Stage):
+    """A parquet file of the rows that are left, and one of the rejects, complete or not at all.
+
+    Args:
+        output: The folder of the corpus.
+    """
+
+    def __init__(self, output: Path) -> None:
+        super().__init__("write")
+        self._output = output
+
+    def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Iterator[None]:
+        """Write the blocks of the task `rank`; two processes never write the same."""
+        with (
+            locked(self._output / "work" / f"task-{rank:05d}", doing="at work"),
+            ShardWriter(self._output, rank) as writer,
+        ):
+            for block in data:
+                with self.track_time("block"):
+                    writer.write(block.rows, block.rejects, block.scores)
+                    self.count(len(block.rows), 0)
+                progress.tell(block.size)
+        return
+        yield  # a generator, as datatrove runs it
+
+
+def stages_of(
+    recipe: CorpusRecipe, output: Path, counts: Sequence[int], model: str | None
+) -> list[Stage]:
+    """The stages of every task of a recipe.
+
+    Args:
+        recipe: The recipe.
+        output: The folder of the corpus.
+        counts: The rows that were dealt to each task.
+        model: Where the engine's model is.
+    """
+    stages: list[Stage] = [
+        Read(
+            output / "work" / "rows",
+            counts,
+            recipe.data.sources,
+            is_bitext=recipe.is_bitext,
+            block=recipe.make.block,
+        )
+    ]
+    engine = replace(recipe.engine, model=model)
+    for step in recipe.steps:
+        if TRANSLATE in step:
+            stages.append(Translate(engine, recipe.seed, output / "work"))
+        else:
+            stages += map(Judge, make_steps([step]))
+    return [*stages, Write(output)]

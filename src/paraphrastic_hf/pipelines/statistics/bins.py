@@ -1,0 +1,115 @@
+"""Rows of a corpus by bins of a score: samples for people to judge, and what a model and a language
+model make of each bin in their stead (thesis, 4.3.2 and Table 27)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.pipelines.steps.base import Row, Score
+from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap
+
+EDGES = (-0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # of Table 27
+OF_A_BIN = 100  # rows that people judged there
+
+
+@dataclass
+class Bin:
+    """Rows whose score is above one edge and at most the next.
+
+    Attributes:
+        low: The lower edge, which is not in it.
+        high: The upper edge, which is.
+        count: Rows of the corpus in the bin.
+        sample: Some of them at random, each with its score.
+        overlap: Trigram overlap of the sample, mean and standard deviation.
+    """
+
+    low: float
+    high: float
+    count: int = 0
+    sample: list[tuple[Row, float]] = field(default_factory=list)
+    overlap: tuple[float, float] = (math.nan, math.nan)
+
+    def __str__(self) -> str:
+        return f"({self.low:g}, {self.high:g}]"
+
+
+def fill_bins(
+    batches: Iterable[Sequence[Row]],
+    score: Score,
+    *,
+    edges: Sequence[float] = EDGES,
+    of_a_bin: int = OF_A_BIN,
+    seed: int = 1,
+) -> tuple[list[Bin], int]:
+    """Sort the rows of a corpus into bins, keeping a random sample of each.
+
+    Args:
+        batches: The rows, as `read_corpus` gives them.
+        score: The score of rows; rows with None, or outside all bins, are counted apart.
+        edges: Two or more, ascending.
+        of_a_bin: Rows of a sample, 1 or more.
+        seed: Seed of the samples.
+
+    Returns:
+        The bins, and the number of rows in none.
+
+    Raises:
+        DataError: Edges are not ascending, or there are fewer than two.
+
+    Example:
+        >>> rows = [{"reference": "a", "translation": "b", "score": s} for s in (0.1, 0.5, 0.6, 2)]
+        >>> bins, outside = fill_bins([rows], lambda rows: [row["score"] for row in rows])
+        >>> [each.count for each in bins], outside
+        ([1, 0, 2, 0, 0], 1)
+    """
+    if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
+        raise DataError(f"edges of bins must be two or more numbers, ascending, got {list(edges)}")
+    bins = [Bin(low, high) for low, high in pairwise(edges)]
+    choice = random.Random(seed)
+    outside = 0
+    for rows in batches:
+        scores = [math.nan if value is None else value for value in score(rows)]
+        places = np.searchsorted(np.asarray(edges), scores, side="left") - 1
+        for row, value, place in zip(rows, scores, places.tolist(), strict=True):
+            if not edges[0] < value <= edges[-1]:
+                outside += 1
+                continue
+            chosen = bins[place]
+            chosen.count += 1
+            if len(chosen.sample) < of_a_bin:
+                chosen.sample.append((row, value))
+            else:
+                slot = choice.randrange(chosen.count)
+                if slot < of_a_bin:
+                    chosen.sample[slot] = (row, value)
+    for each in bins:
+        overlaps = NgramOverlap().score([row for row, _ in each.sample])
+        if overlaps:
+            each.overlap = float(np.mean(overlaps)), float(np.std(overlaps))
+    return bins, outside
+
+
+def sampled(bins: Sequence[Bin], score: Score) -> list[float]:
+    """The mean of another score over the sample of each bin; NaN where there is none.
+
+    It stands for people: an encoder of other training says how alike the two sides are, a language
+    model how fluent the translations.
+
+    Args:
+        bins: As `fill_bins` gives them.
+        score: The score of rows, such as that of a step.
+    """
+    means = []
+    for each in bins:
+        found = score([row for row, _ in each.sample]) if each.sample else []
+        known = [value for value in found if value is not None]
+        means.append(float(np.mean(known)) if known else math.nan)
+    return means

@@ -1,0 +1,201 @@
+"""What the text of a corpus is like: length, rarity of words, paraphrase score, entropy of words
+and of parses (thesis, 4.3.1 and Table 25)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.lines import raw_lines, text_lines
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, Row
+from paraphrastic_hf.syntax.parse_tree import normalised, read_tree, template
+
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with the standard deviation of what it is of, which may be no number at all.
+
+    Attributes:
+        mean: NaN of nothing.
+        deviation: 0 or more; NaN of nothing.
+    """
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Sequence[float] | np.ndarray) -> Mean:
+        """The mean of numbers."""
+        array = np.asarray(values, np.float64)
+        if not len(array):
+            return cls(math.nan, math.nan)
+        return cls(float(array.mean()), float(array.std()))
+
+
+@dataclass(frozen=True)
+class Description:
+    """A line of Table 25.
+
+    Attributes:
+        rows: Pairs that it is of.
+        length: Words of a text, by white space.
+        idf: Mean inverse document frequency of the words of a text, in nats.
+        paraphrase_score: Of a pair; None where nothing gave one.
+        vocabulary_entropy: Of the words of all texts, in nats.
+        parse_entropy: Of parses cut to two levels, in nats; None where there are no parses.
+    """
+
+    rows: int
+    length: Mean
+    idf: Mean
+    paraphrase_score: Mean | None
+    vocabulary_entropy: float
+    parse_entropy: float | None
+
+
+class Idf:
+    """How rare words are: the natural logarithm of documents over documents with the word.
+
+    A word that is in no document counts as one in as few as any is.
+
+    Args:
+        counts: Documents with each word.
+        documents: Documents in all.
+
+    Raises:
+        DataError: There is no word.
+
+    Example:
+        >>> idf = Idf.of_texts(["a cat", "a dog", "a bird", "a fish"])
+        >>> round(idf.of("a cat"), 3), round(idf.of("an elk"), 3)
+        (0.693, 1.386)
+    """
+
+    def __init__(self, counts: dict[str, int], documents: int) -> None:
+        if not counts:
+            raise DataError("there is no word to take inverse document frequencies from")
+        self._idf = {word: math.log(documents / count) for word, count in counts.items()}
+        self._rarest = max(self._idf.values())
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[str]) -> Idf:
+        """Of texts, each of which is a document."""
+        counts: Counter[str] = Counter()
+        number = 0
+        for text in texts:
+            counts.update(set(words_of(text)))
+            number += 1
+        return cls(counts, number)
+
+    @classmethod
+    def of_file(cls, path: str | Path) -> Idf:
+        """Of a text file, each line of which is a document (.gz, .xz)."""
+        return cls.of_texts(line for _, line in text_lines(Path(path)))
+
+    @classmethod
+    def of_counts(cls, path: str | Path) -> Idf:
+        """Of a file of words and their counts, a word a line, white space between: each occurrence
+        counts as a document, so that IDF is the surprise of a word, -ln p.
+
+        Raises:
+            DataError: A line is no word and count, or the file is missing or damaged.
+        """
+        counts: dict[str, int] = {}
+        for number, raw in raw_lines(Path(path)):
+            parts = raw.decode("utf-8", "replace").lower().rsplit(None, 1)
+            word, count = parts if len(parts) == 2 else ("", "")
+            if not count.isascii() or not count.isdigit() or int(count) < 1:
+                raise DataError(f"{path}:{number} is no word with its count: {raw[:40]!r}")
+            counts[word.strip()] = counts.get(word.strip(), 0) + int(count)
+        return cls(counts, sum(counts.values()))
+
+    def of(self, text: str) -> float | None:
+        """The mean of the words of a text; None if it has none."""
+        found = [self._idf.get(word, self._rarest) for word in words_of(text)]
+        return sum(found) / len(found) if found else None
+
+
+def words_of(text: str) -> list[str]:
+    """Runs of letters and digits, in lower case.
+
+    Example:
+        >>> words_of("The cat, asleep.")
+        ['the', 'cat', 'asleep']
+    """
+    return WORD.findall(text.lower())
+
+
+def entropy(counts: Iterable[int]) -> float:
+    """The entropy of what was counted, in nats; 0 of nothing.
+
+    Example:
+        >>> round(entropy([5, 5]), 3)
+        0.693
+    """
+    numbers = np.array([count for count in counts if count], np.float64)
+    shares = numbers / numbers.sum() if len(numbers) else numbers
+    return float(-(shares * np.log(shares)).sum() + 0.0)
+
+
+def describe_corpus(
+    rows: Sequence[Row],
+    *,
+    side: str = REFERENCE,
+    idf: Idf | None = None,
+    scores: Sequence[float | None] | None = None,
+    parses: str | None = None,
+) -> Description:
+    """The statistics of Table 25.
+
+    Args:
+        rows: Rows of the corpus, or a sample of them; the thesis takes 100,000.
+        side: Whose text is described: `reference` as in the thesis, or `translation`.
+        idf: Inverse document frequencies; those of the texts themselves if None. The thesis takes
+            Wikipedia's.
+        scores: The paraphrase score of each row.
+        parses: The column that holds parses of the texts, in brackets.
+
+    Raises:
+        DataError: There is no row, or no word; or a parse is damaged.
+
+    Example:
+        >>> found = describe_corpus([{"reference": "a cat sat", "translation": "the cat sat"}])
+        >>> found.length.mean, round(found.vocabulary_entropy, 3)
+        (3.0, 1.099)
+    """
+    if not rows:
+        raise DataError("there is no row to describe")
+    texts = [row[side] or "" for row in rows]
+    idf = idf or Idf.of_texts(texts)
+    rarity = [value for text in texts if (value := idf.of(text)) is not None]
+    counts = Counter(word for text in texts for word in words_of(text))
+    known = None if scores is None else [score for score in scores if score is not None]
+    return Description(
+        rows=len(rows),
+        length=Mean.of([len(text.split()) for text in texts]),
+        idf=Mean.of(rarity),
+        paraphrase_score=Mean.of(known) if known else None,
+        vocabulary_entropy=entropy(counts.values()),
+        parse_entropy=None if parses is None else _of_parses(rows, parses),
+    )
+
+
+def _of_parses(rows: Sequence[Row], column: str) -> float:
+    """The entropy of the top two levels, as in footnote 1 of chapter 4."""
+    counts: Counter[Any] = Counter()
+    for row in rows:
+        if row[column]:
+            counts[str(template(normalised(read_tree(row[column]))))] += 1
+    if not counts:
+        raise DataError(f"the column {column} holds no parse")
+    return entropy(counts.values())

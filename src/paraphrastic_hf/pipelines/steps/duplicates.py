@@ -1,0 +1,209 @@
+"""Steps that leave out what was there before: exactly, or nearly by MinHash (Broder, 1997).
+
+They remember the rows that they have scored, so one object serves one pass over rows in order, and
+finds what is twice among the rows that it sees. `corpus make` gives the rows to one task that are
+equal in the side `dealing_side` names, so nothing that is twice escapes; where there is no such
+side, it takes one task alone. Near duplicates are found within a task alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row, Step
+from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column
+from paraphrastic_hf.pipelines.steps.ngrams import blocks, hash_words, ngram_keys
+from paraphrastic_hf.pipelines.steps.seen import Seen
+
+PAIR = "pair"
+WHAT = (PAIR, REFERENCE, TRANSLATION, SOURCE)
+
+
+@dataclass
+class _Memory:
+    """What a step has seen."""
+
+    keys: list[Seen]
+    rows: int = 0
+    signatures: list[np.ndarray] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duplicates(BoundedStep):
+    """Whether the same text was there before: 0 the first time, then 1.
+
+    Attributes:
+        of: What is compared: reference and translation together, or one side.
+
+    Example:
+        >>> step = Duplicates(of="reference")
+        >>> step.score([{"reference": "a cat"}, {"reference": "a dog"}]), step.score(
+        ...     [{"reference": "a cat"}]
+        ... )
+        ([0, 0], [1])
+    """
+
+    at_most: float | None = argument(0.0, help="rows with a higher score are left out")
+    of: str = argument(PAIR, help="what is compared: both sides together, or one", choices=WHAT)
+
+    @cached_property
+    def _memory(self) -> _Memory:
+        return _Memory([Seen()])
+
+    @property
+    def name(self) -> str:
+        return "duplicate" if self.of == PAIR else f"duplicate_{self.of}"
+
+    @property
+    def measure(self) -> str:
+        return f"the same {self.of} before"
+
+    def score(self, rows: Sequence[Row]) -> list[int]:
+        """1 for each row that was there before, else 0."""
+        keys = np.frombuffer(
+            b"".join(
+                blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+                for text in _texts(rows, self.of)
+            ),
+            np.uint64,
+        )
+        before = self._memory.keys[0].add(keys, self._memory.rows)
+        self._memory.rows += len(keys)
+        return (before >= 0).astype(int).tolist()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearDuplicates(BoundedStep):
+    """How much of a text is in the most similar one before it: an estimate by MinHash of the shared
+    n-grams of words over those of either.
+
+    Of each text `bands` x `hashes` smallest hashes are kept. Texts are compared that agree on all
+    hashes of a band, as two of similarity s do with probability 1 - (1 - s^hashes)^bands: with 8
+    bands of 4, 0.4 at s = 0.5 and 0.98 at 0.8. The estimate is the share of equal hashes.
+
+    Attributes:
+        of: What is compared: reference and translation together, or one side.
+        n: Words of an n-gram; texts with fewer words are compared by their single words.
+        bands: Groups of hashes.
+        hashes: Hashes of a group.
+
+    Example:
+        >>> step = NearDuplicates(of="reference", n=1)
+        >>> step.score([{"reference": "a cat sat down"}, {"reference": "Down sat a cat."}])[0]
+        0.0
+    """
+
+    at_most: float | None = argument(0.8, help="rows with a higher score are left out")
+    of: str = argument(PAIR, help="what is compared: both sides together, or one", choices=WHAT)
+    n: int = argument(2, help="words of an n-gram", at_least=1, at_most=9)
+    bands: int = argument(8, help="groups of hashes", at_least=1, at_most=64)
+    hashes: int = argument(4, help="hashes of a group", at_least=1, at_most=64)
+    seed: int = argument(1, help="seed of the hash functions", at_least=0)
+
+    @cached_property
+    def _memory(self) -> _Memory:
+        return _Memory([Seen() for _ in range(self.bands)])
+
+    @property
+    def name(self) -> str:
+        return "near_duplicate" if self.of == PAIR else f"near_duplicate_{self.of}"
+
+    @property
+    def measure(self) -> str:
+        return f"similarity to a {self.of} before"
+
+    def score(self, rows: Sequence[Row]) -> list[float]:
+        """The similarity of each row to one before it, 0 to 1; 0 where none was compared."""
+        texts = _texts(rows, self.of)
+        found: list[float] = []
+        for start, end in blocks(texts):
+            found += self._of_signatures(self._signatures(texts[start:end])).tolist()
+        return found
+
+    def _signatures(self, texts: Sequence[str]) -> np.ndarray:
+        """(texts, hashes) uint32, the smallest hash of each text by each function."""
+        words = hash_words(texts)
+        keys, text = ngram_keys(words, self.n)
+        if self.n > 1:
+            short, of_short = ngram_keys(words, 1)
+            is_short = words.lengths[of_short] < self.n
+            keys = np.concatenate([keys, short[is_short]])
+            text = np.concatenate([text, of_short[is_short]])
+            order = np.argsort(text, kind="stable")
+            keys, text = keys[order], text[order]
+        functions = np.random.default_rng(self.seed).integers(
+            0, 2**64, (2, self.bands * self.hashes), np.uint64
+        )
+        signatures = np.zeros((len(texts), self.bands * self.hashes), np.uint32)
+        if len(keys):
+            starts = np.flatnonzero(np.concatenate([[True], text[1:] != text[:-1]]))
+            for number, (factor, offset) in enumerate(functions.T):
+                hashed = ((keys * (factor | np.uint64(1)) + offset) >> np.uint64(32)).astype(
+                    np.uint32
+                )
+                signatures[text[starts], number] = np.minimum.reduceat(hashed, starts)
+        return signatures
+
+    def _of_signatures(self, signatures: np.ndarray) -> np.ndarray:
+        memory = self._memory
+        first = memory.rows
+        memory.signatures.append(signatures)
+        memory.rows += len(signatures)
+        best = np.zeros(len(signatures))
+        factors = np.random.default_rng(self.seed + 1).integers(0, 2**63, self.hashes, np.uint64)
+        for band in range(self.bands):
+            own = signatures[:, band * self.hashes : (band + 1) * self.hashes].astype(np.uint64)
+            keys = (own * (2 * factors + np.uint64(1))).sum(1, dtype=np.uint64)
+            before = memory.keys[band].add(keys, first)
+            has_one = np.flatnonzero(before >= 0)
+            others = self._kept(before[has_one])
+            alike = (signatures[has_one] == others).mean(1) if len(has_one) else np.zeros(0)
+            best[has_one] = np.maximum(best[has_one], alike)
+        return best
+
+    def _kept(self, numbers: np.ndarray) -> np.ndarray:
+        """The signatures of earlier rows."""
+        parts = self._memory.signatures
+        ends = np.cumsum([len(part) for part in parts])
+        part = np.searchsorted(ends, numbers, side="right")
+        within = numbers - np.concatenate([[0], ends])[part]
+        rows = [parts[p][w] for p, w in zip(part, within, strict=True)]
+        return np.array(rows) if rows else np.empty((0, self.bands * self.hashes), np.uint32)
+
+
+def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
+    """The side by which rows must be dealt to tasks, so that all that is twice meets in one.
+
+    Args:
+        steps: All steps.
+        is_bitext: Whether the translation is yet to be written, from the source.
+
+    Returns:
+        The reference, if that will do, or what stands beside it: source or translation. None if
+        neither will.
+
+    Example:
+        >>> dealing_side([Duplicates(of="source")], is_bitext=True)
+        'source'
+        >>> dealing_side([Duplicates(of="translation")], is_bitext=True) is None
+        True
+    """
+    sides = [REFERENCE, SOURCE if is_bitext else TRANSLATION]
+    for step in steps:
+        if isinstance(step, Duplicates) and (is_bitext or step.of != SOURCE):
+            enough = (REFERENCE, TRANSLATION) if step.of == PAIR else (step.of,)
+            sides = [side for side in sides if side in enough]
+    return sides[0] if sides else None
+
+
+def _texts(rows: Sequence[Row], of: str) -> list[str]:
+    if of != PAIR:
+        return column(rows, of)
+    first, second = column(rows, REFERENCE), column(rows, TRANSLATION)
+    return [f"{a}\t{b}" for a, b in zip(first, second, strict=True)]

@@ -1,0 +1,176 @@
+"""Steps in which a trained model judges one side: a language model, a classifier of references and
+translations (2017 paper, 5.6), and a model that tells languages apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.errors import ModelError, RecipeError
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
+from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column
+from paraphrastic_hf.text.language_id import known_languages, languages_of
+
+SIDES = (TRANSLATION, REFERENCE, SOURCE)
+KENLM = (".arpa", ".arpa.gz", ".bin", ".binary", ".klm")
+Scorer = Callable[[Sequence[str]], list[float | None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossEntropy(BoundedStep):
+    """Nats that a language model needs for each token of a side, its end included: the natural
+    logarithm of the perplexity.
+
+    Attributes:
+        model: A language model that `paraphrastic train` made, or an n-gram model of KenLM's, told
+            by its ending: .arpa, .arpa.gz, .bin, .binary or .klm.
+        of: The side that is judged.
+        column: Where the score goes, if several models judge.
+    """
+
+    model: str = argument(
+        help="a folder of `paraphrastic train`, or a file of KenLM's", names="weights"
+    )
+    of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
+    column: str = argument("cross_entropy", help="the column of the score")
+
+    @property
+    def name(self) -> str:
+        return self.column
+
+    @property
+    def measure(self) -> str:
+        return f"cross-entropy of the {self.of}"
+
+    @cached_property
+    def _scorer(self) -> Scorer:
+        return _kenlm(self.model) if self.model.endswith(KENLM) else _language_model(self.model)
+
+    def score(self, rows: Sequence[Row]) -> list[float | None]:
+        """The cross-entropy of each row, 0 or more; None for a text without a known token."""
+        return self._scorer(column(rows, self.of)) if rows else []
+
+
+def _language_model(name: str) -> Scorer:
+    from paraphrastic_hf.generation.likelihood import LanguageScorer
+
+    scorer = LanguageScorer.from_pretrained(name)
+
+    def score(texts: Sequence[str]) -> list[float | None]:
+        found = scorer.score(texts)
+        each = -found.nats / np.maximum(found.tokens, 1)
+        return [None if math.isnan(value) else value for value in each.tolist()]
+
+    return score
+
+
+def _kenlm(path: str) -> Scorer:
+    require("kenlm", "kenlm", what="a language model of KenLM's")
+    import kenlm
+
+    try:
+        model = kenlm.Model(path)
+    except (OSError, RuntimeError) as error:
+        raise ModelError(f"cannot load the language model {path}: {error}") from error
+
+    def score(texts: Sequence[str]) -> list[float | None]:
+        found: list[float | None] = []
+        for text in texts:
+            words = text.encode("utf-8", "replace").decode().split()
+            nats = -math.log(10) * model.score(" ".join(words), bos=True, eos=True)
+            found.append(nats / (len(words) + 1) if words else None)
+        return found
+
+    return score
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceProbability(BoundedStep):
+    """How likely a classifier finds that a side was written by a person, not by a machine.
+
+    Attributes:
+        model: A classifier of single texts that `paraphrastic train` made, with this label.
+        label: The label of text that people wrote.
+        of: The side that is judged.
+    """
+
+    model: str = argument(
+        help="a folder of `paraphrastic train`, of a recipe with a task", names="model"
+    )
+    label: str = argument("reference", help="the label of text that people wrote")
+    of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
+
+    name = "reference_probability"
+
+    @property
+    def measure(self) -> str:
+        return f"probability that the {self.of} is a reference"
+
+    @cached_property
+    def _scorer(self) -> Callable[[Sequence[str]], np.ndarray]:
+        from paraphrastic_hf.models.supervised.classifier import ClassifierModel
+        from paraphrastic_hf.predictors.predict import SentencePredictor
+
+        predictor = SentencePredictor.from_pretrained(self.model)
+        model = predictor.model
+        labels = dict(model.config.id2label) if isinstance(model, ClassifierModel) else {}
+        if self.label not in labels.values() or predictor.takes_pairs:
+            raise ModelError(
+                f"{self.model} is no classifier of single texts with the label {self.label!r}; "
+                f"its labels are {', '.join(labels.values()) or 'none'}"
+            )
+        number = next(i for i, name in labels.items() if name == self.label)
+        return lambda texts: predictor.probabilities(texts)[:, int(number)]
+
+    def score(self, rows: Sequence[Row]) -> list[float]:
+        """The probability of each row, 0 to 1."""
+        found = self._scorer(column(rows, self.of)) if rows else np.zeros(0)
+        return found.astype(np.float64).tolist()  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InLanguage(BoundedStep):
+    """Whether py3langid takes a side for the language that it should be in: 1, else 0.
+
+    Attributes:
+        language: The two-letter code of the language.
+        of: The side that is judged.
+
+    Example:
+        >>> step = InLanguage(language="en")
+        >>> step.score([{"translation": "the cat sleeps"}, {"translation": "le chat dort ici"}])
+        [1, 0]
+    """
+
+    at_least: float | None = argument(1.0, help="rows with a lower score are left out")
+    language: str = argument("en", help="the two-letter code of the language")
+    of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
+
+    @property
+    def name(self) -> str:
+        return f"{self.of}_in_{self.language}"
+
+    @property
+    def measure(self) -> str:
+        return f"{self.of} in {self.language}"
+
+    @cached_property
+    def _code(self) -> str:
+        require("identify", "py3langid", what="telling languages apart")
+        if self.language not in known_languages():
+            raise RecipeError(
+                f"py3langid does not know the language {self.language!r}; it knows "
+                f"{', '.join(sorted(known_languages()))}"
+            )
+        return self.language
+
+    def score(self, rows: Sequence[Row]) -> list[int]:
+        """1 for each row whose side is in the language, else 0."""
+        code = self._code
+        return [int(found == code) for found in languages_of(column(rows, self.of))]

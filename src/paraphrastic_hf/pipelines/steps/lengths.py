@@ -1,0 +1,73 @@
+"""Steps that count words: of either side, and of one side for each of the other (thesis, 4.5.4; the
+2017 paper's first filter)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
+from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column, sides
+
+SHORTER, LONGER = "shorter", "longer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountWords(BoundedStep):
+    """How many words a side has, by white space; the thesis keeps at most 30 (4.5.4).
+
+    Attributes:
+        of: Which side, or the shorter or longer one of reference and translation.
+
+    Example:
+        >>> CountWords(of="longer").score([{"reference": "a cat", "translation": "cat"}])
+        [2]
+    """
+
+    of: str = argument(
+        LONGER,
+        help="whose words are counted: a side's, or those of the side that has more or fewer",
+        choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
+    )
+
+    @property
+    def name(self) -> str:
+        return f"{self.of}_words"
+
+    @property
+    def measure(self) -> str:
+        return f"words of the {self.of}{' side' * (self.of in (SHORTER, LONGER))}"
+
+    def score(self, rows: Sequence[Row]) -> list[int]:
+        """The number of words of each row, 0 or more."""
+        if self.of not in (SHORTER, LONGER):
+            return [len(text.split()) for text in column(rows, self.of)]
+        choose = min if self.of == SHORTER else max
+        first, second = sides(rows)
+        counts = ([len(text.split()) for text in side] for side in (first, second))
+        return list(map(choose, *counts))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthRatio(BoundedStep):
+    """Words of the longer side for each of the shorter; infinite where one side has none.
+
+    Example:
+        >>> LengthRatio().score([{"reference": "a cat sat down", "translation": "a cat"}])
+        [2.0]
+    """
+
+    name = "length_ratio"
+    measure = "words of the longer side for each of the shorter"
+
+    def score(self, rows: Sequence[Row]) -> list[float | None]:
+        """The ratio of each row, 1 or more; None where neither side has a word."""
+        first, second = sides(rows)
+        return [_ratio(len(a.split()), len(b.split())) for a, b in zip(first, second, strict=True)]
+
+
+def _ratio(first: int, second: int) -> float | None:
+    longer, shorter = (first, second) if first > second else (second, first)
+    return longer / shorter if shorter else math.inf if longer else None

@@ -1,0 +1,124 @@
+"""Steps that compare the two sides without a model: terminal punctuation, numbers, copies."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
+from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column, sides
+
+AFTER_THE_END = " \t\r\n\"'”’»›)]}"  # what may follow the mark that ends a sentence
+ENDS = {".": ".", "…": ".", "。": ".", "।": ".", "!": "!", "！": "!", "?": "?", "？": "?", "؟": "?"}
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminalPunctuation(BoundedStep):
+    """Whether the two sides end in different marks: 0 if they do not, and 1 if they do.
+
+    The marks are a full stop, which dots of an ellipsis are too, `!`, `?`, and none of these.
+
+    Example:
+        >>> TerminalPunctuation().score([{"reference": "is it?", "translation": "it is."}])
+        [1]
+    """
+
+    name = "punctuation"
+    measure = "terminal marks that differ"
+
+    def score(self, rows: Sequence[Row]) -> list[int]:
+        """1 for each row whose sides end in different marks, else 0."""
+        first, second = (map(terminal_mark, side) for side in sides(rows))
+        return [int(a != b) for a, b in zip(first, second, strict=True)]
+
+
+def terminal_mark(text: str) -> str:
+    """The mark that ends a sentence: `.`, `!`, `?`, or the empty text for none of them.
+
+    Example:
+        >>> terminal_mark("“Is it?” "), terminal_mark("it is")
+        ('?', '')
+    """
+    return ENDS.get(text.rstrip(AFTER_THE_END)[-1:], "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DifferentNumbers(BoundedStep):
+    """How many numbers in digits one side has and the other has not.
+
+    `1,000` and `1000` are the same number, and `7.5` and `7,5` are, since marks within are ignored.
+
+    Example:
+        >>> row = {"reference": "7 of 1,000 in 1999", "translation": "seven of 1000 in 1998"}
+        >>> DifferentNumbers().score([row])
+        [3]
+    """
+
+    name = "numbers"
+    measure = "numbers that differ"
+
+    def score(self, rows: Sequence[Row]) -> list[int]:
+        """The numbers of each row that are on one side only, 0 or more."""
+        has_digit = _DIGIT.search
+        return [
+            _different(a, b) if has_digit(a) or has_digit(b) else 0
+            for a, b in zip(*sides(rows), strict=True)
+        ]
+
+
+def _different(first: str, second: str) -> int:
+    left, right = (Counter(map(_plain, _NUMBER.findall(text))) for text in (first, second))
+    return ((left - right) + (right - left)).total()
+
+
+def _plain(number: str) -> str:
+    return number.replace(",", "").replace(".", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(BoundedStep):
+    """Whether the translation copies another side, whatever the case, white space and punctuation.
+
+    Attributes:
+        of: The side it may copy: the source, which was then not translated, or the reference.
+
+    Example:
+        >>> Copy().score([{"reference": "a cat", "translation": "A cat!"}])
+        [1]
+    """
+
+    at_most: float | None = argument(0.0, help="rows with a higher score are left out")
+    of: str = argument(REFERENCE, help="the side that it may copy", choices=(REFERENCE, SOURCE))
+
+    @property
+    def name(self) -> str:
+        return f"copy_of_{self.of}"
+
+    @property
+    def measure(self) -> str:
+        return f"a copy of the {self.of}"
+
+    def score(self, rows: Sequence[Row]) -> list[int]:
+        """1 for each row whose translation is a copy, else 0."""
+        pairs = zip(column(rows, self.of), column(rows, TRANSLATION), strict=True)
+        return [int(_same_words(a.lower(), b.lower())) for a, b in pairs]
+
+
+def _same_words(first: str, second: str) -> bool:
+    if first == second:
+        return True
+    # most texts differ within the first words, so no more of them are cut than need be
+    words = zip_longest(_WORD.finditer(first), _WORD.finditer(second))
+    found = False
+    for a, b in words:
+        if a is None or b is None or a[0] != b[0]:
+            return False
+        found = True
+    return found

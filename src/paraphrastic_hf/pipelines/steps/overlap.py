@@ -1,0 +1,91 @@
+"""Steps that ask how alike the words of the two sides are: n-gram overlap (thesis, 4.5.4) and
+smoothed sentence BLEU (2017 paper, 5.7). Both keep pairs that say the same in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.pipelines.steps.base import Row
+from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, sides
+from paraphrastic_hf.pipelines.steps.ngrams import Words, blocks, hash_words, shared_ngrams
+
+ORDER = 4  # n-grams of one to four words, of BLEU
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramOverlap(BoundedStep):
+    """N-grams that both sides have over those of the side that has fewer, 0 where it has none.
+
+    It is `text.overlap.ngram_overlap`, over thousands of rows at a time.
+
+    Attributes:
+        n: Words of an n-gram; 3 in the thesis, 1 to 3 in the 2017 paper.
+
+    Example:
+        >>> row = {"reference": "the cat sat down", "translation": "a cat sat down"}
+        >>> NgramOverlap().score([row]), NgramOverlap(n=1).score([row])
+        ([0.5], [0.75])
+    """
+
+    n: int = argument(3, help="words of an n-gram: 3 in the thesis", at_least=1, at_most=9)
+
+    @property
+    def name(self) -> str:
+        return "overlap" if self.n == 3 else f"overlap_{self.n}"
+
+    @property
+    def measure(self) -> str:
+        return {1: "word overlap", 2: "bigram overlap", 3: "trigram overlap"}.get(
+            self.n, f"{self.n}-gram overlap"
+        )
+
+    def score(self, rows: Sequence[Row]) -> list[float]:
+        """The overlap of each row, 0 to 1."""
+        return _by_blocks(rows, self._of_words)
+
+    def _of_words(self, first: Words, second: Words) -> np.ndarray:
+        shared, *total = shared_ngrams(first, second, self.n)
+        fewest = np.minimum(*total)
+        return np.where(fewest > 0, shared / np.maximum(fewest, 1), 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceBleu(BoundedStep):
+    """BLEU of the translation against the reference, smoothed for n-grams of all lengths (Nakov
+    et al., 2012): 1 is added to every count, and to the length of the reference, so that a copy of
+    many words has more than one of few.
+
+    Example:
+        >>> row = {"reference": "the cat sat down", "translation": "the cat sat down"}
+        >>> round(SentenceBleu().score([row])[0], 3)  # exp(1 - 5 / 4)
+        0.779
+    """
+
+    name = "bleu"
+    measure = "smoothed sentence BLEU"
+
+    def score(self, rows: Sequence[Row]) -> list[float]:
+        """BLEU of each row, above 0 and below 1."""
+        return _by_blocks(rows, _bleu)
+
+
+def _bleu(reference: Words, translation: Words) -> np.ndarray:
+    logarithms = np.zeros(len(reference.lengths))
+    for n in range(1, ORDER + 1):
+        shared, _, there = shared_ngrams(reference, translation, n)
+        logarithms += np.log((shared + 1) / (there + 1))
+    longer = (reference.lengths + 1) / np.maximum(translation.lengths, 1)
+    return np.exp(logarithms / ORDER + np.minimum(0.0, 1 - longer))
+
+
+def _by_blocks(rows: Sequence[Row], score: Callable[[Words, Words], np.ndarray]) -> list[float]:
+    first, second = sides(rows)
+    found: list[float] = []
+    for start, end in blocks(first, second):
+        words = (hash_words(side[start:end]) for side in (first, second))
+        found += score(*words).tolist()
+    return found

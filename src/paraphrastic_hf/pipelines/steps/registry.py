@@ -1,0 +1,93 @@
+"""Every step by the name that a recipe calls it, and steps from what a recipe says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paraphrastic_hf.config.recipe import build
+from paraphrastic_hf.errors import RecipeError, nearest
+from paraphrastic_hf.pipelines.steps.base import Step
+from paraphrastic_hf.pipelines.steps.bounded import BoundedStep
+from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, NearDuplicates
+from paraphrastic_hf.pipelines.steps.judges import CrossEntropy, InLanguage, ReferenceProbability
+from paraphrastic_hf.pipelines.steps.lengths import CountWords, LengthRatio
+from paraphrastic_hf.pipelines.steps.marks import Copy, DifferentNumbers, TerminalPunctuation
+from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap, SentenceBleu
+from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore, TranslationScore
+
+STEPS: dict[str, type[BoundedStep]] = {
+    "words": CountWords,
+    "length_ratio": LengthRatio,
+    "copy": Copy,
+    "numbers": DifferentNumbers,
+    "punctuation": TerminalPunctuation,
+    "duplicates": Duplicates,
+    "near_duplicates": NearDuplicates,
+    "overlap": NgramOverlap,
+    "bleu": SentenceBleu,
+    "language": InLanguage,
+    "translation_score": TranslationScore,
+    "paraphrase_score": ParaphraseScore,
+    "cross_entropy": CrossEntropy,
+    "reference": ReferenceProbability,
+}
+
+
+def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str = "steps") -> Step:
+    """The step of a name, with the keys that a recipe gives it; it loads no model yet.
+
+    Args:
+        name: One of `STEPS`.
+        settings: The values of its keys, which are the fields of its class.
+        where: Where in the recipe it stands, for messages.
+
+    Raises:
+        RecipeError: There is no such step or key, or a value is of another type or out of range.
+
+    Example:
+        >>> step = make_step("overlap", {"n": 2, "at_most": 0.7})
+        >>> step.name, str(step.bounds)
+        ('overlap_2', 'at most 0.7')
+    """
+    if name not in STEPS:
+        meant = nearest(name, STEPS)
+        hint = f"did you mean {meant!r}?" if meant else f"the steps are {', '.join(STEPS)}"
+        raise RecipeError(f"there is no step {name!r}; {hint}")
+    step = build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")
+    return step  # type: ignore[return-value]  # a subclass has the name and the score
+
+
+def make_steps(items: Sequence[Any]) -> list[Step]:
+    """The steps of a recipe, in order.
+
+    Args:
+        items: For each its name, or a mapping of its name to its keys.
+
+    Raises:
+        RecipeError: An item is neither, a step or one of its keys is wrong, or two steps write the
+            same column.
+
+    Example:
+        >>> steps = make_steps(["duplicates", {"words": {"of": "longer", "at_most": 30}}])
+        >>> [step.name for step in steps]
+        ['duplicate', 'longer_words']
+    """
+    steps: list[Step] = []
+    for item in items:
+        if isinstance(item, str):
+            name, settings = item, None
+        elif isinstance(item, Mapping) and len(item) == 1:
+            name, settings = next(iter(item.items()))
+        else:
+            raise RecipeError(
+                "steps is a list of names of steps, each with its keys, such as "
+                f"- words: {{at_most: 30}}; got {item!r}"
+            )
+        step = make_step(str(name), settings)
+        if any(step.name == other.name for other in steps):
+            raise RecipeError(
+                f"two steps write the column {step.name}; leave one out, or give it another column"
+            )
+        steps.append(step)
+    return steps

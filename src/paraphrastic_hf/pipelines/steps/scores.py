@@ -1,0 +1,109 @@
+"""Scores of how well the translation says what the reference says: the paraphrase score, which any
+encoder gives, and the translator's own probability (thesis, 4.3 and 4.5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.pipelines.steps.base import Row
+from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, sides
+
+AT_A_TIME = 1 << 12  # rows whose vectors are in memory
+
+
+@lru_cache(maxsize=2)
+def _loaded(model: str, threads: int) -> Any:
+    """An encoder, which a worker loads once for all its tasks."""
+    return load_encoder(model, num_threads=threads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParaphraseScore(BoundedStep):
+    """The cosine of the embeddings of both sides; the thesis's are PARAGRAM-PHRASE's (4.3.1).
+
+    Attributes:
+        model: Any encoder, as `load_encoder` takes it; it is loaded when it is first needed.
+        column: Where the score goes, if several encoders score.
+        threads: Threads that an averaging encoder uses.
+
+    Example:
+        >>> row = {"reference": "a cat sleeps", "translation": "the cat is asleep"}
+        >>> ParaphraseScore().score([row])[0] > 0.5
+        True
+    """
+
+    model: str = argument(
+        "english", help="an encoder: a directory, a packaged or a Hub name", names="model"
+    )
+    column: str = argument("paraphrase_score", help="the column of the score")
+    threads: int = argument(1, help="threads of an averaging encoder", at_least=1)
+
+    @property
+    def name(self) -> str:
+        return self.column
+
+    @property
+    def measure(self) -> str:
+        return self.column.replace("_", " ")
+
+    @cached_property
+    def _encoder(self) -> Any:
+        return _loaded(self.model, self.threads)
+
+    def score(self, rows: Sequence[Row]) -> list[float | None]:
+        """The cosine of each row, -1 to 1; None where a side is empty."""
+        first, second = sides(rows)
+        cosines: list[float] = []
+        for start in range(0, len(rows), AT_A_TIME):
+            some = slice(start, start + AT_A_TIME)
+            cosines += self._cosines(first[some], second[some]).tolist()
+        return [
+            cosine if a.strip() and b.strip() else None
+            for cosine, a, b in zip(cosines, first, second, strict=True)
+        ]
+
+    def _cosines(self, first: list[str], second: list[str]) -> np.ndarray:
+        vectors = (
+            checked_vectors(self._encoder.encode(side), len(side)) for side in (first, second)
+        )
+        return pairwise_cosine(*vectors).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationScore(BoundedStep):
+    """The mean log-probability of a token of the translation, which the engine gave: 0 is certain.
+
+    The 2017 paper bounds its negative from above by 0.2 to 1: `at_least: -0.2` to `-1` here.
+
+    Attributes:
+        column: Where the engine's score is.
+
+    Example:
+        >>> TranslationScore(at_least=-0.5).score([{"translation_score": -0.4}])
+        [-0.4]
+    """
+
+    column: str = argument("translation_score", help="the column of the engine's score")
+
+    @property
+    def name(self) -> str:
+        return self.column
+
+    @property
+    def measure(self) -> str:
+        return self.column.replace("_", " ")
+
+    def score(self, rows: Sequence[Row]) -> list[float | None]:
+        """What the engine gave for each row; None where it gave nothing, as Apertium."""
+        if any(self.column not in row for row in rows):
+            raise DataError(f"rows have no column {self.column!r}: an engine that scores writes it")
+        return [row[self.column] for row in rows]

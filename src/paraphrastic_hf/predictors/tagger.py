@@ -1,0 +1,101 @@
+"""`Tagger`: the directory of a tagging model as one object with `tag`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from paraphrastic_hf.encoders.batches import length_batches
+from paraphrastic_hf.encoders.saved import SavedModel
+from paraphrastic_hf.encoders.storage.directory import TAGGER
+from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.models.supervised.tagger import TaggerModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.sentences import Sentences
+
+
+class Tagger(SavedModel):
+    """A tagger with the tokenizer of its words.
+
+    Args:
+        model: The model.
+        tokenizer: The tokenizer of its word encoder, with as many entries as that has rows.
+
+    Raises:
+        ModelError: The two do not fit each other.
+
+    Example:
+        >>> tagger = Tagger.from_pretrained("runs/tagging-charagram")  # doctest: +SKIP
+        >>> tagger.tag([["The", "cat", "sleeps", "."]])  # doctest: +SKIP
+        [['DT', 'NN', 'VBZ', '.']]
+    """
+
+    model: TaggerModel
+    tokenizer: TextTokenizer
+    layout = TAGGER
+    noun = "tagger"
+
+    def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
+        """The most probable tag of every word.
+
+        A word of which the model knows no token is tagged by the words around it. A sentence longer
+        than `model.config.max_words` is tagged in pieces of so many words.
+
+        Args:
+            sentences: Lists of words, divided as in the training corpus.
+            batch_size: The most sentences in a batch, at least 1.
+
+        Returns:
+            A list of tags for each sentence, one a word.
+
+        Raises:
+            DataError: A sentence is a string, or a word is not.
+            ValueError: `batch_size` is below 1.
+        """
+        sentences, size = list(sentences), self.model.config.max_words
+        owner, pieces = [], []
+        for number, sentence in enumerate(sentences):
+            for start in range(0, len(sentence), size):
+                owner.append(number)
+                pieces.append(sentence[start : start + size])
+        corpus = Sentences.of(pieces, self.tokenizer)
+        tags: list[list[str]] = [[] for _ in sentences]
+        found = predict_tags(self.model, corpus, batch_size=batch_size)
+        for number, piece in zip(owner, found, strict=True):
+            tags[number] += piece
+        return tags
+
+
+def predict_tags(
+    model: TaggerModel, corpus: Sentences, *, batch_size: int = 100
+) -> list[list[str]]:
+    """The most probable tag of every word, without dropout.
+
+    Args:
+        model: Any tagging model. It is left in training or evaluation mode as it was.
+        corpus: Sentences tokenized for its word encoder, none longer than `config.max_words`.
+        batch_size: The most sentences in a batch, at least 1.
+
+    Returns:
+        A list of tags for each sentence, one a word.
+
+    Raises:
+        ValueError: `batch_size` is below 1.
+    """
+    names = model.config.id2label
+    found: list[list[str]] = [[] for _ in range(len(corpus))]
+    lengths = corpus.numbers.lengths(np.arange(len(corpus)))
+    with evaluating(model), torch.inference_mode():
+        for chosen in length_batches(lengths, batch_size):
+            arrays = corpus.batch(chosen, model.config.max_word_tokens)
+            best = model(**tensors(arrays, model.device)).logits.argmax(-1).tolist()
+            for number, tags in zip(chosen, best, strict=True):
+                found[number] = [names[tag] for tag in tags[: lengths[number]]]
+    return found
+
+
+def tensors(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, torch.Tensor]:
+    """Named arrays as tensors on a device."""
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}

@@ -1,0 +1,116 @@
+"""Constituency trees as labelled spans of words, and back: what a span parser learns and finds.
+
+Phrases that stand one on the other with the same words are one span, its label theirs from the top
+down, joined by `+`. The root is not a phrase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from paraphrastic_hf.syntax.parse_tree import ROOT, Tree
+
+CHAIN = "+"
+
+
+@dataclass(frozen=True)
+class SpanTree:
+    """A tree as spans.
+
+    Attributes:
+        words: The words of the sentence.
+        tags: The part of speech of each.
+        phrases: First word, the word after the last, and label, of every phrase or chain of them;
+            each before those within it.
+    """
+
+    words: list[str]
+    tags: list[str]
+    phrases: list[tuple[int, int, str]]
+
+
+def spans_of(tree: Tree) -> SpanTree:
+    """A tree as spans of its words.
+
+    Args:
+        tree: One with words; a root on top is left out.
+
+    Example:
+        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
+        >>> spans_of(read_tree("(ROOT (S (VP (VB Go) (ADVP (RB home)))))")).phrases
+        [(0, 2, 'S+VP'), (1, 2, 'ADVP')]
+    """
+    words: list[str] = []
+    tags: list[str] = []
+    phrases: list[tuple[int, int, str]] = []
+
+    def add(node: Tree) -> None:
+        chain = []
+        while len(node.children) == 1 and node.word is None:
+            chain.append(node.label)
+            node = node.children[0]
+        if node.word is None:
+            chain.append(node.label)
+        place = len(phrases)
+        start = len(words)
+        if chain:
+            phrases.append((start, start, CHAIN.join(chain)))
+        if node.word is not None:
+            words.append(node.word)
+            tags.append(node.label)
+        for child in node.children:
+            add(child)
+        if chain:
+            phrases[place] = (start, len(words), phrases[place][2])
+
+    for child in tree.children if tree.label == ROOT else (tree,):
+        add(child)
+    return SpanTree(words, tags, phrases)
+
+
+def tree_of_spans(
+    words: Sequence[str], tags: Sequence[str], phrases: Iterable[tuple[int, int, str]]
+) -> Tree:
+    """The tree of a sentence, with a root on top.
+
+    Args:
+        words: The words of the sentence, at least 1.
+        tags: The part of speech of each.
+        phrases: As of `SpanTree`, each before those within it, from left to right; no two with the
+            same words.
+
+    Example:
+        >>> print(tree_of_spans(["Go", "home"], ["VB", "RB"], [(0, 2, "S+VP"), (1, 2, "ADVP")]))
+        (ROOT (S (VP (VB Go) (ADVP (RB home)))))
+    """
+    leaves = [Tree(tag, word=word) for word, tag in zip(words, tags, strict=True)]
+    open_phrases: list[tuple[int, int, str]] = [(0, len(leaves), ROOT)]
+    below: list[list[Tree]] = [[]]
+    reached = 0
+
+    def fill(end: int) -> None:
+        nonlocal reached
+        below[-1].extend(leaves[reached:end])
+        reached = max(reached, end)
+
+    def close() -> None:
+        _, end, label = open_phrases.pop()
+        fill(end)
+        children = tuple(below.pop())
+        for each in reversed(label.split(CHAIN)):
+            children = (Tree(each, children),)
+        if below:
+            below[-1].extend(children)
+        else:
+            below.append(list(children))
+
+    for start, end, label in phrases:
+        while start >= open_phrases[-1][1]:
+            close()
+        fill(start)
+        open_phrases.append((start, end, label))
+        below.append([])
+    while open_phrases:
+        close()
+    return below[0][0]

@@ -1,0 +1,377 @@
+"""Tokenized text on disk, memory-mapped: built once a run, read by every process and resume.
+
+A corpus is a folder of named columns (`write_columns`): arrays of numbers, or token ids of many
+texts. What a kind of training reads of it is a class over such columns; that of sentence pairs is
+here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.errors import CheckpointError, DataError, counted
+from paraphrastic_hf.io.files import read_json, replacing, write_json
+from paraphrastic_hf.io.pairs import Pair
+from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
+from paraphrastic_hf.text.lemmas import lemmatize
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.data.exclusions import exclusions
+from paraphrastic_hf.training.data.sources import SourcePairs
+
+logger = logging.getLogger(__name__)
+
+PAIRS_AT_A_TIME = 20_000
+META = "meta.json"
+BESIDE = "beside."  # begins the names of what stands beside pairs
+Column = np.ndarray | Ragged
+
+
+def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[str, Any]) -> None:
+    """Write named columns and what is known of them to a folder, complete or not at all.
+
+    Args:
+        directory: The folder; one that is there is replaced.
+        columns: Arrays of any shape, or ids of many texts.
+        meta: What JSON can hold.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "corpus"
+        >>> texts = Ragged.from_lists([[5, 6], [7]])
+        >>> write_columns(folder, {"text": texts, "score": np.array([0.5, 1.0])}, {"seed": 1})
+        >>> columns, meta = read_columns(folder)
+        >>> columns["text"][0].tolist(), columns["score"].tolist(), meta
+        ([5, 6], [0.5, 1.0], {'seed': 1})
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(directory) as partial:
+        partial.mkdir()
+        for name, column in columns.items():
+            if isinstance(column, Ragged):
+                np.save(partial / f"{name}.npy", column.ids)
+                np.save(partial / f"{name}.offsets.npy", column.offsets)
+            else:
+                np.save(partial / f"{name}.npy", column)
+        write_json(partial / META, {**meta, "columns": list(columns)})
+
+
+def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Map the columns that `write_columns` wrote, and read what is known of them.
+
+    Returns:
+        Columns by name, arrays or `Ragged`, and the meta mapping.
+
+    Raises:
+        CheckpointError: A file is missing or damaged.
+    """
+    columns: dict[str, Column] = {}
+    try:
+        meta = read_json(directory / META)
+        for name in meta.pop("columns"):
+            array = np.load(directory / f"{name}.npy", mmap_mode="r")
+            offsets = directory / f"{name}.offsets.npy"
+            columns[name] = (
+                Ragged(array, np.load(offsets, mmap_mode="r")) if offsets.exists() else array
+            )
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError) as error:
+        raise CheckpointError(
+            f"the tokenized text in {directory} is damaged ({error}); remove that folder and run "
+            "the same command again"
+        ) from error
+    return columns, meta
+
+
+def has_columns(directory: Path) -> bool:
+    """Whether a run before has left a whole corpus there, in the present form."""
+    path = directory / META
+    try:
+        return path.exists() and "columns" in read_json(path)
+    except (OSError, ValueError, TypeError):  # damaged, so it is made again
+        return False
+
+
+@dataclass(frozen=True)
+class PairCorpus:
+    """Tokenized pairs; pair i is sentences 2i and 2i + 1.
+
+    Attributes:
+        sentences: Ids of the 2N sentences.
+        language: (2N,) number of each sentence's language.
+        group: (2N,) equal for sentences that must not be each other's negatives.
+        never: Groups that may not be negatives of each group besides; None if there are none.
+        source: (N,) number of each pair's source.
+        names: Path of each source.
+        weights: Times a pair of each source is seen an epoch.
+        swaps: Whether each source's sides are swapped at random.
+        languages: Names of the languages, by number.
+        special: The tokenizer's special ids.
+        beside: What stands beside each pair, by name (`SourceArguments.beside`): (N,) float32 where
+            every value is a number, else the token ids of N texts. A pair of a source that lacks it
+            has NaN, or no token.
+    """
+
+    sentences: Ragged
+    language: np.ndarray
+    group: np.ndarray
+    never: Ragged | None
+    source: np.ndarray
+    names: list[str]
+    weights: list[float]
+    swaps: list[bool]
+    languages: list[str]
+    special: SpecialIds
+    beside: Mapping[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def pairs_in_epoch(self) -> int:
+        """Pairs an epoch sees."""
+        return size_of_epoch(self.source, self.weights)
+
+    def evened(self, exponent: float) -> PairCorpus:
+        """The same pairs with weights by which the languages are seen more evenly.
+
+        Sources of the same two languages, or of one, go together: an epoch, as long as before, has
+        of each of them as many pairs as it had to this power, in proportion. Within them the
+        weights of sources are to each other as they were.
+
+        Args:
+            exponent: 1 for the weights as they are, 0 for equally many pairs of each.
+        """
+        if exponent == 1:
+            return self
+        present, first, members = np.unique(self.source, return_index=True, return_counts=True)
+        languages = np.sort(self.language.reshape(-1, 2)[first], 1)
+        _, group = np.unique(languages, axis=0, return_inverse=True)
+        group = group.reshape(-1)
+        seen = np.bincount(group, np.asarray(self.weights)[present] * members)
+        if not seen.any():
+            return self
+        wanted = seen.sum() * language_shares(seen, exponent)
+        factors = wanted / np.where(seen > 0, seen, 1)
+        weights = list(self.weights)
+        for number, own in zip(present.tolist(), group.tolist(), strict=True):
+            weights[number] *= float(factors[own])
+        return replace(self, weights=weights)
+
+    def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
+        """First sentence of every pair of an epoch, shuffled unless `in_file_order`; its partner is
+        that number XOR 1.
+
+        A function of seed and epoch alone, so that a resumed run sees what the first one would
+        have.
+        """
+        random = np.random.default_rng([seed, epoch])
+        order = seen_in_epoch(self.source, self.weights, random, in_file_order)
+        if not in_file_order:
+            random.shuffle(order)
+        swapped = np.asarray(self.swaps)[self.source[order]] & (random.random(len(order)) < 0.5)
+        return order * 2 + swapped
+
+
+def language_shares(counts: np.ndarray, exponent: float) -> np.ndarray:
+    """The share of an epoch that each pair of languages has: proportional to its pairs to a power.
+
+    Args:
+        counts: (pairs of languages,) how many sentence pairs each has, one of them above 0.
+        exponent: 0 for equally many of each that has any, 1 for as many as it has.
+    """
+    weights = np.where(counts > 0, np.where(counts > 0, counts, 1) ** float(exponent), 0.0)
+    return weights / weights.sum()
+
+
+def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
+    """How many examples `seen_in_epoch` gives; every epoch has as many.
+
+    Args:
+        source: (N,) number of each example's source.
+        weights: Times an example of each source is seen.
+    """
+    members = np.bincount(source, minlength=len(weights)).tolist()
+    return sum(
+        int(weight) * count + round((weight - int(weight)) * count)
+        for weight, count in zip(weights, members, strict=True)
+    )
+
+
+def seen_in_epoch(
+    source: np.ndarray,
+    weights: Sequence[float],
+    random: np.random.Generator,
+    in_file_order: bool = False,
+) -> np.ndarray:
+    """The numbers of all examples that an epoch sees, source by source, (examples,).
+
+    Args:
+        source: (N,) number of each example's source.
+        weights: Times an example of each source is seen; of a broken number, the rest is drawn.
+        random: For the draws.
+        in_file_order: Whether the examples drawn keep their order.
+    """
+    drawn = []
+    for number, weight in enumerate(weights):
+        members = np.flatnonzero(source == number)
+        whole, part = int(weight), weight - int(weight)
+        extra = random.choice(members, round(part * len(members)), replace=False)
+        drawn += [np.tile(members, whole), np.sort(extra) if in_file_order else extra]
+    return np.concatenate(drawn)
+
+
+def build_corpus(
+    sources: Sequence[SourcePairs],
+    tokenizer: TextTokenizer,
+    directory: Path,
+    *,
+    exclude: str = "duplicates",
+    progress: bool = False,
+) -> PairCorpus:
+    """Tokenize all pairs, write the arrays to `directory` (complete or not at all), and map them.
+
+    Pairs with a side of no known token are left out, with a warning.
+
+    Raises:
+        DataError: If no pair is left.
+    """
+    languages = sorted({name for item in sources for name in item.source.languages or ()})
+    parts, language, number_of, lemmas = [], [], [], []
+    beside: dict[str, list[str]] = {name: [] for item in sources for name in item.beside}
+    total = sum(len(item.pairs) for item in sources)
+    with tqdm(
+        total=total, desc="tokenizing", unit=" pairs", unit_scale=True, disable=not progress
+    ) as bar:
+        for number, item in enumerate(sources):
+            sides = [languages.index(name) for name in item.source.languages or ()]
+            for start, pairs in _chunks(item.pairs):
+                sides_of_pairs = [side for pair in pairs for side in pair]
+                ids = tokenizer.encode_batch(sides_of_pairs)
+                lengths = np.diff(ids.offsets).reshape(-1, 2)
+                known = np.flatnonzero(lengths.min(1) > 0)
+                parts.append(_select_pairs(ids, known))
+                if exclude == "partners_and_lemmas":
+                    of_sides = tokenizer.encode_batch(lemmatize(sides_of_pairs))
+                    lemmas.append(_select_pairs(of_sides, known))
+                language.append(np.tile(np.asarray(sides, np.int16), len(known)))
+                number_of.append(np.full(len(known), number, np.int16))
+                for name, values in beside.items():
+                    own = item.beside.get(name)
+                    values += ["" if own is None else own[start + row] for row in known.tolist()]
+                bar.update(len(pairs))
+    sentences = Ragged.concatenate(parts)
+    lost = total - len(sentences) // 2
+    if lost:
+        logger.warning("%s left out: a side has no token in the vocabulary", counted(lost, "pair"))
+    if not len(sentences):
+        raise DataError("the training set is empty: no pair has a known token on both sides")
+    group, never = exclusions(sentences, exclude, Ragged.concatenate(lemmas) if lemmas else None)
+    columns: dict[str, Column] = {
+        "sentences": sentences,
+        "language": np.concatenate(language),
+        "group": group,
+        "source": np.concatenate(number_of),
+    }
+    if never is not None:
+        columns["never"] = never
+    for name, values in beside.items():
+        columns[BESIDE + name] = _column(values, tokenizer)
+    meta = {
+        "names": [item.source.name for item in sources],
+        "weights": [item.source.weight for item in sources],
+        "swaps": [item.source.swap for item in sources],
+        "languages": languages,
+        "special": asdict(tokenizer.special),
+    }
+    write_columns(directory, columns, meta)
+    return load_corpus(directory)
+
+
+def load_corpus(directory: Path) -> PairCorpus:
+    """Map a corpus that `build_corpus` wrote."""
+    columns, meta = read_columns(directory)
+    special = meta.pop("special")
+    for marks in ("start", "end"):
+        special[marks] = tuple(special[marks])  # JSON has lists
+    return PairCorpus(
+        columns["sentences"],
+        np.asarray(columns["language"]),
+        np.asarray(columns["group"]),
+        columns.get("never"),
+        np.asarray(columns["source"]),
+        special=SpecialIds(**special),
+        beside={
+            name.removeprefix(BESIDE): column
+            for name, column in columns.items()
+            if name.startswith(BESIDE)
+        },
+        **meta,
+    )
+
+
+def hold_out_pairs(
+    groups: np.ndarray, count: int, seed: int, chosen: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose pairs to hold out, and those to train on that share no sentence with them.
+
+    Args:
+        groups: (pairs, 2) equal for sentences that are the same (`PairCorpus.group`).
+        count: How many to hold out.
+        seed: Of the choice.
+        chosen: Numbers of the pairs to hold out, such as those of a development file; `count` are
+            drawn if None.
+
+    Returns:
+        The numbers of both, from 0; the first in an order of their own, since the first of them are
+        measured most often.
+
+    Raises:
+        DataError: Too few pairs are left to train on.
+
+    Example:
+        >>> groups = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])
+        >>> chosen, kept = hold_out_pairs(groups, 1, seed=1)
+        >>> np.isin(groups[kept], groups[chosen]).any()
+        np.False_
+    """
+    if chosen is None:
+        chosen = np.sort(np.random.default_rng([seed, 4]).permutation(len(groups))[:count])
+    else:
+        count = 0
+    rest = np.setdiff1d(np.arange(len(groups)), chosen)
+    barred = np.isin(groups[rest], np.unique(groups[chosen])).any(1)
+    kept = rest[~barred]
+    if len(kept) < max(1, count):
+        held_out = f"data.held_out ({count:,}) must leave as many pairs to train on, and"
+        raise DataError(
+            f"{held_out if count else 'no pair is left to train on, and'} there are "
+            f"{len(groups):,} in all, with those held out: set it lower, or give more"
+        )
+    return np.random.default_rng([seed, 5]).permutation(chosen), kept
+
+
+def _column(values: Sequence[str], tokenizer: TextTokenizer) -> Column:
+    """Numbers where every value is one or missing, else the ids of texts."""
+    try:
+        return np.array([float(value) if value else np.nan for value in values], np.float32)
+    except ValueError:
+        return tokenizer.encode_batch(values)
+
+
+def _chunks(pairs: Sequence[Pair]) -> Iterator[tuple[int, Sequence[Pair]]]:
+    """Some pairs at a time, with the number of the first."""
+    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
+        yield start, pairs[start : start + PAIRS_AT_A_TIME]
+
+
+def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:
+    if 2 * len(pairs) == len(ids):
+        return ids
+    return ids.select(np.add.outer(2 * pairs, [0, 1]).reshape(-1))

@@ -1,0 +1,116 @@
+"""The sets that pick the best checkpoint, by their recipe names, and a model's score on one.
+
+`clean` is the mean that `evaluation/suites/development.py` defines; `clean-and-bitext` is the mean
+of it and of how often translations are found among held-out pairs (`held_out.py`). The other
+names are the papers': parts of them are in sets that are reported. A file of pairs counts by the
+main measure of its kind (`evaluation/own.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.corpora.folder import evaluation_files
+from paraphrastic_hf.corpora.load import DATA_ROOT_VARIABLE
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts17, read_stsb
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.measures.judged import Ranked, Resampled
+from paraphrastic_hf.evaluation.measures.similarity import Encode, cosines
+from paraphrastic_hf.evaluation.own import OwnPairs, judge, read_own_pairs
+from paraphrastic_hf.evaluation.suites.development import read_clean
+from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.training.data.held_out import HeldOut, judged_retrieval
+from paraphrastic_hf.training.engine.loop import Evaluation
+from paraphrastic_hf.training.engine.paths import find_data_root, resolve_path
+
+WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
+
+
+def read_development(name: str, data_root: str | Path | None) -> Sequence[ScoredPairs] | None:
+    """A development set by its recipe name, from `eval/` in the data root, or by the path of a file
+    of pairs; None for `none`.
+
+    `ws353-tuning` is two lists, the similar and the related pairs of WordSim-353 (thesis, 3.5.3).
+
+    Raises:
+        DataError: Its files are not there, or a file of pairs is damaged.
+        RecipeError: There is no data root to look in, or no such file of pairs.
+    """
+    if name == "none":
+        return None
+    if names_file(name):
+        return [read_own_pairs(resolve_path(name, data_root))]
+    root = find_data_root(data_root)
+    if root is None:
+        raise RecipeError(
+            f"the development set {name} is read from the folder of all data: give --data or "
+            f"{DATA_ROOT_VARIABLE}, or train without one: --development none"
+        )
+    try:
+        return _read(name, evaluation_files(root))
+    except DataError as error:
+        way_out = "or train without a development set: --development none"
+        raise type(error)(f"{error}; {way_out}") from error
+
+
+def _read(name: str, folder: Path) -> list[ScoredPairs]:
+    if name == "ws353-tuning":
+        rows = {part: corpus_rows(folder, "wordsim", part) for part in WORD_PARTS}
+        return [scored_pairs(part, "words", rows[part]) for part in WORD_PARTS]
+    if name in ("clean", "clean-and-bitext"):
+        return read_clean(folder)
+    return [read_stsb(folder, "dev") if name == "stsb-dev" else read_sts17(folder, ["en-en"])[0]]
+
+
+def development_scorer(
+    name: str,
+    tokenizer: TextTokenizer,
+    suite: Sequence[ScoredPairs] | None,
+    held_out: HeldOut | None = None,
+) -> Callable[[SentenceEncoderModel], Evaluation] | None:
+    """A function from a model to its score on what `read_development` gave.
+
+    It is the mean of Pearson's r x 100 of the lists. Words are tuned by another figure (3.5.3):
+    twice Spearman's rho x 100 on the first list less that on the second, similar words near,
+    related ones far. Held-out pairs of bitext count as much as all lists together.
+
+    Args:
+        name: The recipe's name of the set, or of a file of pairs.
+        tokenizer: The model's.
+        suite: What `read_development` gave.
+        held_out: Pairs of bitext that training does not see, by their languages.
+    """
+    if suite is None:
+        return None
+
+    def score(model: SentenceEncoderModel) -> Evaluation:
+        encode = SentenceEncoder(model, tokenizer).encode
+        parts = _parts(name, encode, suite)
+        if held_out:
+            found = judged_retrieval(encode, held_out)
+            parts = [(weight / 2, part) for weight, part in parts]
+            parts += [(1 / (2 * len(found)), part) for part in found]
+        return Evaluation.of_parts(parts)
+
+    return score
+
+
+def _parts(
+    name: str, encode: Encode, suite: Sequence[ScoredPairs]
+) -> list[tuple[float, Resampled]]:
+    """The results on each list, with their weights."""
+    if isinstance(suite[0], OwnPairs):
+        return [(1.0, judge(encode, suite[0])[0])]
+    measure = "spearman" if name == "ws353-tuning" else "pearson"
+    weights = (2.0, -1.0) if name == "ws353-tuning" else (1 / len(suite),) * len(suite)
+    return [
+        (weight, Ranked(pairs.group, pairs.name, measure, cosine, np.asarray(pairs.scores)))
+        for weight, pairs, cosine in zip(weights, suite, cosines(encode, suite), strict=True)
+    ]

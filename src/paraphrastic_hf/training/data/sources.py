@@ -1,0 +1,328 @@
+"""From the sources that a recipe names to sentence pairs as text."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.corpora.load import builder, find_source
+from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.lines import raw_lines
+from paraphrastic_hf.io.pairs import (
+    Pair,
+    clean_pairs,
+    has_named_columns,
+    iterate_rows,
+    rows_of_dataset,
+)
+from paraphrastic_hf.text.normalize import keep_apart, normalize
+from paraphrastic_hf.training.encoder.settings import TokenizerArguments
+from paraphrastic_hf.training.engine.paths import (
+    dataset_folder,
+    named_weights,
+    open_dataset,
+    resolve_model,
+    resolve_path,
+)
+from paraphrastic_hf.training.engine.recipe import (
+    DataArguments,
+    DatasetArguments,
+    SourceArguments,
+    refuse_ignored,
+)
+from paraphrastic_hf.training.language_model.recipe import SentenceArguments
+
+logger = logging.getLogger(__name__)
+
+FEW_PAIRS = 100
+NOTHING = "there is nothing to train on: name files with --sources, or give datasets"
+Rows = Iterable[tuple[str, list[str] | str]]  # the place of each, and its columns or what is wrong
+
+
+class TextRecipe(Protocol):
+    """What reading its text asks of a recipe."""
+
+    @property
+    def data(self) -> DataArguments: ...
+    @property
+    def tokenizer(self) -> TokenizerArguments: ...
+    @property
+    def seed(self) -> int: ...
+
+
+class SentenceRecipe(TextRecipe, Protocol):
+    """What reading the sentences of one language asks of a recipe."""
+
+    @property
+    def data(self) -> SentenceArguments: ...
+
+
+@dataclass(frozen=True)
+class SourcePairs:
+    """The pairs of one source, as text."""
+
+    source: SourceArguments
+    pairs: Sequence[Pair]
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # a value for each pair
+
+
+def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
+    """Refuse a file or corpus that is not there, or a file that is empty or UTF-16; reads no more
+    than that takes.
+
+    Raises:
+        RecipeError: A file is not there.
+        DataError: A file is empty, UTF-16 or damaged; or a corpus, its configuration, split, option
+            or folder is not there.
+    """
+    for source in data.sources:
+        for path in filter(None, (source.path, source.second)):
+            _refuse_no_text(resolve_path(path, data_root))
+        if source.dataset is not None:
+            check_dataset(source.dataset, data_root)
+
+
+def _refuse_no_text(path: Path) -> None:
+    if has_named_columns(path):
+        return
+    with closing(raw_lines(path)) as lines:
+        is_empty = not any(raw.strip() for _, raw in lines)
+    if is_empty:
+        raise DataError(f"{path} is empty; a source is lines of text")
+
+
+def check_text(recipe: Any, data_root: str | Path | None) -> None:
+    """Refuse, for a recipe of any kind, text or a start that is not there; imports no torch.
+
+    Args:
+        recipe: The whole recipe, which is given no datasets beside it.
+        data_root: Folder that its paths start from.
+
+    Raises:
+        RecipeError: A file, of a source or of `run.development`, is not there.
+        DataError: There are no sources, or one of them is empty, damaged or not there.
+        ModelError: The encoder that training starts from can be no model's name.
+    """
+    if data_root is not None and not Path(data_root).is_dir():
+        raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
+    for _, name in named_weights(recipe, models_only=True):
+        resolve_model(name, data_root)
+    development = getattr(recipe.run, "development", None)
+    if names_file(development):
+        resolve_path(development, data_root)
+    if hasattr(recipe, "task"):
+        chosen = recipe.task.dataset
+        folder = dataset_folder(chosen, data_root)
+        builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
+        return
+    if not recipe.data.sources:
+        raise DataError(NOTHING)
+    check_sources(recipe.data, data_root)
+
+
+def check_datasets(datasets: Iterable[Any]) -> None:
+    """Refuse what is no list of datasets before anything is read.
+
+    Args:
+        datasets: As of `read_sources`.
+
+    Raises:
+        TypeError: It is one dataset, or one of them is a text or a tuple of something else than a
+            dataset and `SourceArguments`.
+    """
+    if hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str)):
+        raise TypeError(
+            f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
+        )
+    if not isinstance(datasets, Iterable):
+        raise TypeError(
+            f"datasets must be a list of datasets, got {datasets!r}; files are named as sources of "
+            "the recipe"
+        )
+    for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
+        dataset = item
+        if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], SourceArguments):
+            dataset = item[0]
+        if isinstance(dataset, Mapping) and any(isinstance(v, str) for v in dataset.values()):
+            raise TypeError("rows go in a list of their own: datasets=[rows]")
+        if not isinstance(dataset, Iterable) or isinstance(dataset, (str, tuple)):
+            raise TypeError(
+                f"datasets[{number}] must be a dataset, or (dataset, SourceArguments(...)), got "
+                f"{repr(item)[:60]}; texts make one by datasets.Dataset.from_dict"
+                "({'sentence1': [...], 'sentence2': [...]})"
+            )
+
+
+def read_sources(
+    recipe: TextRecipe,
+    data_root: str | Path | None,
+    datasets: Iterable[Any] = (),
+    *,
+    progress: bool = False,
+) -> list[SourcePairs]:
+    """The text of every source of a recipe, then of every `datasets` object.
+
+    Args:
+        recipe: The whole recipe.
+        data_root: Folder that its paths start from.
+        datasets: Datasets, or `(dataset, SourceArguments)` for one with languages, a cap
+            or a weight.
+        progress: Show a progress bar.
+
+    Raises:
+        DataError: A source is missing, damaged or without a usable pair, or there is none.
+        RecipeError: A dataset is given a key that the recipe has no use for.
+    """
+    data = recipe.data
+    rows: list[tuple[SourceArguments, Rows]] = []
+    for source in data.sources:
+        rows.append(_open_source(source, data_root))
+    for number, item in enumerate(datasets):
+        default = SourceArguments(path=f"dataset {number}")
+        dataset, source = item if isinstance(item, tuple) else (item, default)
+        refuse_ignored(source, data.ignored)
+        lines = _rows_of_dataset(dataset, source)
+        rows.append((replace(source, languages=source.languages or ["en", "en"]), lines))
+    if not rows:
+        raise DataError(NOTHING)
+    found = []
+    for source, lines in tqdm(rows, desc="reading", unit=" sources", disable=not progress):
+        pairs = clean_pairs(
+            lines,
+            name=source.name,
+            max_pairs=source.max_pairs,
+            min_words=data.min_words,
+            max_words=data.max_words,
+            bad_rows=data.bad_rows,
+            max_bad_rows=data.max_bad_rows,
+            seed=recipe.seed,
+            beside=len(source.beside),
+        )
+        beside = {name: [row[2 + n] for row in pairs] for n, name in enumerate(source.beside)}
+        texts = [row[:2] for row in pairs] if beside else pairs
+        found.append(SourcePairs(source, _marked(texts, source, recipe.tokenizer), beside))
+    count = sum(len(item.pairs) for item in found)
+    if count < FEW_PAIRS:
+        logger.warning(
+            "only %s to train on: a model learns little from fewer than some thousands",
+            counted(count, "pair"),
+        )
+    return found
+
+
+def with_development(recipe: Any) -> Any:
+    """Return a recipe with its development file, if it names one, as the last source of pairs.
+
+    It is read like the first source: its columns have the same names, meanings and languages.
+
+    Args:
+        recipe: A recipe whose model is chosen by held-out pairs.
+    """
+    name = recipe.run.development
+    if not names_file(name):
+        return recipe
+    first = next(iter(recipe.data.sources), SourceArguments())
+    form = {key: getattr(first, key) for key in ("languages", "columns", "beside")}
+    sources = [*recipe.data.sources, SourceArguments(path=name, **form)]
+    return replace(recipe, data=replace(recipe.data, sources=sources))
+
+
+def read_sentences(
+    recipe: SentenceRecipe,
+    data_root: str | Path | None,
+    datasets: Iterable[Any] = (),
+    *,
+    progress: bool = False,
+) -> list[str]:
+    """The distinct sentences of one language among all sources, in the order they come.
+
+    Args:
+        recipe: The whole recipe; its `data.language` names the language.
+        data_root: Folder that its paths start from.
+        datasets: As of `read_sources`.
+        progress: Show a progress bar.
+
+    Raises:
+        DataError: A source is missing, damaged or without a usable pair, or no source has a
+            sentence of the language.
+    """
+    wanted, found = recipe.data.language, {}
+    named: set[str] = set()
+    for item in read_sources(recipe, data_root, datasets, progress=progress):
+        languages = item.source.languages or []
+        named.update(languages)
+        for side in (number for number, name in enumerate(languages) if name == wanted):
+            found.update(dict.fromkeys(pair[side] for pair in item.pairs))
+    if not found:
+        raise DataError(
+            f"no source has a sentence in {wanted!r}; set data.language to one of "
+            f"{', '.join(sorted(named))}, or name the languages of the sources"
+        )
+    return list(found)
+
+
+def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> None:
+    """Refuse a corpus, configuration, split, option or folder that is not there; reads no row.
+
+    Raises:
+        DataError: One is not.
+    """
+    folder = dataset_folder(dataset, data_root)
+    corpus = builder(dataset.name, dataset.config, data_dir=folder, **dataset.options)
+    splits = find_source(dataset.name).configs.get(corpus.config.name)
+    if splits is not None and dataset.split not in splits:
+        raise DataError(
+            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}; set split to "
+            f"{' or '.join(splits)}"
+        )
+
+
+def _open_source(
+    source: SourceArguments, data_root: str | Path | None
+) -> tuple[SourceArguments, Rows]:
+    """A recipe's source with its languages settled, and its rows."""
+    languages = source.languages or ["en", "en"]
+    if source.dataset is None:
+        second = resolve_path(source.second, data_root) if source.second else None
+        path = resolve_path(str(source.path), data_root)
+        rows = iterate_rows(path, second=second, columns=source.columns, beside=_names(source))
+        return replace(source, languages=languages), rows
+    chosen = source.dataset
+    corpus = open_dataset(chosen, chosen.split, data_root)
+    if source.languages is None and find_source(chosen.name).row_type == "bitext":
+        languages = list(corpus.features)[:2]
+    return replace(source, languages=languages), _rows_of_dataset(corpus, source)
+
+
+def _names(source: SourceArguments) -> list[str]:
+    return [str(column) for column in source.beside.values()]
+
+
+def _rows_of_dataset(dataset: Any, source: SourceArguments) -> Rows:
+    beside = _names(source)
+    return rows_of_dataset(dataset, name=source.name, columns=source.columns, beside=beside)
+
+
+def _marked(
+    pairs: list[Pair], source: SourceArguments, tokenizer: TokenizerArguments
+) -> list[Pair]:
+    apart, lowercase = tokenizer.apart, tokenizer.lowercase
+    moved = [language in apart for language in source.languages or ()]
+    if not any(moved):
+        return pairs
+    return [
+        (_apart(a, lowercase) if moved[0] else a, _apart(b, lowercase) if moved[1] else b)
+        for a, b in pairs
+    ]
+
+
+def _apart(text: str, lowercase: bool) -> str:
+    """Normalised first: private characters have no lower case."""
+    return keep_apart(normalize(text, lowercase))

@@ -1,0 +1,88 @@
+"""What objectives share whose steps are batches of about equally many tokens: the plan of an epoch,
+and this process's share of each batch of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Generic, TypeVar
+
+import numpy as np
+from accelerate import Accelerator
+
+from paraphrastic_hf.training.engine.recipe import TokenBatchArguments
+
+Arguments = TypeVar("Arguments", bound=TokenBatchArguments)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one process has of a batch.
+
+    Attributes:
+        examples: (count,) numbers of the examples that it computes; one of another process's, which
+            is to count for nothing, where it has none, so that processes keep step.
+        size: Examples of it that count: as many, or 0.
+    """
+
+    examples: np.ndarray
+    size: int
+
+
+class TokenBatchObjective(Generic[Arguments]):
+    """Base of objectives whose steps are so many batches of like length as are accumulated.
+
+    Args:
+        arguments: Token budget, most examples of a batch, and batches of a step.
+        seed: Of the recipe.
+        accelerator: For the number of processes.
+        lengths: Tokens of each example, (examples,) or (examples, sides).
+        planner: Cuts an epoch into batches: `plan_batches` or `plan_pair_batches`.
+    """
+
+    def __init__(
+        self,
+        arguments: Arguments,
+        seed: int,
+        accelerator: Accelerator,
+        lengths: np.ndarray,
+        planner: Callable[..., list[np.ndarray]],
+    ) -> None:
+        self.arguments, self.seed, self.accelerator = arguments, seed, accelerator
+        self.lengths, self._planner = lengths, planner
+        self._epoch: tuple[int, list[np.ndarray], np.ndarray] | None = None
+        self._steps = ceil(len(self._plan(0)[0]) / arguments.accumulate)
+
+    def examples(self, epoch: int) -> int:
+        """Examples of an epoch."""
+        return len(self.lengths)
+
+    def steps(self, epoch: int) -> int:
+        """Steps of the first epoch; others may differ by a few, as their batches do."""
+        return self._steps
+
+    def next_batches(self, epoch: int, position: int, steps: int = 1) -> list[np.ndarray]:
+        """The numbers of the examples of each batch of the next step, or of several."""
+        plan, starts = self._plan(epoch)
+        first = int(np.searchsorted(starts, position))
+        return plan[first : first + steps * self.arguments.accumulate]
+
+    def share(self, batch: np.ndarray) -> Share:
+        """What this process has of a batch."""
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        own = np.array_split(batch, world)[rank]
+        return Share(own if len(own) else batch[:1], len(own))
+
+    def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
+        """The epoch's batches, and the place in the epoch at which each begins."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            plan = self._planner(
+                self.lengths,
+                max_tokens=self.arguments.batch_tokens,
+                max_examples=self.arguments.batch_size,
+                random=np.random.default_rng([self.seed, epoch]),
+            )
+            starts = np.cumsum([0, *map(len, plan)])[:-1]
+            self._epoch = (epoch, plan, starts)
+        return self._epoch[1:]

@@ -1,0 +1,193 @@
+"""A run of distillation: sentences and a teacher to a finished sentence encoder.
+
+A student of several languages learns, for a sentence that a teacher cannot read, the vector of its
+translation (Reimers and Gurevych, 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from accelerate import Accelerator
+
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.io.files import remove
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.training.data.corpus import Column, has_columns, write_columns
+from paraphrastic_hf.training.data.held_out import read_held_out
+from paraphrastic_hf.training.data.sources import SourcePairs
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.distillation.objective import (
+    DistillationObjective,
+    Lesson,
+    Lessons,
+    lessons,
+    sentences_by_source,
+)
+from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
+from paraphrastic_hf.training.distillation.teacher import (
+    load_teacher,
+    narrowed,
+    side_by_side,
+    teacher_vectors,
+)
+from paraphrastic_hf.training.encoder.job import EncoderRun
+from paraphrastic_hf.training.engine.provenance import weights_stamp
+
+T = TypeVar("T")
+
+
+class Distillation(EncoderRun[DistillationRecipe]):
+    """Training on a teacher's vectors, `kind: distillation`."""
+
+    def prepare(self, work: Path) -> None:
+        """Tokenizer, tokenized sentences and their vectors in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, sources = self.recipe, self.read_pairs(work)
+        languages = [it.languages or recipe.data.teacher_languages for it in recipe.teachers]
+        found = lessons(sources, languages, recipe.data.languages)
+        tokenizer = self._tokenizer(found, work / "tokenizer")
+        reads, rows = _distinct([lesson.reads for lesson in found])
+        vectors = self._vectors(reads, work)
+        write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
+
+    def _tokenizer(self, found: Sequence[Lesson], folder: Path) -> TextTokenizer:
+        """The student's tokenizer; one that a run left there which ended before its teachers."""
+        if folder.is_dir():
+            return load_tokenizer(folder)
+        if self.start is not None:
+            tokenizer = self.start.tokenizer
+        else:
+            trained = [
+                train_tokenizer(
+                    encoder.tokenizer,
+                    (each.text for each in found),
+                    self.recipe.seed,
+                    self.context.data_root,
+                )
+                for encoder in self.recipe.encoders
+            ]
+            tokenizer = trained[0] if len(trained) == 1 else MixedTokenizer(trained)
+        staged = folder.with_suffix(".part")
+        remove(staged)
+        tokenizer.save(staged)
+        staged.rename(folder)
+        return tokenizer
+
+    def _vectors(self, reads: Sequence[tuple[str, ...]], work: Path) -> np.ndarray:
+        """What the teachers give, in as many dimensions as the student has.
+
+        Args:
+            reads: What each teacher reads, row by row.
+            work: Folder of the run.
+        """
+        context, of_teachers = self.context, []
+        for number, teacher in enumerate(self.recipe.teachers):
+            folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
+            # CTranslate2's, which goes by a model's last name
+            converted = work / f"converted{number}"
+            load = partial(load_teacher, teacher, context.data_root, converted)
+            texts, rows = _distinct([it[number] for it in reads])
+            vectors = teacher_vectors(
+                texts,
+                teacher,
+                load,
+                folder,
+                stamp=weights_stamp(
+                    teacher.model, context.data_root, is_model=teacher.engine != "python"
+                ),
+                progress=context.progress,
+            )
+            of_teachers.append(vectors[rows])
+        vectors = side_by_side(of_teachers, [teacher.weight for teacher in self.recipe.teachers])
+        widths = [encoder.model.hidden_size for encoder in self.recipe.encoders]
+        wanted = sum(widths) if self.recipe.combine == "concatenate" else widths[0]
+        if self.start is not None:
+            wanted = int(self.start.model.config.hidden_size)
+        if wanted > vectors.shape[1]:
+            raise RecipeError(
+                f"the student has {wanted} dimensions, and its teachers have {vectors.shape[1]}: "
+                f"set model.hidden_size to {vectors.shape[1]} or less"
+            )
+        return narrowed(vectors, wanted)
+
+    def build(self, work: Path) -> SentenceEncoderModel:
+        """The student at its random or given start."""
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.corpus = Lessons.load(work / "corpus")
+        self.held_out = read_held_out(work) if self.holds_out else {}
+        return self.encoder_at_start()
+
+    def objective(
+        self, model: SentenceEncoderModel, accelerator: Accelerator
+    ) -> DistillationObjective:
+        """The sentences, batch by batch."""
+        return DistillationObjective(self.recipe, self.corpus, model, accelerator)
+
+    def save(self, model: SentenceEncoderModel, output: Path) -> dict[str, Any]:
+        """The model directory, after what the recipe's `finish` asks."""
+        return {
+            **self.save_finished(model, self.corpus, output),
+            "teachers": [teacher.model for teacher in self.recipe.teachers],
+            "sentences_by_source": sentences_by_source(self.corpus),
+        }
+
+
+def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
+    """The distinct items in their order, and which of them each item is."""
+    row_of = {item: row for row, item in enumerate(dict.fromkeys(items))}
+    return list(row_of), np.array([row_of[item] for item in items], np.int32)
+
+
+def write_lessons(
+    found: Sequence[Lesson],
+    rows: np.ndarray,
+    vectors: np.ndarray,
+    tokenizer: TextTokenizer,
+    sources: Sequence[SourcePairs],
+    directory: Path,
+) -> None:
+    """Tokenize sentences and write them with their vectors, for `Lessons.load`.
+
+    Those without a known token, and those of which the teacher makes the zero vector, are left out.
+
+    Args:
+        found: The sentences.
+        rows: (sentences,) the row of `vectors` that each should give.
+        vectors: (texts, dim).
+        tokenizer: The student's.
+        sources: Where the sentences are from.
+        directory: Where to write.
+
+    Raises:
+        DataError: No sentence is left.
+    """
+    ids = tokenizer.encode_batch([each.text for each in found])
+    is_learnt = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]
+    known = np.flatnonzero(is_learnt)
+    if not len(known):
+        raise DataError("no sentence has a known token and a vector of the teacher")
+    kept = [found[number] for number in known.tolist()]
+    languages = sorted({lesson.language for lesson in kept})
+    number_of = {name: number for number, name in enumerate(languages)}
+    columns: dict[str, Column] = {
+        "sentences": ids.select(known),
+        "row": rows[known],
+        "vectors": vectors.astype(np.float16),
+        "source": np.array([lesson.source for lesson in kept], np.int16),
+        "language": np.array([number_of[lesson.language] for lesson in kept], np.int16),
+    }
+    meta = {
+        "names": [item.source.name for item in sources],
+        "weights": [item.source.weight for item in sources],
+        "languages": languages,
+    }
+    write_columns(directory, columns, meta)

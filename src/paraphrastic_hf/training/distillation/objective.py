@@ -1,0 +1,223 @@
+"""The objective of distillation: sentences, and the vectors that a student should give them.
+
+A corpus of it has a teacher's vector for every sentence, its own or that of its translation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.losses.regression import cosine_distance, hinge_of_targets
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.data.batching import Step
+from paraphrastic_hf.training.data.corpus import read_columns, seen_in_epoch, size_of_epoch
+from paraphrastic_hf.training.data.sources import SourcePairs
+from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
+from paraphrastic_hf.training.engine.loop import Losses
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A sentence of the student, what the teachers read for it, and where it is from.
+
+    Attributes:
+        text: What the student reads.
+        reads: What each teacher reads: the same, or its translation.
+        language: Of `text`.
+        source: Number of its source.
+    """
+
+    text: str
+    reads: tuple[str, ...]
+    language: str
+    source: int
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Tokenized sentences with their vectors.
+
+    Attributes:
+        sentences: Ids of N sentences.
+        row: (N,) the row of `vectors` that each should give.
+        vectors: (texts, dim) unit vectors.
+        source: (N,) number of each sentence's source.
+        language: (N,) number of each sentence's language.
+        names: Path of each source.
+        weights: Times a sentence of each source is seen an epoch.
+        languages: Names of the languages, by number.
+    """
+
+    sentences: Ragged
+    row: np.ndarray
+    vectors: np.ndarray
+    source: np.ndarray
+    language: np.ndarray
+    names: list[str]
+    weights: list[float]
+    languages: list[str]
+
+    @cached_property
+    def sentences_in_epoch(self) -> int:
+        """Sentences an epoch sees."""
+        return size_of_epoch(self.source, self.weights)
+
+    @classmethod
+    def load(cls, directory: Path) -> Lessons:
+        """Map what a run has written.
+
+        Raises:
+            CheckpointError: A file is missing or damaged.
+        """
+        columns, meta = read_columns(directory)
+        return cls(**columns, **meta)
+
+
+def lessons(
+    sources: Sequence[SourcePairs], teachers: Sequence[Sequence[str]], learns: Sequence[str]
+) -> list[Lesson]:
+    """What sentence pairs teach: every distinct sentence once, with what the teachers read for it.
+
+    Args:
+        sources: The pairs.
+        teachers: Languages that each teacher reads. A sentence of another language has its
+            translation read.
+        learns: Languages of the student; all if empty.
+
+    Raises:
+        DataError: Neither side of a source is of a language that a teacher reads, or no sentence
+            is of one that the student learns.
+    """
+    found: dict[tuple[str, tuple[str, ...]], Lesson] = {}
+    for number, item in enumerate(sources):
+        languages = item.source.languages or ["en", "en"]
+        sides = [side for side in (0, 1) if not learns or languages[side] in learns]
+        read = {side: _sides_read(item.source.name, side, languages, teachers) for side in sides}
+        for pair in item.pairs:
+            for side in sides:
+                reads = tuple(pair[other] for other in read[side])
+                lesson = Lesson(pair[side], reads, languages[side], number)
+                found.setdefault((lesson.text, reads), lesson)
+    if not found:
+        raise DataError(
+            f"no source has a sentence in {', '.join(learns)}: set data.languages to languages of "
+            "the sources"
+        )
+    return list(found.values())
+
+
+def _sides_read(
+    source: str, side: int, languages: Sequence[str], teachers: Sequence[Sequence[str]]
+) -> list[int]:
+    """Which side of a pair each teacher reads for a sentence on this side."""
+    chosen = []
+    for reads in teachers:
+        known = [each for each in (side, 1 - side) if languages[each] in reads]
+        if not known:
+            raise DataError(
+                f"{source} has the languages {', '.join(languages)}, and a teacher reads "
+                f"{', '.join(reads)} alone: leave it out, or set data.teacher_languages or the "
+                "teacher's own languages"
+            )
+        chosen.append(known[0])
+    return chosen
+
+
+class DistillationObjective:
+    """Regression of an encoder onto given vectors, by the cosine, with a hinge beside it if asked
+    for (`losses/regression.py`).
+
+    The order of an epoch follows from the seed and the epoch alone, so that a resumed run repeats
+    an unbroken one.
+
+    Args:
+        recipe: The whole recipe.
+        corpus: The sentences with their vectors.
+        model: The encoder, unwrapped, on its device.
+        accelerator: For the number of processes.
+    """
+
+    def __init__(
+        self,
+        recipe: DistillationRecipe,
+        corpus: Lessons,
+        model: SentenceEncoderModel,
+        accelerator: Accelerator,
+    ) -> None:
+        self.batch_size, self.seed = recipe.training.batch_size, recipe.seed
+        self.contrastive, self.margin = recipe.training.contrastive, recipe.training.margin
+        self.max_length = recipe.data.max_length
+        self.corpus, self.model, self.accelerator = corpus, model, accelerator
+        self._order: tuple[int, np.ndarray] | None = None
+
+    def examples(self, epoch: int) -> int:
+        """Sentences an epoch sees."""
+        return self.corpus.sentences_in_epoch
+
+    def steps(self, epoch: int) -> int:
+        """Mini-batches of an epoch."""
+        return ceil(self.examples(epoch) / self.batch_size)
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next mini-batch, this process's share of it with its weight.
+
+        Args:
+            epoch: From 0.
+            position: Sentences of the epoch already seen.
+            step: Mini-batches since training began.
+        """
+        whole = self._sentences(epoch)[position : position + self.batch_size]
+        world = self.accelerator.num_processes
+        own = np.array_split(whole, world)[self.accelerator.process_index]
+        weight = len(own) * world / len(whole)
+        yield Step([(own if len(own) else whole[:1], weight)], len(whole))
+
+    def loss(
+        self, model: nn.Module, batch: tuple[np.ndarray, float], epoch: int, step: int
+    ) -> Losses:
+        """One minus the cosine with the teacher's vectors, and the hinge if there is one.
+
+        Args:
+            model: The encoder as Accelerate wrapped it.
+            batch: Numbers of sentences, and the weight of this process's share.
+            epoch: From 0.
+            step: Mini-batches since training began.
+        """
+        numbers, weight = batch
+        texts, device = self.corpus.sentences.select(numbers, self.max_length), self.model.device
+        ids = torch.from_numpy(texts.ids).to(device).long()
+        lengths = torch.from_numpy(np.diff(texts.offsets)).to(device)
+        rows = self.corpus.row[numbers]
+        targets = torch.from_numpy(self.corpus.vectors[rows].astype(np.float32)).to(device)
+        vectors = model(ids, lengths=lengths, return_dict=True).sentence_embedding
+        parts = {"regression": cosine_distance(vectors, targets) * weight}
+        if self.contrastive:
+            read = torch.from_numpy(rows).to(device)
+            hinge = hinge_of_targets(vectors, targets, read, self.margin)
+            parts["contrastive"] = hinge * (weight * self.contrastive)
+        return Losses.of(parts)
+
+    def _sentences(self, epoch: int) -> np.ndarray:
+        if self._order is None or self._order[0] != epoch:
+            random = np.random.default_rng([self.seed, epoch])
+            order = seen_in_epoch(self.corpus.source, self.corpus.weights, random)
+            random.shuffle(order)
+            self._order = (epoch, order)
+        return self._order[1]
+
+
+def sentences_by_source(corpus: Lessons) -> Mapping[str, int]:
+    """How many sentences each source has given."""
+    counts = np.bincount(corpus.source, minlength=len(corpus.names))
+    return dict(zip(corpus.names, counts.tolist(), strict=True))

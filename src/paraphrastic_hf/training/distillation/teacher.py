@@ -1,0 +1,213 @@
+"""The vectors of a teacher, which a recipe of distillation learns: made once a run, and kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.config.named_code import imported
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.int8 import Int8Encoder
+from paraphrastic_hf.encoders.vectors import checked_vectors
+from paraphrastic_hf.errors import CheckpointError, ModelError, RecipeError, refused
+from paraphrastic_hf.io.files import read_json, replacing, write_json
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.training.distillation.recipe import TeacherArguments
+from paraphrastic_hf.training.engine.paths import resolve_model
+
+TEXTS_AT_A_TIME = 20_000  # a file of vectors, which a run that is resumed does not make again
+META = "meta.json"
+Encode = Callable[[Sequence[str]], np.ndarray]
+
+
+def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work: Path) -> Encode:
+    """A function from texts to a teacher's vectors, (texts, dim) float32.
+
+    Args:
+        arguments: One of `teachers` of a recipe.
+        data_root: Folder that a path may start from.
+        work: Folder for what CTranslate2 makes of the model.
+
+    Raises:
+        ModelError: There is no such model, or its vectors are not what CTranslate2 can make.
+        RecipeError: Python cannot import what engine python names.
+        MissingExtraError: What it needs is not installed.
+    """
+    if arguments.engine == "python":
+        return _python_teacher(arguments.model)
+    name = str(resolve_model(arguments.model, data_root))
+    if arguments.engine == "ctranslate2":
+        return Int8Encoder(name, max_length=arguments.max_length, work=work).encode
+    encoder = load_encoder(name)
+    most = getattr(encoder, "max_seq_length", None)
+    if isinstance(most, int):  # a transformer of sentence-transformers
+        encoder.max_seq_length = min(most, arguments.max_length)
+    if arguments.precision == "bfloat16":
+        if not isinstance(encoder, torch.nn.Module):
+            raise RecipeError(
+                f"teachers: precision is of transformers, and {arguments.model} is none; leave it "
+                "out"
+            )
+        encoder = encoder.to(torch.bfloat16)
+    return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
+
+
+def _python_teacher(name: str) -> Encode:
+    found = imported(name, "teachers.model with engine python")
+    with refused(ModelError, f"the teacher {name} cannot be made"):
+        made = found() if isinstance(found, type) else found
+    encode = getattr(made, "encode", made)
+
+    def vectors(texts: Sequence[str]) -> np.ndarray:
+        with refused(ModelError, f"the teacher {name} fails"):
+            return np.asarray(encode(list(texts)))
+
+    return vectors
+
+
+def teacher_vectors(
+    texts: Sequence[str],
+    teacher: TeacherArguments,
+    load: Callable[[], Encode],
+    directory: Path,
+    *,
+    stamp: str = "",
+    progress: bool = False,
+) -> np.ndarray:
+    """The unit vectors of texts, from files in `directory` where a run before has left them.
+
+    Args:
+        texts: What the teacher reads.
+        teacher: Which teacher it is.
+        load: Makes the teacher; called if there is anything left to encode.
+        directory: Folder of the files.
+        stamp: What `weights_stamp` says of the teacher.
+        progress: Show a progress bar.
+
+    Returns:
+        (texts, dim) float16; a text of which the teacher makes the zero vector has zeros.
+
+    Raises:
+        BusyError: Another process is encoding into the directory.
+        CheckpointError: The files there are of other texts or another teacher, or damaged.
+        ModelError: The teacher gives a number that is not finite, or not one vector a text.
+    """
+    parts: list[np.ndarray] = []
+    encode: Encode | None = None
+    with (
+        locked(directory, doing="encoding"),
+        tqdm(total=len(texts), desc="teacher", unit=" texts", disable=not progress) as bar,
+    ):
+        _claim(texts, teacher, stamp, directory)
+        for start in range(0, len(texts), TEXTS_AT_A_TIME):
+            chosen = texts[start : start + TEXTS_AT_A_TIME]
+            path = directory / f"{start // TEXTS_AT_A_TIME:05}.npy"
+            if path.exists():
+                parts.append(_read(path, len(chosen)))
+            else:
+                encode = encode or load()
+                parts.append(_units(encode, chosen))
+                with replacing(path) as partial, partial.open("wb") as file:
+                    np.save(file, parts[-1])
+            bar.update(len(chosen))
+    return np.concatenate(parts)
+
+
+def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
+    """The vectors of several teachers as one, whose cosine is the weighted mean of theirs.
+
+    Args:
+        vectors: Of each teacher, unit vectors, (texts, dim), as many texts of each.
+        weights: Of each teacher, above 0.
+
+    Returns:
+        Unit vectors, (texts, sum of dims) float16.
+
+    Example:
+        >>> one, other = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0], [1.0]])
+        >>> both = side_by_side([one, other], [3, 1])
+        >>> round(float(both[0] @ both[1]), 2)  # 3/4 of 0.6, and 1/4 of 1
+        0.7
+    """
+    shares = np.sqrt(np.asarray(weights) / np.sum(weights))
+    parts = zip(vectors, shares.astype(np.float16), strict=True)
+    return np.concatenate([part.astype(np.float16) * share for part, share in parts], 1)
+
+
+def narrowed(vectors: np.ndarray, dimension: int) -> np.ndarray:
+    """Vectors in fewer dimensions, the principal ones, of which products change least.
+
+    Args:
+        vectors: (texts, dim).
+        dimension: How many are kept, from 1 to dim.
+
+    Returns:
+        (texts, dimension) float16.
+    """
+    if dimension == vectors.shape[1]:
+        return vectors
+    moment = np.zeros((vectors.shape[1],) * 2)
+    for some in _some(vectors):
+        moment += some.T @ some
+    _, axes = np.linalg.eigh(moment)
+    kept = axes[:, ::-1][:, :dimension].astype(np.float32)
+    return np.concatenate([(some @ kept).astype(np.float16) for some in _some(vectors)])
+
+
+def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(vectors), TEXTS_AT_A_TIME):
+        yield vectors[start : start + TEXTS_AT_A_TIME].astype(np.float32)
+
+
+def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, directory: Path) -> None:
+    """Refuse a folder of other texts, or of another teacher."""
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+    own: dict[str, Any] = {
+        "texts": len(texts),
+        "sha256": digest.hexdigest(),
+        "model": teacher.model,
+        "engine": teacher.engine,
+        "max_length": teacher.max_length,
+    }
+    if teacher.precision != "float32":
+        own["precision"] = teacher.precision
+    path = directory / META
+    begun = read_json(path) if path.exists() else own
+    begun.pop("weights", None)  # of earlier versions, which did not see the config
+    said = begun.get("identity") or stamp
+    own["identity"] = stamp or said  # the teacher may be gone by now
+    if {**begun, "identity": said} != own:
+        raise CheckpointError(
+            f"the vectors in {directory} are of other texts, or of another teacher than "
+            f"{teacher.model} as the recipe has it; name another folder, or remove that one and "
+            "run the same command again"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    write_json(path, own)
+
+
+def _units(encode: Encode, texts: Sequence[str]) -> np.ndarray:
+    vectors = checked_vectors(encode(texts), len(texts)).astype(np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: np.ndarray = (vectors / np.where(norms, norms, 1)).astype(np.float16)
+    return units
+
+
+def _read(path: Path, count: int) -> np.ndarray:
+    try:
+        found: np.ndarray = np.load(path)
+    except (OSError, ValueError, EOFError) as error:
+        raise CheckpointError(
+            f"{path} is damaged ({error}); remove it and run the same command again"
+        ) from error
+    if found.ndim != 2 or len(found) != count:
+        raise CheckpointError(f"{path} has the shape {found.shape}, and {count} rows are wanted")
+    return found

@@ -1,0 +1,203 @@
+"""From a recipe's keys to an encoder at its start."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from huggingface_hub.errors import StrictDataclassError
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.encoders.averaging import AveragingModel
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.models.families import FAMILIES
+from paraphrastic_hf.models.table import TableConfig, TableModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
+from paraphrastic_hf.training.encoder.settings import EncoderArguments, ModelArguments
+from paraphrastic_hf.training.encoder.start import resolve_vectors, start_from_vectors
+from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
+
+READS_ORDER = ("recurrent", "gated", "char_cnn")
+TABLE_ALONE = {"averaging"}
+
+
+def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
+    """Refuse what the encoder that training begins with cannot take.
+
+    Raises:
+        RecipeError: `finish` asks for what its kind has not, or nothing would be trained.
+    """
+    asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
+    if asked and not is_table:
+        raise RecipeError(
+            f"finish.{asked[0]} changes the table of an averaging model, which start "
+            f"({recipe.start}), a {type(model).__name__}, is not: leave it out"
+        )
+    if (recipe.finish.dimension or 0) > model.config.hidden_size:
+        raise RecipeError(
+            f"finish.dimension must be from 1 to the {model.config.hidden_size} of start "
+            f"({recipe.start}), got {recipe.finish.dimension}"
+        )
+    if recipe.keeps_tables and is_table:
+        raise RecipeError(
+            f"training.freeze tables leaves nothing to train in start ({recipe.start}), which is "
+            "its table: leave it out"
+        )
+
+
+def check_encoders(recipe: EncoderRecipe) -> None:
+    """Refuse an encoder without a meaning before any text is read. One that training begins with is
+    left to `check_start`.
+
+    Raises:
+        RecipeError: A setting that its family does not have, or settings that do not go together.
+    """
+    if recipe.start is not None:
+        return
+    configs = []
+    for encoder in recipe.encoders:
+        configs.append(check_encoder(encoder))
+    kinds = {encoder.model.kind for encoder in recipe.encoders}
+    _check_finish(recipe)
+    if recipe.keeps_tables and kinds <= TABLE_ALONE:
+        raise RecipeError(
+            "training.freeze tables leaves nothing to train in an encoder that is its table: "
+            "set model.kind to weighted, or leave it out"
+        )
+    if recipe.parts:
+        if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
+            raise RecipeError("tokenizer.lowercase must be the same in all parts")
+        if any(encoder.tokenizer.apart for encoder in recipe.parts):
+            raise RecipeError("tokenizer.apart needs one tokenizer; leave it out of parts")
+        _mixed_config(configs, recipe.combine)
+
+
+def _check_finish(recipe: EncoderRecipe) -> None:
+    """Refuse before training what could not be done after it."""
+    asked = _finish_asked(recipe)
+    if not asked:
+        return
+    name, value = asked[0], getattr(recipe.finish, asked[0])
+    if recipe.parts or recipe.model.kind != "averaging":
+        what = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
+        raise RecipeError(
+            f"finish.{name} ({value!r}) changes the table of an averaging model, which {what} is "
+            "not: leave it out"
+        )
+    if recipe.finish.drop_apart and recipe.tokenizer.kind != "sentencepiece":
+        raise RecipeError(
+            f"finish.drop_apart needs sentencepieces, not tokenizer.kind {recipe.tokenizer.kind}: "
+            "leave it out"
+        )
+
+
+def _finish_asked(recipe: EncoderRecipe) -> list[str]:
+    """The keys of `finish` that change a table."""
+    whole = {"precision": ("float32", "float16")}  # values that any encoder may have
+    given = dataclasses.asdict(recipe.finish).items()
+    return [
+        name
+        for name, value in given
+        if name != "sample" and value and value not in whole.get(name, ())
+    ]
+
+
+def check_encoder(encoder: EncoderArguments) -> TableConfig:
+    """The configuration of one encoder, before its vocabulary is known.
+
+    Raises:
+        RecipeError: A setting that its family does not have, settings that do not go together, or
+            more numbers than the machine's memory holds.
+    """
+    _check_tokenizer(encoder)
+    config = build_config(encoder.model, encoder.tokenizer.vocab_size)
+    check_memory(FAMILIES[encoder.model.kind], build_config(encoder.model, SMALLEST_TABLE))
+    return config
+
+
+def build_model(
+    recipe: EncoderRecipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
+) -> SentenceEncoderModel:
+    """The encoder a recipe asks for, at its random or given start."""
+    if not isinstance(tokenizer, MixedTokenizer):
+        return build_encoder(recipe.model, tokenizer, data_root)
+    parts = [
+        build_encoder(encoder.model, part, data_root)
+        for encoder, part in zip(recipe.parts, tokenizer.parts, strict=True)
+    ]
+    model = MixedModel(_mixed_config([part.config for part in parts], recipe.combine))
+    for ours, part in zip(model.parts, parts, strict=True):
+        ours.load_state_dict(part.state_dict())
+    return model
+
+
+def build_config(arguments: ModelArguments, vocab_size: int) -> TableConfig:
+    """The configuration of one encoder.
+
+    Raises:
+        RecipeError: A setting that its family does not have, or settings that do not go together.
+    """
+    config_class = FAMILIES[arguments.kind].config_class
+    given = {
+        name: value
+        for name, value in dataclasses.asdict(arguments).items()
+        if value is not None and name not in ("kind", "vectors", "bad_vectors")
+    }
+    for name in given:
+        if not _has(config_class, name):
+            kinds = [kind for kind, model in FAMILIES.items() if _has(model.config_class, name)]
+            raise RecipeError(
+                f"model.{name} ({given[name]!r}) has no meaning for model.kind {arguments.kind}: "
+                f"leave it out, or set model.kind to {' or '.join(kinds)}"
+            )
+    try:
+        return config_class(vocab_size=vocab_size, **given)
+    except StrictDataclassError as error:
+        raise RecipeError(f"model: {error.__cause__ or error}") from error
+
+
+def _has(config_class: type, name: str) -> bool:
+    return name in {field.name for field in dataclasses.fields(config_class)}
+
+
+def _check_tokenizer(encoder: EncoderArguments) -> None:
+    kind, marks = encoder.tokenizer.kind, encoder.tokenizer.marks
+    if encoder.model.kind == "charagram" and kind != "char_ngram":
+        raise RecipeError(
+            f"model.kind charagram adds up character n-grams, and tokenizer.kind {kind} has none: "
+            "set tokenizer.kind to char_ngram"
+        )
+    if marks != "none" and kind == "char_ngram":
+        raise RecipeError(
+            "tokenizer.marks are not for char_ngram, whose spaces mark the ends of a text; leave "
+            "them out"
+        )
+    if marks != "none" and encoder.model.kind not in READS_ORDER:
+        raise RecipeError(
+            f"tokenizer.marks moves every vector of model.kind {encoder.model.kind} alike: leave "
+            f"it out, or set model.kind to {', '.join(READS_ORDER)}"
+        )
+
+
+def _mixed_config(configs: Sequence[TableConfig], combine: str) -> MixedConfig:
+    try:
+        return MixedConfig.of(configs, combine)
+    except StrictDataclassError as error:
+        raise RecipeError(f"parts: {error.__cause__ or error}") from error
+
+
+def build_encoder(
+    arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
+) -> TableModel:
+    """One encoder at its random or given start."""
+    config = build_config(arguments, tokenizer.vocab_size)
+    check_memory(FAMILIES[arguments.kind], config)
+    model = FAMILIES[arguments.kind](config)
+    if arguments.vectors is not None:
+        path = resolve_vectors(arguments.vectors, data_root)
+        start_from_vectors(model, tokenizer, path, bad_rows=arguments.bad_vectors)
+    return model

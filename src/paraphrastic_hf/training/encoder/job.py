@@ -1,0 +1,129 @@
+"""What every run of a sentence encoder does alike, whatever it learns by: its checks, its start,
+how it is scored and how it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from paraphrastic_hf.encoders.merged import check_alike
+from paraphrastic_hf.encoders.storage.directory import SENTENCE_ENCODER, save_model
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.training.data.development import development_scorer, read_development
+from paraphrastic_hf.training.data.held_out import HeldOut, hold_out, write_held_out
+from paraphrastic_hf.training.data.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.data.tokenizers import given_tokenizer
+from paraphrastic_hf.training.encoder.build import build_model, check_encoders, check_start
+from paraphrastic_hf.training.encoder.finish import SentenceCorpus, finish
+from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
+from paraphrastic_hf.training.encoder.start import encoder_from_start, load_start, resolve_vectors
+from paraphrastic_hf.training.kinds import Context
+
+AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
+
+
+class EncoderRun(Generic[AnyRecipe]):
+    """A run of a sentence encoder, but for its corpus and its objective.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Attributes:
+        tokenizer: Set when the model is built.
+        held_out: Pairs that training does not see, set when the model is built.
+
+    Raises:
+        RecipeError: A setting is wrong, or a combination of settings has no meaning.
+        DataError: A source is not there.
+        ModelError: `start`, or a run to merge, is no encoder of this package.
+    """
+
+    tokenizer: TextTokenizer
+    held_out: HeldOut
+
+    def __init__(self, recipe: AnyRecipe, context: Context) -> None:
+        check_encoders(recipe)
+        self.recipe, self.context = recipe, context
+        self.start = None if recipe.start is None else load_start(recipe.start, context.data_root)
+        if self.start is not None:
+            check_start(recipe, self.start.model)
+        self.development_pairs = read_development(recipe.run.development, context.data_root)
+        self.merges = [load_start(name, context.data_root) for name in recipe.finish.merge_with]
+        self._check_given_vocabulary()
+        self.holds_out = recipe.run.development == "clean-and-bitext"
+        check_sources(recipe.data, context.data_root)
+        for encoder in recipe.encoders:
+            if encoder.model.vectors is not None:
+                resolve_vectors(encoder.model.vectors, context.data_root)
+
+    def read_pairs(self, work: Path) -> list[SourcePairs]:
+        """The pairs to train on, after those that are held out have been written to `work`."""
+        context = self.context
+        sources = read_sources(
+            self.recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        if self.holds_out:
+            sources, held_out = hold_out(sources)
+            write_held_out(held_out, work)
+        return sources
+
+    def encoder_at_start(self) -> SentenceEncoderModel:
+        """The encoder with random weights, or those of the recipe's `start`."""
+        recipe = self.recipe
+        if self.start is not None:
+            model = encoder_from_start(self.start, recipe.model)
+        else:
+            model = build_model(recipe, self.tokenizer, self.context.data_root)
+        self._check_merges(self.tokenizer)
+        return model
+
+    def _check_given_vocabulary(self) -> None:
+        """Refuse at once what `start` or `tokenizer.of` decides, before any text is read."""
+        tokenizer = self.recipe.tokenizer
+        if self.start is not None:
+            self._check_merges(self.start.tokenizer)
+        elif tokenizer.of is not None and not self.recipe.parts:
+            self._check_merges(given_tokenizer(tokenizer, self.context.data_root))
+
+    def _check_merges(self, tokenizer: TextTokenizer) -> None:
+        """Refuse models that cannot be averaged with one of this tokenizer."""
+        width = self.recipe.model.hidden_size if self.start is None else self.start.dimension
+        for other in self.merges:
+            check_alike(other, tokenizer, width, "this run")
+
+    def development(self) -> Callable[[Any], float] | None:
+        """The score on the recipe's development set."""
+        return development_scorer(
+            self.recipe.run.development,
+            self.tokenizer,
+            self.development_pairs,
+            self.held_out,
+        )
+
+    def save_finished(
+        self, model: SentenceEncoderModel, corpus: SentenceCorpus, output: Path
+    ) -> dict[str, Any]:
+        """Write the model directory, after what the recipe's `finish` asks.
+
+        Args:
+            model: The trained encoder.
+            corpus: What it was trained on.
+            output: The directory.
+
+        Returns:
+            What it comes to, for `run.json`.
+        """
+        recipe = self.recipe
+        others = [table for each in self.merges if (table := each.table()) is not None]
+        model, tokenizer = finish(model, self.tokenizer, corpus, recipe, others)
+        precision = recipe.finish.precision
+        save_model(model.to("cpu"), tokenizer, output, SENTENCE_ENCODER, precision=precision)
+        held_out = {name: len(pairs) for name, pairs in self.held_out.items()}
+        return {
+            "development": recipe.run.development,
+            **({"pairs_held_out": held_out} if held_out else {}),
+            "vocab_size": tokenizer.vocab_size,
+        }

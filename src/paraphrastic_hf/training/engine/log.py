@@ -1,0 +1,89 @@
+"""The log of a run: `logs/train.jsonl`, a JSON object a line, and the same for TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.io.files import write_bytes
+
+
+class TrainingLog:
+    """Means of the losses since the last line, and the lines.
+
+    What is not yet written is part of a checkpoint (`state`), so that a run that was killed and
+    goes on writes the lines that an unbroken one would have written, but for times.
+
+    Args:
+        directory: Folder of the files.
+        step: Steps so far; lines of later ones, which a killed run has left, are cut off.
+        state: What `state` gave when the checkpoint was written.
+        is_main: Whether this process writes; all of them count.
+    """
+
+    def __init__(
+        self, directory: Path, step: int, state: Mapping[str, Any] | None = None, *, is_main: bool
+    ) -> None:
+        self._count: int = state["count"] if state else 0
+        self._sums: dict[str, float] = dict(state["sums"]) if state else {}
+        self.mean_loss = math.nan
+        self._is_main = is_main
+        if not is_main:
+            return
+        from torch.utils.tensorboard import SummaryWriter
+
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / "train.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        kept = [line for line in lines if _step_of(line) <= step]
+        write_bytes(path, "".join(line + "\n" for line in kept).encode("utf-8"))
+        self._file = path.open("a", encoding="utf-8")
+        self._board = SummaryWriter(str(directory), purge_step=step + 1)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the next line will be made of, for a checkpoint."""
+        return {"count": self._count, "sums": self._sums}
+
+    @property
+    def has_unwritten_losses(self) -> bool:
+        """Whether steps have passed since the last line."""
+        return self._count > 0
+
+    def add(self, losses: Mapping[str, float]) -> None:
+        """Count the losses of one step, by their names."""
+        self._count += 1
+        for name, value in losses.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value
+
+    def write_losses(self, step: int, **values: Any) -> None:
+        """A line with the means of the losses since the last such line."""
+        means = {name: total / self._count for name, total in self._sums.items()}
+        self.mean_loss = means.get("loss", math.nan)
+        self._count, self._sums = 0, {}
+        self.write(step, **values, **means)
+
+    def write(self, step: int, **values: Any) -> None:
+        """A line of its own."""
+        if not self._is_main:
+            return
+        self._file.write(json.dumps({"step": step, **values}) + "\n")
+        self._file.flush()
+        for name, value in values.items():
+            self._board.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        """Close the files."""
+        if self._is_main:
+            self._file.close()
+            self._board.close()
+
+
+def _step_of(line: str) -> float:
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):  # a line cut short by a kill
+        return math.inf

@@ -1,0 +1,427 @@
+"""The training loop of every kind of run: Accelerate, evaluation, checkpoints, logs, resume.
+
+An objective offers steps and a loss (`training/contrastive/objective.py`, for one); nothing here
+knows what its batches hold.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.errors import Interrupted, ParaphrasticError
+from paraphrastic_hf.evaluation.measures.judged import Resampled, weighted_p_value
+from paraphrastic_hf.models.base import ParaphrasticModel
+from paraphrastic_hf.training.data.batching import Step
+from paraphrastic_hf.training.engine.annealing import Annealed
+from paraphrastic_hf.training.engine.checkpoint import (
+    load_latest,
+    load_weights,
+    save_checkpoint,
+    save_weights,
+)
+from paraphrastic_hf.training.engine.interruption import Interruption
+from paraphrastic_hf.training.engine.log import TrainingLog
+from paraphrastic_hf.training.engine.optimization import (
+    learning_rate,
+    make_optimizer,
+    use_sparse_tables,
+    warn_of_warmup,
+)
+from paraphrastic_hf.training.engine.progress import Progress
+from paraphrastic_hf.training.engine.recipe import OptimisationArguments, RunArguments
+from paraphrastic_hf.training.engine.row_adam import RowAdam, clip_gradients, gradients_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Losses:
+    """The loss of a batch.
+
+    Attributes:
+        total: What is minimised, scalar.
+        parts: What it is made of, by name, scalars; each is logged beside the total.
+    """
+
+    total: Tensor
+    parts: Mapping[str, Tensor] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Tensor]) -> Losses:
+        """The sum of its parts; a single part needs no name in the log."""
+        terms = list(parts.values())
+        return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
+
+
+class Evaluation(float):
+    """A development score, with what else is known of it.
+
+    Args:
+        score: More is better.
+        figures: Further figures by name, which are logged and choose nothing.
+        parts: The results by example that the score is the weighted sum of, each with its weight;
+            none if they are not known.
+
+    Example:
+        >>> Evaluation(71.0, {"active_units/semantic": 512.0}) > 70
+        True
+    """
+
+    figures: Mapping[str, float]
+    parts: Sequence[tuple[float, Resampled]]
+
+    def __new__(
+        cls,
+        score: float,
+        figures: Mapping[str, float],
+        parts: Sequence[tuple[float, Resampled]] = (),
+    ) -> Evaluation:
+        evaluation = super().__new__(cls, score)
+        evaluation.figures, evaluation.parts = figures, parts
+        return evaluation
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[tuple[float, Resampled]]) -> Evaluation:
+        """Return the weighted sum of the scores of `parts`."""
+        return cls(sum(weight * part.score for weight, part in parts), {}, parts)
+
+    def p_value(self, other: Evaluation) -> float | None:
+        """Return the two-sided p-value of the difference of two scores on the same examples
+        (`evaluation/measures/judged.py`); None if the results by example are not known."""
+        if not self.parts:
+            return None
+        return weighted_p_value(
+            [(w, one, two) for (w, one), (_, two) in zip(self.parts, other.parts, strict=True)]
+        )
+
+
+class Objective(Protocol):
+    """What the loop needs to know of what is trained.
+
+    Everything random must be a function of the seed and of the epoch or step, never of what ran
+    before: then a resumed run repeats an unbroken one, and there is no random state to save.
+    """
+
+    def examples(self, epoch: int) -> int:
+        """Examples that an epoch, from 0, sees."""
+
+    def steps(self, epoch: int) -> int:
+        """Steps that an epoch takes, or nearly; schedules of the learning rate go by them."""
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next steps of an epoch; after the last of them a checkpoint may be written.
+
+        Args:
+            epoch: From 0.
+            position: Examples of the epoch already seen.
+            step: Steps since training began.
+        """
+
+    def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
+        """The loss of one batch of a step; those of all its batches add up.
+
+        Args:
+            model: The model as Accelerate wrapped it.
+            batch: One of `Step.batches`.
+            epoch: From 0.
+            step: Steps since training began.
+        """
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """An objective of which checkpoints keep something."""
+
+    def state(self) -> dict[str, Any]:
+        """What a resumed run needs to know, as JSON."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+
+
+class TrainingLoop:
+    """Trains a model to the end of its run, from the start or from the last checkpoint.
+
+    Args:
+        model: The model, on its device.
+        training: Optimisation settings.
+        run: Checkpoint, log and selection settings.
+        seed: Seed of dropout.
+        directory: Where `checkpoints/` and `logs/` go.
+        accelerator: Device, precision and processes.
+        evaluate: The development score of a model, or None to keep the last weights.
+        show_progress: Show a progress bar.
+        unit: What examples are called there.
+    """
+
+    def __init__(
+        self,
+        model: ParaphrasticModel,
+        training: OptimisationArguments,
+        run: RunArguments,
+        *,
+        seed: int,
+        directory: Path,
+        accelerator: Accelerator,
+        evaluate: Callable[[Any], float] | None = None,
+        show_progress: bool = True,
+        unit: str = "pairs",
+    ) -> None:
+        self.model, self.training, self.run_arguments = model, training, run
+        self.seed, self.directory, self.accelerator = seed, directory, accelerator
+        self.evaluate, self.show_progress = evaluate, show_progress
+        self.unit = unit
+        use_sparse_tables(model, training)
+        self.optimizer = make_optimizer(model, training)
+        self.progress = Progress(
+            next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
+        )
+        self._logged: dict[str, Any] | None = None  # what the log had not written yet
+        self._kept: dict[str, Any] | None = None  # the objective's own state
+        # several processes would have to agree on the step
+        self._interruption = Interruption(is_wanted=not self._is_distributed)
+
+    @property
+    def best_weights(self) -> Path:
+        """The weights with the highest development score so far."""
+        return self.directory / "checkpoints" / "best.safetensors"
+
+    def resume(self) -> bool:
+        """Go back to the newest good checkpoint; False if there is none.
+
+        Raises:
+            CheckpointError: There are checkpoints, and all are damaged.
+        """
+        state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
+        if state is None:
+            return False
+        self.progress = Progress.of(state["progress"])
+        self._logged, self._kept = state.get("log"), state.get("objective")
+        return True
+
+    def train(self, objective: Objective) -> Progress:
+        """Train to the end. The best weights, or else the last, are then in the model.
+
+        Raises:
+            ParaphrasticError: The loss, the gradient or the weights are no longer finite.
+            CheckpointError: A checkpoint could not be written.
+            KeyboardInterrupt: Ctrl-C or SIGTERM came; where the run is has been written.
+        """
+        wrapped: nn.Module = self.model
+        if self._is_distributed:
+            wrapped = self.accelerator.prepare_model(self.model)
+            for name in ("forward", "_original_forward"):  # under autocast, when scoring as well
+                self.model.__dict__.pop(name, None)
+        self.model.train()
+        if isinstance(objective, Stateful) and self._kept is not None:
+            objective.restore(self._kept)
+        at, epochs = self.progress, self.training.epochs
+        all_steps = sum(map(objective.steps, range(epochs)))
+        total_steps = all_steps if (most := self.training.steps) is None else min(all_steps, most)
+        is_main = self.accelerator.is_main_process
+        if is_main:
+            warn_of_warmup(self.training, total_steps)
+        bar = tqdm(
+            total=sum(map(objective.examples, range(epochs))) * total_steps // max(1, all_steps),
+            initial=at.examples,
+            unit=f" {self.unit}",
+            unit_scale=True,
+            disable=not (self.show_progress and is_main),
+        )
+        log = TrainingLog(self.directory / "logs", at.step, self._logged, is_main=is_main)
+        with bar, closing(log), self._interruption:
+            while not self._is_over(objective):
+                size = objective.examples(at.epoch)
+                started, position_before = time.perf_counter(), at.position
+                for step in objective.batches(at.epoch, at.position, at.step):
+                    losses = self._step(objective, wrapped, step, total_steps)
+                    at.step += 1
+                    at.position = min(at.position + step.size, size)
+                    log.add(losses)
+                    self._interruption.announce()
+                    if at.step % self.run_arguments.log_every == 0:
+                        log.write_losses(
+                            at.step,
+                            epoch=at.epoch,
+                            seconds=at.seconds + time.perf_counter() - started,
+                            lr=self._rate(objective, total_steps),
+                        )
+                        self._show(bar, log)
+                    if self._is_over(objective):
+                        break
+                at.seconds += time.perf_counter() - started
+                at.examples += at.position - position_before
+                bar.update(at.position - position_before)
+                is_epoch_end = at.position >= size
+                if is_epoch_end:
+                    at.epoch, at.position = at.epoch + 1, 0
+                is_last = self._is_over(objective)
+                if is_last and log.has_unwritten_losses:
+                    log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
+                self._between_steps(objective, log, is_epoch_end or is_last, is_last)
+            self._settle()
+        if at.best_step is not None:
+            load_weights(self.model, self.best_weights)
+        self.model.eval()
+        return at
+
+    def _is_over(self, objective: Objective) -> bool:
+        at, most = self.progress, self.training.steps
+        if isinstance(objective, Annealed) and objective.is_over:
+            return True
+        return at.epoch >= self.training.epochs or (most is not None and at.step >= most)
+
+    def _show(self, bar: Any, log: TrainingLog) -> None:
+        shown = {"loss": f"{log.mean_loss:.3f}"}
+        if self.progress.best_score is not None:
+            shown["dev"] = f"{self.progress.best_score:.2f}"
+        bar.set_postfix(shown)
+
+    @property
+    def _is_distributed(self) -> bool:
+        return self.accelerator.num_processes > 1
+
+    def _step(
+        self, objective: Objective, wrapped: nn.Module, step: Step, total_steps: int
+    ) -> dict[str, float]:
+        """One step of the optimizer; its loss and the parts of it, by name."""
+        at = self.progress
+        # Dropout too is a function of the step: a resumed run draws what the first one would have.
+        self._seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
+        found: list[tuple[str, Tensor]] = []
+        for number, batch in enumerate(step.batches, 1):
+            is_last = number == len(step.batches)
+            with nullcontext() if is_last else self.accelerator.no_sync(wrapped):
+                with self.accelerator.autocast():
+                    losses = objective.loss(wrapped, batch, at.epoch, at.step)
+                for name, value in {"loss": losses.total, **losses.parts}.items():
+                    found.append((name, value.detach().float()))
+                self.accelerator.backward(losses.total)
+        for parameter in step.frozen:
+            parameter.grad = None
+        gradients = gradients_of(self.model.parameters())
+        norm = nn.utils.get_total_norm(gradients).float().to(self.model.device)
+        # all at once, since a GPU would be waited for at each of them
+        numbers = torch.stack([*(value for _, value in found), norm])
+        if self._is_distributed:  # each loss is weighted so that its mean counts
+            numbers = self.accelerator.reduce(numbers, "mean")
+        *losses_read, norm_read = numbers.tolist()
+        values: dict[str, float] = {}
+        for (name, _), value in zip(found, losses_read, strict=True):
+            values[name] = values.get(name, 0.0) + value
+        rate = self._rate(objective, total_steps)
+        self._refuse_unless_finite("loss", values["loss"], at.step + 1, rate)
+        self._refuse_unless_finite("norm of the gradient", norm_read, at.step + 1, rate)
+        if self.training.clip:
+            clip_gradients(gradients, norm_read, self.training.clip)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return values
+
+    def _rate(self, objective: Objective, total_steps: int) -> float:
+        rate = learning_rate(self.training, self.progress.step, total_steps)
+        return rate * objective.rate_share if isinstance(objective, Annealed) else rate
+
+    def _refuse_unless_finite(self, name: str, value: float, step: int, rate: float) -> None:
+        if not math.isfinite(value):
+            raise ParaphrasticError(
+                f"training diverged: the {name} is {value} at step {step}, with a learning rate of "
+                f"{rate:g}. Lower training.learning_rate or set training.clip; earlier checkpoints "
+                "are intact"
+            )
+
+    def _refuse_broken_weights(self) -> None:
+        """Refuse weights that are infinite or whose squares overflow, before they are scored or
+        kept."""
+        weights = [weight.detach() for weight in self.model.parameters()]
+        norm = float(nn.utils.get_total_norm(weights))
+        rate = self.optimizer.param_groups[0]["lr"]
+        self._refuse_unless_finite("norm of the weights", norm, self.progress.step, rate)
+
+    def _seed(self, seed: int) -> None:
+        # torch.manual_seed would, without a GPU, queue a call with its stack for one at every step
+        torch.default_generator.manual_seed(seed)
+        if self.model.device.type != "cpu":
+            torch.manual_seed(seed)
+
+    def _settle(self) -> None:
+        """Bring every row of the table up to date, before weights are read or saved.
+
+        Processes have caught up different rows in different portions, which rounds differently:
+        here all take those of the first, as a resumed run will.
+
+        Raises:
+            ParaphrasticError: The weights have diverged.
+        """
+        if isinstance(self.optimizer, RowAdam):
+            self.optimizer.catch_up()
+            if self._is_distributed:
+                state = [t for values in self.optimizer.state.values() for t in values.values()]
+                for tensor in [*self.model.parameters(), *(t for t in state if t.ndim)]:
+                    broadcast(tensor.data)
+        self._refuse_broken_weights()
+
+    def _between_steps(
+        self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
+    ) -> None:
+        """Evaluate and write a checkpoint, if it is time; only here do the weights and the progress
+        say all there is to know of the run."""
+        at, run = self.progress, self.run_arguments
+        score = None
+        if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):
+            self._settle()
+            at.next_evaluation = (at.step // run.evaluate_every + 1) * run.evaluate_every
+            if self.accelerator.is_main_process:
+                found = self.evaluate(self.model)
+                figures = found.figures if isinstance(found, Evaluation) else {}
+                score = float(found)
+                log.write(at.step, development=score, **figures)
+                if at.best_score is None or score > at.best_score:
+                    at.best_score, at.best_step = score, at.step
+                    save_weights(self.model, self.best_weights)
+            self.accelerator.wait_for_everyone()
+        if isinstance(objective, Annealed) and not at.position:  # the end of an epoch
+            objective.observe(at.epoch - 1, self._of_first_process(score))
+            if objective.is_over and not is_last and log.has_unwritten_losses:
+                log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
+            is_last = is_last or objective.is_over
+        asked = self._interruption.signal  # looked at once: another moment it may be there
+        if at.step >= at.next_checkpoint or is_last:
+            self._settle()
+            at.next_checkpoint = (at.step // run.checkpoint_every + 1) * run.checkpoint_every
+            if self.accelerator.is_main_process:
+                self._write_checkpoint(objective, log, is_due=True)
+            self.accelerator.wait_for_everyone()
+        elif asked is not None:
+            self._refuse_broken_weights()
+            self._write_checkpoint(objective, log, is_due=False)
+        if asked is not None:
+            raise Interrupted(at.step, asked)
+
+    def _write_checkpoint(self, objective: Objective, log: TrainingLog, *, is_due: bool) -> None:
+        at, root = self.progress, self.directory / "checkpoints"
+        state = {"progress": dataclasses.asdict(at), "log": log.state}
+        if isinstance(objective, Stateful):
+            state["objective"] = objective.state()
+        keep = self.run_arguments.keep_checkpoints
+        save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due)
+
+    def _of_first_process(self, score: float | None) -> float | None:
+        """A score that the first process alone has, None for none, in every process."""
+        if not self._is_distributed:
+            return score
+        number = math.nan if score is None else score
+        shared = float(broadcast(torch.tensor(number, device=self.accelerator.device)))
+        return None if math.isnan(shared) else shared

@@ -1,0 +1,229 @@
+"""A recipe of any kind from beginning to end: data to a finished model directory.
+
+Beside the model (`encoders/storage/directory.py`) the directory holds `recipe.yaml`, every setting
+of the run; `run.json`, what happened; `README.md`, the model's card; `training.png`, the curve;
+and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts there are `work/`, the
+tokenizer and the tokenized text, and `checkpoints/`; both go at the end. What a kind of recipe adds
+is a `Kind` (`kinds.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from safetensors import SafetensorError
+
+from paraphrastic_hf.errors import CheckpointError, RecipeError
+from paraphrastic_hf.generation.search import is_out_of_memory
+from paraphrastic_hf.hub.cards import run_card, write_card
+from paraphrastic_hf.io.files import WEIGHTS, content_hash, write_json
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.training.data.sources import check_datasets
+from paraphrastic_hf.training.engine.checkpoint import list_checkpoints
+from paraphrastic_hf.training.engine.curve import write_curve
+from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
+from paraphrastic_hf.training.engine.memory import way_out
+from paraphrastic_hf.training.engine.progress import Progress
+from paraphrastic_hf.training.engine.provenance import Stamp, keep_stamp, text_stamp
+from paraphrastic_hf.training.engine.run_folder import (
+    circumstances,
+    claim,
+    clear_work,
+    drop_aside,
+    finished_run,
+    give_up,
+    is_finished,
+    new_accelerator,
+    put_back,
+    refuse_own_start,
+)
+from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
+
+logger = logging.getLogger(__name__)
+
+
+def train(
+    recipe: Recipe,
+    output: str | Path,
+    *,
+    data_root: str | Path | None = None,
+    datasets: Iterable[Any] = (),
+    overwrite: bool = False,
+    progress: bool = True,
+    work: str | Path | None = None,
+) -> Progress:
+    """Train what a recipe describes and leave it, finished, in `output`.
+
+    Run again after an interruption, with the same recipe, it goes on from the last checkpoint and,
+    on CPU with the same number of threads, ends with the same weights bit for bit.
+
+    Args:
+        recipe: Every setting; `kinds.load_recipe` reads one.
+        output: Directory of the finished model.
+        data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
+            the working folder.
+        datasets: `datasets.Dataset` objects (or iterables of mappings) to train on besides the
+            recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
+        overwrite: Start afresh where `output` holds another run.
+        progress: Show progress bars.
+        work: Where the tokenizer and the tokenized text go, and stay, for runs that share them;
+            within `output`, and gone at the end, if absent.
+
+    Returns:
+        Steps, examples, seconds and the best development score.
+
+    Raises:
+        RecipeError: A setting is wrong, the model does not fit into memory, or `output` holds
+            another run.
+        BusyError: Another process is training in `output`.
+        DataError: The data is missing, damaged or empty.
+        ModelError: A model that the recipe starts from cannot be read.
+        CheckpointError: All checkpoints are damaged, or one could not be written; or `output`
+            or `work` was begun with other text, or another model.
+        TypeError: `recipe` is the name of one, or `datasets` is no list of datasets.
+        KeyboardInterrupt: Ctrl-C or, in the main thread, SIGTERM came. Where training had begun,
+            in one process, where it is has been written, and the same call goes on from there.
+
+    Example:
+        >>> from paraphrastic_hf.training.kinds import load_recipe
+        >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
+        >>> train(recipe, "runs/mine", progress=False).best_score  # doctest: +SKIP
+    """
+    if isinstance(recipe, (str, Path)):
+        raise TypeError(f"train takes a recipe, not the name of one: load_recipe({str(recipe)!r})")
+    check_datasets(datasets)
+    output = Path(output)
+    context = Context(data_root, datasets, progress)
+    kind: Kind | None = None
+    if overwrite or not is_finished(output):  # what a finished run was made of may be gone by now
+        refuse_own_start(recipe, output, data_root)
+        kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before files are removed
+    accelerator = new_accelerator(recipe.training.precision)
+    is_main = accelerator.is_main_process
+    with locked(output, is_main):
+        is_new = claim(output, recipe, overwrite) if is_main else False
+        accelerator.wait_for_everyone()
+        if kind is None or is_finished(output):
+            return finished_run(output, recipe, data_root, datasets)
+        work = output / "work" if work is None else Path(work)
+        is_begun = False
+        stamp: Stamp = {}
+        try:
+            if is_main:
+                with nullcontext() if work.parent == output else locked(work):
+                    stamp = text_stamp(recipe, data_root, datasets)
+                    keep_stamp(stamp, work)
+                    kind.prepare(work)
+            accelerator.wait_for_everyone()
+            torch.manual_seed(recipe.seed)
+            model = kind.build(work).to(accelerator.device)
+            objective = kind.objective(model, accelerator)
+            is_begun = True
+            if is_main:
+                drop_aside(output)
+            return _train(recipe, kind, model, objective, output, stamp, accelerator, progress)
+        except Exception as error:
+            no_memory = is_out_of_memory(error)
+            has_come_to_nothing = not is_begun or (
+                no_memory and not list_checkpoints(output / "checkpoints")
+            )
+            if is_new and has_come_to_nothing:
+                give_up(output)
+            if no_memory:
+                reason = str(error).partition("\n")[0]
+                raise RecipeError(f"memory ran out ({reason}): {way_out(recipe)}") from error
+            raise
+        finally:
+            if is_main and not is_begun:
+                put_back(output)
+
+
+def _train(
+    recipe: Recipe,
+    kind: Kind,
+    model: Any,
+    objective: Objective,
+    output: Path,
+    stamp: Stamp,
+    accelerator: Accelerator,
+    progress: bool,
+) -> Progress:
+    """Train a model that stands at its start, save it, and write down what happened."""
+    evaluate = kind.development()
+    is_main = accelerator.is_main_process
+    before = evaluated(evaluate, model) if is_main else None
+    loop = TrainingLoop(
+        model,
+        recipe.training,
+        recipe.run,
+        seed=recipe.seed,
+        directory=output,
+        accelerator=accelerator,
+        evaluate=evaluate,
+        show_progress=progress,
+        unit=KINDS[recipe.kind].examples,
+    )
+    if loop.resume():
+        logger.info("going on from step %s of %s", loop.progress.step, output)
+    result = loop.train(objective)
+    accelerator.wait_for_everyone()  # all have read the best weights before they are removed
+    if is_main:
+        change = change_of(before, evaluated(evaluate, model))
+        try:
+            outcome = {**kind.save(model, output), **change, "text": stamp}
+            _finish(recipe, outcome, result, output, accelerator)
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(
+                f"cannot write the finished model to {output}: {error}. Its last checkpoint is "
+                "intact; the same command goes on from there"
+            ) from error
+        clear_work(output)
+    accelerator.wait_for_everyone()
+    return result
+
+
+def evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation | None:
+    """The development score of a model that is not being trained; None without such a set."""
+    if evaluate is None:
+        return None
+    with evaluating(model):
+        found = evaluate(model)
+    return found if isinstance(found, Evaluation) else Evaluation(found, {})
+
+
+def change_of(before: Evaluation | None, after: Evaluation | None) -> dict[str, Any]:
+    """Return the development score before and after training, as `run.json` records it."""
+    if before is None or after is None:
+        return {}
+    scores = {"before": float(before), "after": float(after)}
+    return {"change": {**scores, "p_value": before.p_value(after)}}
+
+
+def _finish(
+    recipe: Recipe,
+    outcome: dict[str, Any],
+    result: Progress,
+    output: Path,
+    accelerator: Accelerator,
+) -> None:
+    """Write the curve, the card and `run.json`, which comes last: with it the run is finished."""
+    rate = round(result.examples / result.seconds) if result.seconds else None
+    record = {
+        "progress": result.__dict__,
+        f"{KINDS[recipe.kind].examples}_per_second": rate,
+        **outcome,
+        "weights_sha256": content_hash(output / WEIGHTS),
+        "processes": accelerator.num_processes,
+        "device": accelerator.device.type,
+        **circumstances(),
+    }
+    write_curve(output)
+    write_card(output, run_card(output, run=record))
+    write_json(output / "run.json", record)

@@ -1,0 +1,373 @@
+"""A run of a generative model of sentence pairs: translations to a finished model (thesis, 5.4)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
+
+from paraphrastic_hf.encoders.storage.directory import GENERATIVE, save_model
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.generation.gauges import (
+    Gauges,
+    has_likelihood,
+    importance_weighted_nll,
+    measure,
+)
+from paraphrastic_hf.generation.latent import LatentGenerator, centre_on_texts
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.latent_parts import LatentConfig
+from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+from paraphrastic_hf.models.generative.pair_terms import SEMANTIC, sides_read, tasks_between
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.data.bitexts import Bitexts
+from paraphrastic_hf.training.data.corpus import (
+    build_corpus,
+    has_columns,
+    hold_out_pairs,
+    load_corpus,
+)
+from paraphrastic_hf.training.data.declared_languages import warn_of_languages
+from paraphrastic_hf.training.data.development import development_scorer, read_development
+from paraphrastic_hf.training.data.held_out import hold_out, read_held_out, write_held_out
+from paraphrastic_hf.training.data.sources import SourcePairs, check_sources, read_sources
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.encoder.start import resolve_vectors, start_from_vectors
+from paraphrastic_hf.training.engine.loop import Evaluation
+from paraphrastic_hf.training.engine.paths import resolve_model
+from paraphrastic_hf.training.generative.objective import GenerativeObjective
+from paraphrastic_hf.training.generative.recipe import HELD_OUT, GenerativeRecipe
+from paraphrastic_hf.training.kinds import Context
+
+logger = logging.getLogger(__name__)
+
+GAUGED = 500  # held-out pairs that are measured at every evaluation
+WEIGHTED = 100  # and those whose likelihood is estimated by importance at the end
+SMALL_KL = 0.1  # nats a sentence; a variable below it holds nothing
+CONFIGS: dict[str, type[LatentConfig]] = {"bgt": BGTConfig, "mgt": MGTConfig}
+MODELS: dict[str, type[LatentModel]] = {"bgt": BGTModel, "mgt": MGTModel}
+
+
+class Generative:
+    """Training a generative model of translations, `kind: generative`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: A setting is wrong, or a combination of settings has no meaning.
+        DataError: A source is not there.
+    """
+
+    def __init__(self, recipe: GenerativeRecipe, context: Context) -> None:
+        self.recipe, self.context = recipe, context
+        self.pairs = None
+        self.holds_out = recipe.run.development == "clean-and-bitext"
+        if recipe.run.development != HELD_OUT:
+            self.pairs = read_development(recipe.run.development, context.data_root)
+        check_sources(recipe.data, context.data_root)
+        if recipe.model.vectors is not None:
+            resolve_vectors(recipe.model.vectors, context.data_root)
+        given = {language for s in recipe.data.sources for language in s.languages or ()}
+        self.start: LatentGenerator | None = None
+        if recipe.start is not None:
+            self.start = _load_start(recipe.start, context.data_root)
+            _check_of_start(self.start.model, recipe, given)
+            return
+        _check_number(recipe.model.kind, given)
+        if len(given) >= 2:
+            self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
+
+    def prepare(self, work: Path) -> None:
+        """Tokenizer and tokenized pairs in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        sources = read_sources(
+            recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        found = _check_languages(sources)
+        if self.holds_out:
+            sources, to_find = hold_out(sources)
+            write_held_out(to_find, work)
+        warn_of_languages(sources, recipe.seed)
+        if self.start is None:
+            _check_number(recipe.model.kind, found)
+            lines = (side for source in sources for pair in source.pairs for side in pair)
+            tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
+        else:
+            _check_of_start(self.start.model, recipe, found)
+            tokenizer = self.start.tokenizer
+        tokenizer.save(work / "tokenizer")
+        build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
+
+    def build(self, work: Path) -> LatentModel:
+        """The model with random weights, or with the semantic table at its given start."""
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.corpus = load_corpus(work / "corpus")
+        self.to_find = read_held_out(work) if self.holds_out else {}
+        own = [] if self.start is None else list(self.start.model.config.languages)
+        languages = own + [code for code in self.corpus.languages if code not in own]
+        bitexts = Bitexts.of(self.corpus, languages)
+        chosen, kept = hold_out_pairs(
+            self.corpus.group[bitexts.sides], self.recipe.data.held_out, self.recipe.seed
+        )
+        self.held_out, self.kept = bitexts.select(chosen), bitexts.select(kept)
+        lost = bitexts.codes() - self.kept.codes()
+        if lost:
+            raise DataError(
+                f"all pairs in {', '.join(sorted(lost))} are held out, and none is left to learn "
+                "from: lower data.held_out, or name more text"
+            )
+        if self.start is not None:
+            started = self.start.model
+            started.scores_part = self.recipe.training.candidates is not None
+            for code in languages[len(own) :]:
+                logger.info("the model takes in the language %s", code)
+                started.add_language(code)
+            if self.recipe.training.centre:  # room for what a checkpoint of this run holds
+                started.centre_on(torch.zeros(started.config.hidden_size))
+            return started
+        config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
+        model: LatentModel = MODELS[self.recipe.model.kind](config)
+        model.scores_part = self.recipe.training.candidates is not None
+        if self.recipe.model.vectors is not None:
+            path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
+            if self.recipe.model.adds_average:  # vectors of SP have no end mark to average
+                with torch.no_grad():
+                    model.get_input_embeddings().weight[config.eos_token_id] = 0.0
+            start_from_vectors(model, self.tokenizer, path)
+        return model
+
+    def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
+        """The pairs, in batches of about equally many tokens."""
+        self._objective = GenerativeObjective(
+            self.recipe, self.corpus, self.kept, model, accelerator
+        )
+        self._warn_of_stillness(self._objective.total_steps)
+        return self._objective
+
+    def _warn_of_stillness(self, steps: int) -> None:
+        first = self.recipe.training.decoders_first
+        if first >= steps > 0:
+            logger.warning(
+                "training.decoders_first is %d and the run has %d steps: the encoder of the "
+                "meaning stays as it begins to the end",
+                first,
+                steps,
+            )
+        if first and self.start is None and self.recipe.model.vectors is None:
+            logger.warning(
+                "training.decoders_first keeps an encoder that begins at random: name what it "
+                "begins with by model.vectors or start, or leave it out"
+            )
+
+    def development(self) -> Callable[[Any], float] | None:
+        """The score on the development set, with the gauges of the held-out pairs beside it."""
+        if self.recipe.run.development == "none":
+            return None
+        scorer = development_scorer(
+            self.recipe.run.development, self.tokenizer, self.pairs, self.to_find
+        )
+        if scorer is None and not len(self.held_out):
+            return None
+
+        def score(model: LatentModel) -> float:
+            self._centre(model)
+            gauges = self._measure(model, GAUGED)
+            if gauges is None:
+                assert scorer is not None
+                return scorer(model)
+            if model.training:  # not before and after it
+                _warn_of_collapse(gauges)
+                self._objective.aggression.observe(sum(gauges.mutual_information.values()))
+            figures = gauges.flat()
+            if self.recipe.training.aggressive:
+                figures["aggressive"] = float(self._objective.aggression.is_on)
+            if scorer is None:
+                return Evaluation(gauges.likelihood, figures)
+            found = scorer(model)
+            return Evaluation(found, figures, found.parts)
+
+        return score
+
+    def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
+        """The model directory, and what the model makes of the held-out pairs."""
+        self._centre(model)
+        gauges = self._measure(model, len(self.held_out))
+        to_find = {name: len(pairs) for name, pairs in self.to_find.items()}
+        record: dict[str, Any] = {
+            "development": self.recipe.run.development,
+            "pairs": len(self.kept),
+            "held_out_pairs": len(self.held_out),
+            **({"pairs_held_out": to_find} if to_find else {}),
+            "parameters": model.num_parameters(),
+            "vocab_size": self.tokenizer.vocab_size,
+        }
+        if gauges is not None:
+            if self.recipe.run.development == "none":  # else the last evaluation has said it
+                _warn_of_collapse(gauges)
+            record["held_out"] = asdict(gauges)
+        if gauges is not None and has_likelihood(model):
+            few = self.held_out.select(np.arange(min(WEIGHTED, len(self.held_out))))
+            length = self.recipe.data.max_length
+            nll = importance_weighted_nll(model, self.corpus.sentences, few.grouped(), length)
+            record["held_out"]["importance_weighted_nll"] = nll
+        save_model(model.to("cpu"), self.tokenizer, output, GENERATIVE)
+        return record
+
+    def _centre(self, model: LatentModel) -> None:
+        """Take from sentence vectors the mean of some sentences of training, if asked for."""
+        most = self.recipe.training.centre
+        if not most:
+            return
+        sides = np.unique(self.kept.sides)
+        chosen = np.random.default_rng(self.recipe.seed).permutation(sides)[:most]
+        centre_on_texts(model, self.corpus.sentences, chosen, self.recipe.data.max_length)
+
+    def _measure(self, model: LatentModel, most: int) -> Gauges | None:
+        if not len(self.held_out):
+            return None
+        few = self.held_out.select(np.arange(min(most, len(self.held_out))))
+        length = self.recipe.data.max_length
+        return measure(model, self.corpus.sentences, few.grouped(), length)
+
+    def _config(self, languages: list[str], vocab_size: int, end: int) -> LatentConfig:
+        given = self.recipe.model
+        settings: dict[str, Any] = {
+            "vocab_size": vocab_size,
+            "languages": languages,
+            "hidden_size": given.hidden_size,
+            "state_size": given.state_size,
+            "encoder_kind": given.encoder,
+            "encoder_layers": 5 if given.encoder_layers is None else given.encoder_layers,
+            "decoder_kind": given.decoder,
+            "decoder_layers": given.decoder_layers,
+            "dropout": given.dropout,
+            "is_variational": given.variational,
+            "adds_average": given.adds_average,
+            "is_centred": self.recipe.training.centre > 0,
+            "has_language_variables": given.language_variables,
+            "eos_token_id": end,
+            "decoder_start_token_id": end,
+            "use_cache": given.decoder == "transformer",
+        }
+        for key, value in (
+            ("num_attention_heads", given.heads),
+            ("intermediate_size", given.feed_forward),
+            ("latent_at", given.latent_at),
+        ):
+            if value is not None:  # else the model's own
+                settings[key] = value
+        if given.kind == "mgt":
+            settings["reconstructs"] = given.reconstructs is None
+            settings["has_translation_scorer"] = given.translation_scorer
+        else:
+            settings["reconstructs"] = (
+                languages if given.reconstructs is None else given.reconstructs
+            )
+            settings["translates"] = languages if given.translates is None else given.translates
+        try:
+            return CONFIGS[given.kind](**settings)
+        except StrictDataclassError as error:
+            raise RecipeError(f"model: {error.__cause__ or error}") from error
+
+
+def _check_number(kind: str, languages: set[str]) -> None:
+    """Refuse more than two languages of a BGT.
+
+    Raises:
+        RecipeError: There are more.
+    """
+    if kind == "bgt" and len(languages) > 2:
+        raise RecipeError(
+            f"a bgt is of two languages, and the sources have {', '.join(sorted(languages))}: "
+            "train an mgt (model.kind: mgt), or leave sources out"
+        )
+
+
+def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
+    """The model that a recipe's `start` names: a path as of `resolve_path`, else a Hub repository.
+
+    Raises:
+        ModelError: There is none of that name, or it does not write from variables.
+    """
+    return LatentGenerator.from_pretrained(resolve_model(name, data_root), device="cpu")
+
+
+def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
+    """Refuse what a trained model cannot go on with.
+
+    Raises:
+        RecipeError: There are languages that it cannot take in, or training it is not fit for.
+    """
+    new = sorted(languages - set(model.config.languages))
+    if new and not isinstance(model, MGTModel):
+        raise RecipeError(
+            f"start ({recipe.start}) is of {', '.join(model.config.languages)} and can take in no "
+            f"other language, and the sources have {', '.join(new)}: start from an "
+            "mgt, which takes them in, or leave sources out"
+        )
+    if model.config.is_centred and not recipe.training.centre:
+        raise RecipeError(
+            f"start ({recipe.start}) has a mean taken from its sentence vectors, which training "
+            "moves: set training.centre, such as 10000, to take it anew"
+        )
+    training, is_plain = recipe.training, not model.config.is_variational
+    for name, asked in (
+        ("aggressive", training.aggressive),
+        ("kl_weight", training.kl_weight not in (0.0, 1.0)),
+    ):
+        if asked and is_plain:
+            raise RecipeError(
+                f"training.{name} needs variables with a prior, which start ({recipe.start}) has "
+                "not: leave it out"
+            )
+    codes = list(model.config.languages)[:2]
+    tasks = tasks_between(model, codes)
+    read = {side for task in tasks for side in sides_read(model, task, SEMANTIC, codes)}
+    if recipe.needs_both_sides and len(read) < 2:
+        raise RecipeError(
+            f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, and start "
+            f"({recipe.start}) infers that of one: leave it out"
+        )
+
+
+def _check_languages(sources: list[SourcePairs]) -> set[str]:
+    """The languages of the sources, each of which must be translations.
+
+    Raises:
+        DataError: A source is of one language.
+    """
+    found: set[str] = set()
+    for item in sources:
+        own = item.source.languages or ()
+        if len(set(own)) != 2:
+            raise DataError(
+                f"{item.source.name} has the languages {', '.join(own)}: every source must be "
+                "translations; name their languages with languages: [en, fr]"
+            )
+        found |= set(own)
+    return found
+
+
+def _warn_of_collapse(gauges: Gauges) -> None:
+    for variable, kl in gauges.kl.items():
+        if kl < SMALL_KL:
+            logger.warning(
+                "the variable %s holds nothing (%.3f nats a sentence, %d active units): its "
+                "posterior has collapsed onto the prior. Lower training.kl_weight, or let it rise "
+                "more slowly with training.kl_rise",
+                variable,
+                kl,
+                gauges.active_units[variable],
+            )

@@ -1,0 +1,218 @@
+"""The objective of generative models of sentence pairs: the evidence lower bound, translation, and
+a contrastive term (thesis, 5.5 and 5.6.2).
+
+For a pair the loss is, with w rising over the run and each term a sum over a sentence's tokens,
+
+    -ln p(x_en | z_en, z_sem) - ln p(x_fr | z_fr, z_sem) + w * sum of KL(q(z) || p(z))
+    + translation_weight * (smoothed -ln p(x_fr | z_sem of x_en) and the reverse)
+    + contrastive * hinge on the means of z_sem
+
+Where there are more than two languages, a batch is of two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.layers.padding import moved
+from paraphrastic_hf.losses.margin import margin_loss_of_rows
+from paraphrastic_hf.losses.negatives import select_negatives
+from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.pair_terms import SEMANTIC, PairTerms, Side, language_of
+from paraphrastic_hf.training.data.batching import Step
+from paraphrastic_hf.training.data.bitexts import Bitexts, plan_bitext_batches
+from paraphrastic_hf.training.data.corpus import PairCorpus
+from paraphrastic_hf.training.data.megabatch import make_pool
+from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.generative.aggressive import Aggression
+from paraphrastic_hf.training.generative.recipe import GenerativeRecipe, GenerativeTraining
+
+
+@dataclass(frozen=True)
+class PairBatch:
+    """Some pairs of a step.
+
+    Attributes:
+        own: (pairs, 2) sentences of this process's share of them, by side.
+        bitext: Number of the bitext that they are of.
+        weight: Factor of the sums over this share: processes whose gradients are averaged, over
+            the pairs of the whole step.
+        share: Part of the step's pairs that this share is, times the number of processes; the
+            factor of what is a mean.
+        number: Of the batch within its step, from 0.
+    """
+
+    own: np.ndarray
+    bitext: int
+    weight: float
+    share: float
+    number: int
+
+
+class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
+    """Reconstruction, translation and priors of sentence pairs.
+
+    Args:
+        recipe: The whole recipe.
+        corpus: Tokenized pairs, with end marks.
+        bitexts: The pairs to train on.
+        model: The model, unwrapped.
+        accelerator: For the number of processes.
+
+    Raises:
+        RecipeError: Aggressive training in several processes.
+    """
+
+    def __init__(
+        self,
+        recipe: GenerativeRecipe,
+        corpus: PairCorpus,
+        bitexts: Bitexts,
+        model: LatentModel,
+        accelerator: Accelerator,
+    ) -> None:
+        self.max_length = recipe.data.max_length
+        exponent = recipe.data.language_exponent
+        lengths = corpus.sentences.lengths(bitexts.sides)
+        lengths = np.minimum(lengths, self.max_length)  # (pairs, 2)
+        planner = partial(plan_bitext_batches, bitexts, exponent)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, planner)
+        self.corpus, self.vocab_size = corpus, model.config.vocab_size
+        self.bitexts = bitexts
+        self.first_chosen = bitexts.first_chosen()
+        weights = bitexts.translation_weights()
+        self.translation_weights = {
+            code: self.arguments.translation_weight * (weight if model.evens_translation else 1.0)
+            for code, weight in weights.items()
+        }
+        self.aggression = Aggression(is_on=self.arguments.aggressive)
+        if self.arguments.aggressive and accelerator.num_processes > 1:
+            raise RecipeError(
+                "training.aggressive ends by what one process sees: train in one, or leave it out"
+            )
+        self._decoders = list(model.decoder_parameters()) if self.arguments.aggressive else []
+        self._encoders = list(model.encoder_parameters()) if self.arguments.aggressive else []
+        self._meaning = list(model.encoder_parameters(SEMANTIC))
+        epochs = self.arguments.epochs * self._steps
+        most = self.arguments.steps
+        self.total_steps = epochs if most is None else min(epochs, most)
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next step: so many batches of like lengths as are accumulated."""
+        chosen = self.next_batches(epoch, position)
+        world = self.accelerator.num_processes
+        size = sum(map(len, chosen))
+        batches = []
+        for number, batch in enumerate(chosen):
+            own = self.share(batch)
+            share = own.size * world / size
+            weight = world / size if own.size else 0.0
+            bitext = int(self.bitexts.bitext[batch[0]])
+            sides = self.bitexts.sides[own.examples]
+            batches.append(PairBatch(sides, bitext, weight, share, number))
+        turns = self.aggression
+        frozen: list[nn.Parameter] = []
+        if turns.is_on:
+            frozen = self._encoders if turns.is_decoders_turn else self._decoders
+        elif step < self.arguments.decoders_first:
+            frozen = self._meaning
+        self._step_loss = 0.0
+        yield Step(batches, size, frozen)
+        if turns.is_on:
+            turns.add(self._step_loss)
+
+    def state(self) -> dict[str, Any]:
+        """Whose turn it is, where encoders are trained aggressively."""
+        return self.aggression.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what `state` gave."""
+        self.aggression = Aggression.of(state)
+
+    def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
+        """Every term of a batch, as it counts in the mean over the pairs of the step."""
+        args = self.arguments
+        random = np.random.default_rng([self.seed, step, batch.number, 6])
+        sides = [
+            self._side(language, batch.own[:, number], random)
+            for number, language in enumerate(self.bitexts.languages[batch.bitext])
+        ]
+        chosen = self._chosen(batch, random)
+        terms: PairTerms = model(
+            sides=sides,
+            chosen=moved(chosen, self.accelerator.device),
+            smoothing=args.label_smoothing,
+            sample=args.sample,
+        )
+        parts: dict[str, Tensor] = {}
+        for task, nll in terms.nll.items():
+            parts[task] = nll * (batch.weight * self._factor(task))
+        for task, smoothing in terms.smoothing.items():
+            weighted = smoothing * (batch.weight * self._factor(task))
+            parts["smoothing"] = parts["smoothing"] + weighted if "smoothing" in parts else weighted
+        if terms.kl:
+            weight = self.kl_weight(step) * batch.weight
+            for variable, kl in terms.kl.items():
+                parts[f"kl_{variable}"] = kl * weight
+        if args.contrastive:
+            hinge = self._hinge(terms.semantic, batch.own)
+            parts["contrastive"] = hinge * (args.contrastive * batch.share)
+        losses = Losses.of(parts)
+        if self.aggression.is_on:
+            self._step_loss += losses.total.item()
+        return losses
+
+    def kl_weight(self, step: int) -> float:
+        """w, which rises to `kl_weight` over `kl_rise` of the run."""
+        rise = self.arguments.kl_rise * self.total_steps
+        return self.arguments.kl_weight * (min(1.0, (step + 1) / rise) if rise else 1.0)
+
+    def _factor(self, task: str) -> float:
+        """The weight of a task in the loss."""
+        is_translation = task.startswith("translate")
+        return self.translation_weights[language_of(task)] if is_translation else 1.0
+
+    def _chosen(self, batch: PairBatch, random: np.random.Generator) -> Tensor:
+        """The side of each pair whose meaning serves reconstruction: first and second in turn, or
+        as often as makes the languages equal, spread evenly over the batch."""
+        first = self.first_chosen[batch.bitext]
+        start = random.integers(2 if first == 0.5 else 2**16) + 1
+        turns = np.floor(np.arange(start, start + len(batch.own) + 1) * first)
+        return torch.from_numpy((np.diff(turns) == 0).astype(int))
+
+    def _side(self, language: str, sentences: np.ndarray, random: np.random.Generator) -> Side:
+        ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
+        extra, device = self.arguments.candidates, self.accelerator.device
+        candidates: Candidates | None = None
+        if extra is not None:
+            candidates = draw_candidates(ids[mask > 0], self.vocab_size, extra, random).to(device)
+        lengths = torch.from_numpy((mask > 0).sum(1))
+        return Side(language, moved(torch.from_numpy(ids), device), lengths, candidates)
+
+    def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
+        """The margin loss (thesis, 4.4) on the means of a batch's pairs, each with the nearest
+        sentence of the batch that is no translation of it as its negative; with several processes,
+        of this one's share of the batch."""
+        first, second = semantic
+        if first is None or second is None:
+            raise ValueError("a hinge needs the semantic variable of both sides")
+        pairs = len(first)
+        vectors = torch.stack([first, second], 1).flatten(0, 1).float()  # first, second, first, ...
+        flat, corpus = sentences.reshape(-1), self.corpus
+        pool = make_pool(vectors.detach(), flat, corpus.language, corpus.group, corpus.never)
+        with torch.no_grad():
+            negatives = select_negatives(pool, "max", "partner_language", None).view(pairs, 2).T
+        own = torch.arange(2 * pairs, device=vectors.device).view(pairs, 2).T
+        rows = torch.cat([own, negatives.clamp(min=0)])
+        return margin_loss_of_rows(vectors, rows, self.arguments.margin, negatives >= 0, "cosine")

@@ -1,0 +1,214 @@
+"""A language model over sentences: objective and run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
+from torch import Tensor, nn
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.encoders.storage.directory import LANGUAGE_MODEL, save_model
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.measures.judged import Judged
+from paraphrastic_hf.generation.likelihood import perplexity_of, sentence_likelihoods
+from paraphrastic_hf.io.pairs import iterate_lines
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.data.batching import Step, plan_batches
+from paraphrastic_hf.training.data.corpus import has_columns, read_columns, write_columns
+from paraphrastic_hf.training.data.sources import check_sources, read_sentences
+from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.engine.loop import Evaluation, Losses
+from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
+from paraphrastic_hf.training.engine.paths import resolve_path
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.language_model.recipe import (
+    LanguageModelRecipe,
+    LanguageModelTraining,
+)
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Some sentences of a step.
+
+    Attributes:
+        own: (sentences,) numbers of this process's share of them.
+        weight: Factor of the mean loss of this share: its part of the predicted tokens of the whole
+            step, times the number of processes, whose gradients are averaged.
+    """
+
+    own: np.ndarray
+    weight: float
+
+
+class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
+    """Predicting every next token of sentences, by smoothed cross-entropy.
+
+    Args:
+        recipe: The whole recipe.
+        sentences: Token ids with both marks.
+        accelerator: For the number of processes.
+    """
+
+    def __init__(
+        self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
+    ) -> None:
+        self.sentences, self.max_length = sentences, recipe.data.max_length
+        lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_batches)
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next step: so many batches of like length as are accumulated."""
+        chosen = self.next_batches(epoch, position)
+        world = self.accelerator.num_processes
+        of_step = sum(map(self._predicted, chosen))
+        batches = []
+        for batch in chosen:
+            share = self.share(batch)
+            of_share = self._predicted(share.examples[: share.size])
+            batches.append(TokenBatch(share.examples, of_share * world / of_step))
+        yield Step(batches, sum(map(len, chosen)))
+
+    def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
+        """The cross-entropy, of the right token and of its smoothing."""
+        ids, mask = self.sentences.padded(batch.own, self.max_length)
+        device = self.accelerator.device
+        inputs, targets = (torch.from_numpy(part).to(device) for part in (ids[:, :-1], ids[:, 1:]))
+        is_predicted = torch.from_numpy(mask[:, 1:].astype(bool)).to(device)
+        logits = model(input_ids=inputs, logits_at=is_predicted).logits  # (tokens, vocab)
+        right, everyone = cross_entropy_parts(
+            logits, targets[is_predicted], self.arguments.label_smoothing
+        )
+        parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
+        if everyone is not None:
+            parts["smoothing"] = everyone * batch.weight
+        return Losses.of(parts)
+
+    def _predicted(self, batch: np.ndarray) -> int:
+        """Tokens that are predicted: all but the first of each sentence."""
+        return int(self.lengths[batch].sum()) - len(batch)
+
+
+class LanguageModelling:
+    """Training a language model over sentences, `kind: language_model`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: A setting is wrong.
+        DataError: A source is not there.
+    """
+
+    def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
+        self.recipe, self.context = recipe, context
+        check_memory(LanguageModel, self._config(SMALLEST_TABLE))
+        check_sources(recipe.data, context.data_root)
+
+    def prepare(self, work: Path) -> None:
+        """The tokenizer, the sentences to train on and those held out, in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        sentences = read_sentences(
+            recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        given: list[str] = []
+        if names_file(recipe.run.development):
+            path = resolve_path(recipe.run.development, context.data_root)
+            given = list(dict.fromkeys(line for _, line in iterate_lines(path) if line.strip()))
+            sentences = list(dict.fromkeys([*given, *sentences]))
+        tokenizer = train_tokenizer(recipe.tokenizer, sentences, recipe.seed, context.data_root)
+        tokenizer.save(work / "tokenizer")
+        ids = tokenizer.encode_batch(sentences)
+        order, count = np.flatnonzero(np.diff(ids.offsets) > 0), recipe.data.held_out
+        if given:
+            count = int(np.searchsorted(order, len(given)))
+        else:
+            order = np.random.default_rng([recipe.seed, 4]).permutation(order)
+        if len(order) - count < max(1, 0 if given else count):
+            raise DataError(
+                f"data.held_out ({count:,}) must leave as many sentences to train on, and there "
+                f"are {len(order):,} in all, each counted once: set it lower, or give more"
+            )
+        held_out, kept = (np.sort(part) for part in np.split(order, [count]))
+        columns = {"sentences": ids.select(kept), "held_out": ids.select(held_out)}
+        write_columns(work / "corpus", columns, {})
+
+    def build(self, work: Path) -> LanguageModel:
+        """The model with random weights."""
+        self.tokenizer = cast(MarkedTokenizer, load_tokenizer(work / "tokenizer"))
+        self.columns, _ = read_columns(work / "corpus")
+        special = self.tokenizer.special
+        config = self._config(
+            self.tokenizer.vocab_size,
+            pad_token_id=special.pad,
+            bos_token_id=special.start[0],
+            eos_token_id=special.end[0],
+        )
+        check_memory(LanguageModel, config)
+        return LanguageModel(config)
+
+    def _config(self, vocab_size: int, **marks: int) -> LanguageModelConfig:
+        size = self.recipe.model
+        try:
+            return LanguageModelConfig(
+                vocab_size=vocab_size,
+                hidden_size=size.hidden_size,
+                num_hidden_layers=size.layers,
+                num_attention_heads=size.heads,
+                intermediate_size=size.feed_forward,
+                dropout=size.dropout,
+                **marks,
+            )
+        except StrictDataclassError as error:
+            raise RecipeError(f"model: {error.__cause__ or error}") from error
+
+    def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
+        """The sentences, in batches of about equally many tokens."""
+        return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
+
+    def development(self) -> Callable[[Any], float] | None:
+        """Minus the cross-entropy of the held-out sentences, in nats a token."""
+        if not len(self.columns["held_out"]):
+            return None
+        return lambda model: Evaluation.of_parts([(-0.01, self._judged(model))])
+
+    def save(self, model: LanguageModel, output: Path) -> dict[str, Any]:
+        """The model directory, and the perplexity of the held-out sentences."""
+        held_out = len(self.columns["held_out"])
+        cross_entropy = self._judged(model).score / 100 if held_out else math.nan
+        save_model(model.to("cpu"), self.tokenizer.for_prompts(), output, LANGUAGE_MODEL)
+        outcome = {
+            "held_out": {
+                "sentences": held_out,
+                "nats_per_token": cross_entropy,
+                "perplexity": float(perplexity_of(cross_entropy)),
+            }
+        }
+        return {
+            **(outcome if held_out else {}),
+            "development": self.recipe.run.development,
+            "sentences": len(self.columns["sentences"]),
+            "vocab_size": self.tokenizer.vocab_size,
+        }
+
+    def _judged(self, model: LanguageModel) -> Judged:
+        """The nats of each held-out sentence, and its tokens."""
+        found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
+        measure = "nats a token"
+        return Judged("held out", "sentences", measure, -found.nats[None], found.tokens[None])

@@ -1,0 +1,189 @@
+"""The candidates of minimum risk training: a model's own translations and what they cost, kept on
+disk so that a step that is run again need not search again (thesis, 7.3)."""
+
+from __future__ import annotations
+
+import logging
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.generation.writing import MOST_TOKENS, Writing, Written
+from paraphrastic_hf.io.files import replacing
+from paraphrastic_hf.metrics.bootstrap import check_finite
+from paraphrastic_hf.metrics.costs import Cost
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments
+
+logger = logging.getLogger(__name__)
+
+EQUAL = 1e-9  # costs that are closer are the same
+
+
+@dataclass(frozen=True)
+class CandidateLists:
+    """The candidates of some sentences.
+
+    Attributes:
+        ids: Tokens of every candidate, list after list, with their end.
+        counts: (lists,) candidates of each sentence, 0 or more.
+        costs: (candidates,) float64, what each costs, mostly 0 to 1.
+    """
+
+    ids: Ragged
+    counts: np.ndarray
+    costs: np.ndarray
+
+    def numbers(self) -> np.ndarray:
+        """(candidates,) the number of the list that each is in."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def part(self, first: int, last: int) -> CandidateLists:
+        """The lists from number `first` to before `last`."""
+        ends = np.concatenate([[0], np.cumsum(self.counts)])
+        rows = np.arange(ends[first], ends[last])
+        return CandidateLists(self.ids.select(rows), self.counts[first:last], self.costs[rows])
+
+    def padded(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A value of each candidate as a row a list, and which places are filled.
+
+        Args:
+            values: (candidates,).
+
+        Returns:
+            (lists, longest) of the values, 0 where there is none, and as bool.
+        """
+        is_filled = np.arange(self.counts.max(initial=1)) < self.counts[:, None]
+        rows = np.zeros(is_filled.shape, values.dtype)
+        rows[is_filled] = values
+        return rows, is_filled
+
+    def flat_lists(self) -> int:
+        """How many lists have several candidates that all cost the same, so that there is nothing
+        to choose."""
+        starts = np.cumsum(self.counts) - self.counts
+        several = np.flatnonzero(self.counts > 1)
+        parts = (self.costs[starts[n] : starts[n] + self.counts[n]] for n in several)
+        return sum(bool(np.ptp(part) < EQUAL) for part in parts)
+
+
+class CandidateMaker:
+    """Makes lists of candidates and says what they cost.
+
+    Args:
+        translator: The model that is trained, with its tokenizer; dropout is off while it writes.
+        arguments: How candidates are found.
+        cost: What they cost.
+    """
+
+    def __init__(self, translator: Translator, arguments: CandidateArguments, cost: Cost) -> None:
+        self.translator, self.arguments, self.cost = translator, arguments, cost
+        translator.max_ratio = arguments.max_ratio
+        translator.batch_size = arguments.at_a_time
+
+    def make(
+        self,
+        sources: Sequence[Sequence[int]],
+        references: Sequence[str],
+        targets: Sequence[Sequence[int]],
+        seed: int,
+    ) -> CandidateLists:
+        """Search or draw the candidates of some sentences.
+
+        Args:
+            sources: Ids of each sentence.
+            references: The text of each reference.
+            targets: Ids of each reference, with the end.
+            seed: What draws follow from.
+
+        Raises:
+            DataError: A cost is NaN or infinite.
+        """
+        how = self.arguments
+        writing = Writing(
+            beams=1 if how.search == "sample" else how.beams or how.count,
+            sample=how.search == "sample",
+            top_p=how.top_p,
+            temperature=how.temperature,
+            outputs=how.count,
+            max_tokens=MOST_TOKENS,  # a candidate's own limit comes from its source
+            seed=seed,
+        )
+        found = self.translator.write(sources, writing, scores=False)
+        lists = [
+            self._distinct(written, reference.strip(), tuple(target))
+            for written, reference, target in zip(found, references, targets, strict=True)
+        ]
+        costs = self.cost([[each.text for each in one] for one in lists], references)
+        check_finite("the cost of a candidate", costs)
+        return CandidateLists(
+            Ragged.from_lists([each.ids for one in lists for each in one]),
+            np.array([len(one) for one in lists], np.int64),
+            np.asarray(costs, np.float64),
+        )
+
+    def _distinct(
+        self, found: Sequence[Written], reference: str, target: tuple[int, ...]
+    ) -> list[Written]:
+        """The candidates of one sentence, each once, the likeliest first.
+
+        The reference is known by its text or its ids: a tokenizer may have changed the text.
+        """
+        keep = self.arguments.reference
+        kept: dict[tuple[int, ...], Written] = {}
+        for written in found:
+            is_reference = written.text == reference or written.ids == target
+            if written.ids and not (keep == "excluded" and is_reference):
+                kept.setdefault(written.ids, written)
+        if keep == "added":
+            text = self.translator.decode(target)  # as the search would have written it
+            kept.setdefault(target, Written(text, float("nan"), target))
+        return list(kept.values())
+
+
+class CandidateCache:
+    """The lists of the latest steps, on disk.
+
+    Args:
+        folder: Where they are kept.
+        rank: Number of this process, which has lists of its own.
+        kept: Steps that a run may go back, from its latest one to its oldest checkpoint.
+    """
+
+    def __init__(self, folder: Path, rank: int, kept: int) -> None:
+        self.folder, self.rank, self.kept = folder, rank, kept
+
+    def read(self, step: int) -> CandidateLists | None:
+        """The lists that were made for a step; None if there are none, or they are damaged."""
+        path = self._path(step)
+        try:
+            with path.open("rb") as file, np.load(file) as arrays:
+                ids = Ragged(arrays["ids"], arrays["offsets"])
+                return CandidateLists(ids, arrays["counts"], arrays["costs"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            logger.warning("%s is damaged (%s); searching again", path.name, error)
+            return None
+
+    def write(self, step: int, lists: CandidateLists) -> None:
+        """Keep the lists of a step, and remove those that no resumed run can ask for."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replacing(self._path(step)) as partial, partial.open("wb") as file:
+            np.savez(
+                file,
+                ids=lists.ids.ids,
+                offsets=lists.ids.offsets,
+                counts=lists.counts,
+                costs=lists.costs,
+            )
+        for path in self.folder.glob(f"step-*.{self.rank}.npz"):
+            if int(path.name.split(".")[0].removeprefix("step-")) < step - self.kept:
+                path.unlink(missing_ok=True)
+
+    def _path(self, step: int) -> Path:
+        return self.folder / f"step-{step:010d}.{self.rank}.npz"

@@ -1,0 +1,308 @@
+"""A run of minimum risk training: a trained encoder-decoder of any kind and translations, to that
+model trained further (thesis, 7.3)."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from tqdm.auto import tqdm
+
+from paraphrastic_hf.config.recipe import names_file, to_yaml
+from paraphrastic_hf.encoders.languages import written_language
+from paraphrastic_hf.encoders.storage.fingerprint import identity
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError, counted
+from paraphrastic_hf.generation.languages import is_told
+from paraphrastic_hf.generation.search import target_ids
+from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.io.files import WEIGHTS, open_to_readers, remove
+from paraphrastic_hf.io.pairs import Pair
+from paraphrastic_hf.metrics.costs import SEMANTIC, make_cost
+from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH
+from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.data.corpus import (
+    has_columns,
+    hold_out_pairs,
+    read_columns,
+    write_columns,
+)
+from paraphrastic_hf.training.data.sources import (
+    SourcePairs,
+    check_sources,
+    read_sources,
+    with_development,
+)
+from paraphrastic_hf.training.engine.loop import Evaluation
+from paraphrastic_hf.training.engine.paths import resolve_model
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.minimum_risk.candidates import CandidateCache, CandidateMaker
+from paraphrastic_hf.training.minimum_risk.diagnostics import RiskGauges
+from paraphrastic_hf.training.minimum_risk.objective import MinimumRiskObjective, Translations
+from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
+from paraphrastic_hf.training.seq2seq.job import check_written, written_side
+
+logger = logging.getLogger(__name__)
+
+PAIRS_AT_A_TIME = 10_000
+ENGLISH = ("simile", "english", "tiny")  # packaged models of one language
+SIDES = ("sources", "targets", "texts")
+
+
+class MinimumRisk:
+    """Training an encoder-decoder by the risk of its translations, `kind: minimum_risk`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: There is no start, or a setting has no meaning.
+        ModelError: The start cannot be read, or its tokenizer is another model's.
+        DataError: A source is not there.
+    """
+
+    def __init__(self, recipe: MinimumRiskRecipe, context: Context) -> None:
+        self.recipe, self.context = recipe, context = with_development(recipe), context
+        if recipe.start is None:
+            raise RecipeError(
+                "minimum risk training improves a model that translates already: name it with "
+                "--start, a directory or a Hub repository that AutoModelForSeq2SeqLM loads"
+            )
+        check_sources(recipe.data, context.data_root)
+        check_written(recipe.data.sources, recipe.data.to)
+        _warn_of_english(recipe)
+        self.cost = make_cost(**recipe.cost.__dict__)
+        self.translator = _load(recipe, recipe.start, context.data_root)
+
+    def prepare(self, work: Path) -> None:
+        """Tokenized pairs to train on, and those held out, in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        sources = read_sources(
+            recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        oriented = [_oriented(item, recipe.data.to) for item in sources]
+        pairs = [pair for of_source in oriented for pair in of_source]
+        given = None
+        if names_file(recipe.run.development):
+            number = len(recipe.data.sources) - 1
+            first = sum(map(len, oriented[:number]))
+            given = np.arange(first, first + len(oriented[number]))
+        held_out, kept = _hold_out(pairs, recipe.data.held_out, recipe.seed, given)
+        columns = {
+            f"{name}.{side}": ids
+            for name, chosen in (("kept", kept), ("held_out", held_out))
+            for side, ids in zip(SIDES, self._tokenized(chosen), strict=True)
+        }
+        if not len(columns["kept.sources"]):
+            raise DataError(
+                f"no pair is left to train on: none has at most {recipe.data.max_length} tokens "
+                "on both sides; raise data.max_length"
+            )
+        write_columns(work / "corpus", columns, {})
+
+    def build(self, work: Path) -> Any:
+        """The model that training starts from."""
+        columns, _ = read_columns(work / "corpus")
+        self.kept, self.held_out = (
+            Translations(*(columns[f"{name}.{side}"] for side in SIDES))
+            for name in ("kept", "held_out")
+        )
+        self._work = work
+        self._start = identity(self.translator)  # whose candidates a shared folder keeps
+        first, second = self.kept.lists(np.arange(1))
+        _keep_what_is_never_written(self.translator.model)
+        _freeze_what_is_not_used(self.translator.model, first, second)
+        return self.translator.model
+
+    def objective(self, model: Any, accelerator: Accelerator) -> MinimumRiskObjective:
+        """The pairs, in batches of about equally many tokens, with their candidates."""
+        recipe = self.recipe
+        maker = CandidateMaker(self.translator, recipe.candidates, self.cost)
+        settings = f"{accelerator.num_processes} {self._start} {to_yaml(recipe)}"
+        name = hashlib.sha256(settings.encode("utf-8")).hexdigest()[:16]
+        steps_back = recipe.run.checkpoint_every * (recipe.run.keep_checkpoints + 1)
+        cache = CandidateCache(
+            self._work / "candidates" / name,
+            accelerator.process_index,
+            steps_back + recipe.candidates.every,
+        )
+        self._gauges = RiskGauges(recipe, self.held_out, maker)
+        return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
+
+    def development(self) -> Callable[[Any], float] | None:
+        """Minus the cost of held-out pairs' candidates, x 100, with other costs beside it."""
+        chosen = self.recipe.run.development
+        chosen = "expected_cost" if names_file(chosen) else chosen
+        if chosen == "none" or not len(self.held_out):
+            return None
+
+        def score(model: Any) -> float:
+            figures = self._gauges.measure()
+            return Evaluation(-figures[chosen], figures)
+
+        return score
+
+    def save(self, model: Any, output: Path) -> dict[str, Any]:
+        """The model and its tokenizer, as their own libraries save them, and what held-out pairs
+        cost."""
+        record: dict[str, Any] = {
+            "development": self.recipe.run.development,
+            "cost": self.cost.signature,
+            "pairs": len(self.kept),
+            "held_out_pairs": len(self.held_out),
+            "parameters": model.num_parameters(),
+        }
+        if len(self.held_out):
+            record["held_out"] = self._gauges.measure()
+        self.translator.model.to("cpu")
+        _save(self.translator, output)
+        return record
+
+    def _tokenized(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged, Ragged]:
+        """Ids of both sides and the references' bytes, of the pairs that are short enough."""
+        translator, lost = self.translator, 0
+        begin = translator.begin()
+        positions = getattr(translator.model.config, "max_position_embeddings", None)
+        most = self.recipe.data.max_length
+        if positions is not None:
+            most = min(most, positions - len(begin))
+        sources: list[list[int]] = []
+        targets: list[list[int]] = []
+        texts: list[bytes] = []
+        starts = range(0, len(pairs), PAIRS_AT_A_TIME)
+        for start in tqdm(starts, desc="tokenizing", disable=not self.context.progress):
+            part = pairs[start : start + PAIRS_AT_A_TIME]
+            first = translator.encode([source for source, _ in part])
+            second = target_ids(translator.tokenizer, [target for _, target in part], begin)
+            for source, target, (_, text) in zip(first, second, part, strict=True):
+                if not (source and len(target) > 1 and max(len(source), len(target)) <= most):
+                    lost += 1
+                    continue
+                sources.append(source)
+                targets.append(target)
+                texts.append(text.strip().encode("utf-8"))
+        if lost:
+            logger.warning(
+                "%s left out: a side has no known token, or more than %d",
+                counted(lost, "pair"),
+                most,
+            )
+        flat = np.frombuffer(b"".join(texts), np.uint8)
+        offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        return Ragged.from_lists(sources), Ragged.from_lists(targets), Ragged(flat, offsets)
+
+
+def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
+    cost, to = recipe.cost, recipe.data.to
+    if cost.metric in SEMANTIC and cost.model in ENGLISH and to not in CODES_OF_ENGLISH:
+        logger.warning(
+            "cost.model %s knows English, and what is written is in %s: set it to multilingual",
+            cost.model,
+            to,
+        )
+
+
+def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
+    """The start and its tokenizer, which must belong together.
+
+    Raises:
+        ModelError: It cannot be read, or they do not.
+        RecipeError: The tokenizer has no language of such a code.
+    """
+    place = resolve_model(start, data_root)
+    try:
+        translator = Translator.from_pretrained(
+            place, device="cpu", source=recipe.from_code, to=recipe.to_code, prefix=recipe.prefix
+        )
+    except ModelError:
+        raise
+    except ValueError as error:
+        raise RecipeError(f"from_code, to_code: {error}") from error
+    written = None if is_told(translator.tokenizer) else written_language(translator._directory)
+    if written not in (None, recipe.data.to):
+        raise RecipeError(
+            f"{start} writes {written}, and data.to is {recipe.data.to}: set data.to to {written}, "
+            "or start from another model"
+        )
+    if translator.tokenizer.eos_token_id is None:
+        raise ModelError(f"the tokenizer in {start} has no token that ends a sentence")
+    return translator
+
+
+def _keep_what_is_never_written(model: Any) -> None:
+    """Leave rows as they are of tokens that the model is told never to write. A Marian's padding is
+    one: with its zeros every translation begins, and CTranslate2 takes them for granted."""
+    banned = model.generation_config.bad_words_ids or []
+    tokens = sorted({ids[0] for ids in banned if len(ids) == 1})
+    layers = (model.get_input_embeddings(), model.get_output_embeddings())
+    for weight in {id(layer.weight): layer.weight for layer in layers if layer}.values():
+        rows = torch.tensor(tokens, dtype=torch.long, device=weight.device)
+        if tokens and weight.requires_grad:
+            weight.register_hook(lambda found, rows=rows: found.index_fill(0, rows, 0.0))
+
+
+def _freeze_what_is_not_used(
+    model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
+) -> None:
+    """Leave out of training what no gradient reaches, since several processes wait for those of all
+    that is trained, and what is not saved, such as positions that are computed."""
+    with evaluating(model):
+        output = model(input_ids=torch.tensor(source), labels=torch.tensor(target))
+        output.logits.sum().backward()
+    unsaved = set(model._keys_to_ignore_on_save or ())
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(parameter.grad is not None and name not in unsaved)
+        parameter.grad = None
+
+
+def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
+    """The pairs of a source, each with what is translated first.
+
+    Raises:
+        DataError: The language that is written is on neither side, or on both.
+    """
+    if written_side(item.source, to) == 1:
+        return item.pairs
+    return [(second, first) for first, second in item.pairs]
+
+
+def _hold_out(
+    pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
+) -> tuple[list[Pair], list[Pair]]:
+    """Pairs that are held out, and those that are trained on and share no source or target with
+    them.
+
+    Raises:
+        DataError: Too few pairs are left to train on.
+    """
+    numbers: dict[tuple[int, str], int] = {}
+    groups = [
+        [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs
+    ]
+    held_out, kept = hold_out_pairs(np.asarray(groups), count, seed, chosen)
+    return [pairs[number] for number in held_out], [pairs[number] for number in kept]
+
+
+def _save(translator: Translator, output: Path) -> None:
+    """Write the model's directory: to a folder within first, and the weights last."""
+    staged = output / "model.part"
+    remove(staged)
+    staged.mkdir(parents=True)
+    try:
+        translator.save_pretrained(staged)
+        for path in staged.glob("*.safetensors"):
+            open_to_readers(path)
+        for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
+            remove(output / path.name)
+            path.replace(output / path.name)
+    finally:
+        remove(staged)

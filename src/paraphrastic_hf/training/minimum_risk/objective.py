@@ -1,0 +1,230 @@
+"""The objective of minimum risk training: the expected cost of a model's own translations, mixed
+with the likelihood of the references (thesis, 7.3).
+
+One pass of the encoder over the sentences of a batch, and one of the decoder over references and
+candidates together, give every probability with its gradient. Candidates are searched before, with
+dropout off, for all batches of a step or of several.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from paraphrastic_hf.generation.search import encoded_by, padded, rows_of
+from paraphrastic_hf.losses.likelihood import log_likelihoods
+from paraphrastic_hf.losses.minimum_risk import (
+    expected_cost,
+    list_scores,
+    minimum_risk_parts,
+)
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.data.batching import Step, plan_pair_batches
+from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
+from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.minimum_risk.candidates import (
+    CandidateCache,
+    CandidateLists,
+    CandidateMaker,
+)
+from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe, MinimumRiskTraining
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Translations:
+    """Sentences and their references.
+
+    Attributes:
+        sources: Ids of the sentences, as the model reads them.
+        targets: Ids of the references, with their end.
+        texts: The references as UTF-8 bytes.
+    """
+
+    sources: Ragged
+    targets: Ragged
+    texts: Ragged
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def references(self, numbers: np.ndarray) -> list[str]:
+        """The text of some references."""
+        return [bytes(self.texts[number]).decode("utf-8") for number in numbers]
+
+    def lists(self, numbers: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
+        """Ids of some sentences and of their references."""
+        sides = (self.sources, self.targets)
+        first, second = ([side[number].tolist() for number in numbers] for side in sides)
+        return first, second
+
+
+@dataclass(frozen=True)
+class RiskBatch:
+    """Some sentences of a step, with their candidates.
+
+    Attributes:
+        own: (pairs,) numbers of this process's share of them.
+        lists: Their candidates.
+        tokens: Factor of a mean over this share's tokens: its part of the references' tokens of the
+            whole step, times the number of processes, whose gradients are averaged.
+        pairs: Likewise of a mean over this share's pairs.
+    """
+
+    own: np.ndarray
+    lists: CandidateLists
+    tokens: float
+    pairs: float
+
+
+class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTraining]):
+    """Expected cost and likelihood of translations.
+
+    Args:
+        recipe: The whole recipe.
+        pairs: What is trained on.
+        maker: What finds candidates, by the model that is trained.
+        accelerator: For device and processes.
+        cache: Where candidates are kept; None to keep none.
+    """
+
+    def __init__(
+        self,
+        recipe: MinimumRiskRecipe,
+        pairs: Translations,
+        maker: CandidateMaker,
+        accelerator: Accelerator,
+        cache: CandidateCache | None = None,
+    ) -> None:
+        self.every = recipe.candidates.every
+        self.pairs, self.maker, self.cache = pairs, maker, cache
+        sides = (pairs.sources, pairs.targets)
+        lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
+        super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_pair_batches)
+        self.annealing = Annealing.of(recipe.training)
+        self._has_told = False
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next steps, as many as share the weights that find their candidates."""
+        ahead = self.next_batches(epoch, position, self.every)
+        world, size = self.accelerator.num_processes, self.arguments.accumulate
+        shares = [self.share(batch) for batch in ahead]
+        lists = self._lists(np.concatenate([share.examples for share in shares]), step)
+        ends = np.cumsum([0, *(len(share.examples) for share in shares)])
+        for start in range(0, len(ahead), size):
+            chosen = range(start, min(start + size, len(ahead)))
+            tokens = sum(self._tokens(ahead[n]) for n in chosen)
+            pairs = sum(len(ahead[n]) for n in chosen)
+            batches = [
+                RiskBatch(
+                    shares[n].examples,
+                    lists.part(ends[n], ends[n + 1]),
+                    self._tokens(shares[n].examples[: shares[n].size]) * world / tokens,
+                    shares[n].size * world / pairs,
+                )
+                for n in chosen
+            ]
+            yield Step(batches, pairs)
+
+    def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
+        """Both terms of a batch, as they count in the means over the step."""
+        args, lists = self.arguments, batch.lists
+        sources, references = self.pairs.lists(batch.own)
+        candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]
+        rows = np.concatenate([np.arange(len(sources)), lists.numbers()])
+        logits, targets, is_token = self._decode(model, sources, rows, [*references, *candidates])
+        count = len(sources)
+        own = is_token[:count]
+        right, everyone = cross_entropy_parts(
+            logits[:count][own], targets[:count][own], args.label_smoothing
+        )
+        likelihood = right if everyone is None else right + everyone
+        risk = likelihood.new_zeros(())
+        if len(candidates):
+            theirs = is_token[count:]
+            found = log_likelihoods(logits[count:][theirs].float(), targets[count:][theirs])
+            sums = found.new_zeros(len(candidates))
+            of_row = torch.repeat_interleave(theirs.sum(1))
+            sums = sums.index_add(0, of_row, found)
+            risk = args.cost_scale * list_risks(sums, lists, args.probability).mean()
+        terms = minimum_risk_parts(likelihood * batch.tokens, risk * batch.pairs, args.gamma)
+        return Losses.of(dict(zip(("likelihood", "risk"), terms, strict=True)))
+
+    def _decode(
+        self,
+        model: nn.Module,
+        sources: Sequence[Sequence[int]],
+        rows: np.ndarray,
+        written: Sequence[Sequence[int]],
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Scores of every token of some translations, (translations, seq, vocab), the tokens, and
+        which are no padding, (translations, seq). `rows` has the sentence of each."""
+        translator = self.maker.translator
+        pad, device = translator.tokenizer.pad_token_id, self.accelerator.device
+        inputs = padded(sources, pad, device)
+        encoded = encoded_by(translator.model, inputs)
+        begin = translator.begin()
+        outputs = padded([[*begin, *ids] for ids in written], pad, device)
+        chosen = torch.from_numpy(rows).to(device)
+        logits = model(
+            encoder_outputs=rows_of(encoded, chosen),
+            attention_mask=inputs["attention_mask"][chosen],
+            decoder_input_ids=outputs["input_ids"][:, :-1],
+            use_cache=False,
+        ).logits
+        first = len(begin)
+        targets = outputs["input_ids"][:, first:]
+        return logits[:, first - 1 :], targets, outputs["attention_mask"][:, first:].bool()
+
+    def _lists(self, numbers: np.ndarray, step: int) -> CandidateLists:
+        """The candidates of some pairs, from the cache where a run before has found them."""
+        lists = None if self.cache is None else self.cache.read(step)
+        if lists is None or len(lists.counts) != len(numbers):
+            sources, targets = self.pairs.lists(numbers)
+            references = self.pairs.references(numbers)
+            seed = (self.seed * 1_000_003 + step) * 64 + self.accelerator.process_index
+            lists = self.maker.make(sources, references, targets, seed % 2**63)
+            if self.cache is not None:
+                self.cache.write(step, lists)
+        alike = lists.flat_lists()
+        if alike and not self._has_told:
+            self._has_told = True
+            logger.info(
+                "%d of %d lists have candidates that all cost the same, by which nothing is "
+                "learned but the reference; this is said once",
+                alike,
+                len(lists.counts),
+            )
+        return lists
+
+    def _tokens(self, numbers: np.ndarray) -> int:
+        return int(self.lengths[numbers, 1].sum())
+
+
+def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
+    """The expected cost of each list.
+
+    Args:
+        sums: (candidates,) logarithm of each candidate's probability.
+        lists: The candidates.
+        probability: What shares go by, one of `losses.minimum_risk.PROBABILITIES`.
+
+    Returns:
+        (lists,), of the unit of the costs.
+    """
+    lengths = torch.from_numpy(np.diff(lists.ids.offsets)).to(sums.device)
+    scores = list_scores(sums, lengths, probability)
+    costs, is_filled = (
+        torch.from_numpy(part).to(sums.device) for part in lists.padded(lists.costs)
+    )
+    table = scores.new_zeros(costs.shape)
+    return expected_cost(table.masked_scatter(is_filled, scores), costs.float(), is_filled)

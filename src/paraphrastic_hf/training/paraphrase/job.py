@@ -1,0 +1,198 @@
+"""A run of a paraphrase generator: pairs to a finished model (thesis, 4.6 and 6.3)."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.errors import DataError, RecipeError, counted
+from paraphrastic_hf.generation.templates import save_templates
+from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
+from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
+from paraphrastic_hf.text.bpe import BytePairTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.training.data.corpus import has_columns, hold_out_pairs
+from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
+from paraphrastic_hf.training.engine.paths import resolve_path
+from paraphrastic_hf.training.engine.recipe import SourceArguments
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.paraphrase.objective import ParaphraseObjective
+from paraphrastic_hf.training.paraphrase.parsed_pairs import (
+    TREES,
+    build_parsed_corpus,
+    load_parsed_corpus,
+    parsed_pairs,
+    reads_trees,
+    texts_to_learn,
+    with_tree_columns,
+    writes_sentences,
+)
+from paraphrastic_hf.training.paraphrase.recipe import (
+    NONE,
+    PARAPHRASER,
+    SCPN,
+    STOCK,
+    ParaphraseRecipe,
+)
+from paraphrastic_hf.training.seq2seq.job import POSITIONS, Seq2SeqRun, stock_model
+
+logger = logging.getLogger(__name__)
+
+
+class Paraphrasing(Seq2SeqRun):
+    """Training a paraphrase generator or a parse generator, `kind: paraphrase`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: A setting is wrong, or a combination of settings has no meaning.
+        DataError: A source is not there.
+    """
+
+    recipe: ParaphraseRecipe
+
+    def __init__(self, recipe: ParaphraseRecipe, context: Context) -> None:
+        self.context, recipe = context, with_development(recipe)
+        check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
+        check_sources(recipe.data, context.data_root)
+        self.recipe = with_tree_columns(recipe, lambda path: resolve_path(path, context.data_root))
+
+    def prepare(self, work: Path) -> None:
+        """Tokenizer and tokenized pairs in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        beside = {name: name for name in TREES} if reads_trees(recipe) else {}
+        given = [
+            item
+            if isinstance(item, tuple)
+            else (item, SourceArguments(path=f"dataset {number}", beside=beside))
+            for number, item in enumerate(context.datasets)
+        ]
+        sources = read_sources(recipe, context.data_root, given, progress=context.progress)
+        number = len(recipe.data.sources) - 1 if names_file(recipe.run.development) else None
+        pairs = parsed_pairs([s for n, s in enumerate(sources) if n != number], recipe)
+        given = [] if number is None else parsed_pairs([sources[number]], recipe)
+        pairs += given  # last, as `build` expects
+        tokenizer: Any = parse_tokenizer()
+        if writes_sentences(recipe) and recipe.data.bpe is not None:
+            codes = resolve_path(recipe.data.bpe, context.data_root)
+            lowercase = recipe.tokenizer.lowercase
+            tokenizer = BytePairTokenizer.from_codes(codes, lowercase=lowercase)
+            tokenizer = MarkedTokenizer(tokenizer, "end")
+        elif writes_sentences(recipe):
+            lines = texts_to_learn(pairs, recipe)
+            tokenizer = train_tokenizer(
+                recipe.tokenizer, lines, recipe.seed, self.context.data_root
+            )
+        tokenizer.save(work / "tokenizer")
+        build_parsed_corpus(pairs, tokenizer, recipe, work / "corpus", len(given))
+
+    def build(self, work: Path) -> Any:
+        """The model with random weights."""
+        recipe = self.recipe
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.corpus = load_parsed_corpus(work / "corpus")
+        self.templates = self.corpus.templates
+        data = recipe.data
+        every = self.corpus.sides(np.arange(len(self.corpus)), both=True)
+        lengths = self.corpus.sentences.lengths(every).reshape(-1, 2, 2)  # read and written
+        most = most_tokens(recipe)
+        is_good = ((lengths <= most) & (lengths > 0)).all((1, 2))
+        if not is_good.all():
+            logger.warning(
+                "%s left out: a side has no known token, or more than %d to read or %d to write",
+                counted(int((~is_good).sum()), "pair"),
+                *most,
+            )
+        pairs = np.flatnonzero(is_good)
+        if not len(pairs):
+            raise DataError("no pair has at most {} tokens to read and {} to write".format(*most))
+        groups = self.corpus.group.reshape(-1, 2)[pairs]
+        given = None
+        if self.corpus.given:
+            given = np.flatnonzero(pairs >= len(self.corpus) - self.corpus.given)
+        held_out, kept = hold_out_pairs(groups, data.held_out, recipe.seed, given)
+        self.held_out, self.kept = (
+            self.corpus.sides(pairs[chosen], both=data.both_directions)
+            for chosen in (held_out, kept)
+        )
+        end = self.tokenizer.special.end[0]
+        return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))
+
+    def objective(self, model: Any, accelerator: Accelerator) -> ParaphraseObjective:
+        """The pairs, in batches of about equally many tokens."""
+        return ParaphraseObjective(
+            self.recipe,
+            self.corpus.sentences,
+            self.kept,
+            self.start,
+            accelerator,
+            self.templates,
+            self.recipe.model.kind not in STOCK,
+        )
+
+    def save(self, model: Any, output: Path) -> dict[str, Any]:
+        """The model directory, with the templates of its training, and how well it predicts the
+        held-out pairs."""
+        if self.corpus.counts:
+            save_templates(output, self.corpus.counts)
+        return super().save(model, output)
+
+
+def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
+    """Tokens that a model may read and may write: of a sentence or a parse, to which a stock model
+    reads the template in the same text."""
+    data, model = recipe.data, recipe.model
+    most = data.max_length if writes_sentences(recipe) else data.max_template
+    if model.kind not in STOCK:
+        return most, most
+    positions = model.positions or POSITIONS
+    beside = 0 if model.template == NONE else data.max_template
+    return min(most + beside, positions), min(most, positions)
+
+
+def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:
+    """The class of the model, and its configuration for a tokenizer of so many entries."""
+    given = recipe.model
+    if given.kind in STOCK:
+        model_class, config = stock_model(given, tokens, end)
+        config.writes, config.template = given.writes, given.template
+        return model_class, config
+    sizes: dict[str, Any] = {
+        "vocab_size": tokens,
+        "hidden_size": given.hidden_size,
+        "embedding_size": given.embedding_size or 300,
+        "decoder_layers": given.decoder_layers,
+        "dropout": given.dropout,
+        "tie_word_embeddings": given.tie,
+        "eos_token_id": end,
+        "decoder_start_token_id": end,
+    }
+    try:
+        if given.kind == PARAPHRASER:
+            return ParaphraserModel, ParaphraserConfig(**sizes)
+        assert given.kind == SCPN
+        return ScpnModel, ScpnConfig(
+            **sizes,
+            template_vocab_size=parse_tokenizer().vocab_size,
+            template_embedding_size=given.template_embedding_size or 56,
+            template_hidden_size=given.template_hidden_size or 128,
+            use_copy=given.copy is not False,
+            writes=given.writes,
+            template=given.template,
+        )
+    except StrictDataclassError as error:
+        raise RecipeError(f"model: {error.__cause__ or error}") from error

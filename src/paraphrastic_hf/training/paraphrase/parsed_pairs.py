@@ -1,0 +1,257 @@
+"""From parsed pairs as text to the token ids that paraphrase generators learn from (thesis, 6.2.2).
+
+A row is two sentences and their trees. Sentence s of the corpus is side s % 2 of pair s // 2, and
+its partner is s XOR 1; what is read, what is written and the template of each have that number.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.errors import DataError, RecipeError, counted
+from paraphrastic_hf.io.pairs import RowReport, has_named_columns
+from paraphrastic_hf.syntax.parse_tokens import (
+    SEPARATOR,
+    checked_tree,
+    parse_text,
+    parse_tokenizer,
+    with_template,
+)
+from paraphrastic_hf.syntax.parse_tree import template
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.data.corpus import read_columns, write_columns
+from paraphrastic_hf.training.data.sources import SourcePairs
+from paraphrastic_hf.training.paraphrase.recipe import (
+    NONE,
+    PARSE,
+    SENTENCE,
+    STOCK,
+    TEMPLATE,
+    ParaphraseRecipe,
+)
+
+logger = logging.getLogger(__name__)
+
+TREES = ("tree1", "tree2")
+MOST_TEMPLATES = 10_000  # that a model's directory lists
+
+
+@dataclass(frozen=True)
+class ParsedSentence:
+    """A sentence of a pair.
+
+    Attributes:
+        text: The sentence.
+        parse: Its parse as tokens with spaces, without words; "" where trees are not read.
+        template: The top two levels of that.
+    """
+
+    text: str
+    parse: str
+    template: str
+
+
+@dataclass(frozen=True)
+class ParsedCorpus:
+    """Token ids of what a model learns from.
+
+    Attributes:
+        sentences: Ids of all that is read, then of all that is written; the latter alone where both
+            are the same.
+        templates: Ids of the template of each that is written; None of a model that has none apart.
+        group: (2N,) equal for sentences that are the same.
+        counts: Templates of the sentences that are written, the most frequent first.
+        given: Number of pairs of a development file; they come last.
+    """
+
+    sentences: Ragged
+    templates: Ragged | None
+    group: np.ndarray
+    counts: list[tuple[str, int]]
+    given: int
+
+    def __len__(self) -> int:
+        return len(self.group) // 2
+
+    def sides(self, pairs: np.ndarray, *, both: bool) -> np.ndarray:
+        """Numbers of source and target of some pairs, (examples, 2).
+
+        Args:
+            pairs: Numbers of pairs, (count,).
+            both: Whether each pair is there both ways.
+        """
+        first = 2 * pairs
+        sources = np.stack([first, first + 1], 1).reshape(-1) if both else first
+        offset = len(self.sentences) - len(self.group)
+        return np.stack([sources, offset + (sources ^ 1)], 1)
+
+
+def reads_trees(recipe: ParaphraseRecipe) -> bool:
+    """Whether pairs need trees: a model of the sentences alone needs none."""
+    model = recipe.model
+    return recipe.data.differing or model.template != NONE or model.writes == PARSE
+
+
+def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
+    """The recipe, with the columns of the trees, if they are read, named for sources that do not
+    name theirs.
+
+    Args:
+        recipe: The whole recipe.
+        find: From a source's path to where it lies.
+
+    Raises:
+        RecipeError: A source names other columns beside its sentences.
+    """
+    if not reads_trees(recipe):
+        return recipe
+    sources = []
+    for source in recipe.data.sources:
+        if source.beside and set(source.beside) != set(TREES):
+            raise RecipeError(
+                f"beside of {source.name} must name the columns tree1 and tree2, got "
+                f"{', '.join(source.beside)}"
+            )
+        has_names = source.path is None or has_named_columns(find(source.path))
+        columns = {name: name if has_names else 3 + k for k, name in enumerate(TREES)}
+        sources.append(replace(source, beside=source.beside or columns))
+    return replace(recipe, data=replace(recipe.data, sources=sources))
+
+
+def parsed_pairs(
+    sources: Sequence[SourcePairs], recipe: ParaphraseRecipe
+) -> list[tuple[ParsedSentence, ParsedSentence]]:
+    """The pairs whose trees are whole and differ; a warning counts the others. All pairs where no
+    trees are read.
+
+    Args:
+        sources: Pairs, with `tree1` and `tree2` beside them where those are read.
+        recipe: The whole recipe.
+
+    Raises:
+        DataError: No pair is left, or a tree is bad and data.bad_rows is refuse.
+    """
+    if not reads_trees(recipe):
+        pairs = [pair for item in sources for pair in item.pairs]
+        return [(ParsedSentence(a, "", ""), ParsedSentence(b, "", "")) for a, b in pairs]
+    found, report = [], RowReport()
+    alike = long = 0
+    for item in sources:
+        trees = zip(*(item.beside[name] for name in TREES), strict=True)
+        for number, (texts, both) in enumerate(zip(item.pairs, trees, strict=True), 1):
+            try:
+                pair = tuple(map(_parsed, texts, both))
+            except DataError as error:
+                if recipe.data.bad_rows == "refuse":
+                    raise DataError(f"pair {number} of {item.source.name}: {error}") from error
+                report.add("with a side that has no whole tree", f"{item.source.name}:{number}")
+                continue
+            if recipe.data.differing and pair[0].parse == pair[1].parse:
+                alike += 1
+            elif max(len(side.parse.split()) for side in pair) > recipe.data.max_template:
+                long += 1
+            else:
+                found.append((pair[0], pair[1]))
+    if report.bad:
+        logger.warning(report.describe())
+    if alike or long:
+        logger.info(
+            "%s left out since their parses are the same, %s since one is too long",
+            counted(alike, "pair"),
+            f"{long:,}",
+        )
+    if not found:
+        raise DataError(
+            f"no parsed pair is left: of {alike:,} both parses are the same, of {long:,} one has "
+            f"more than data.max_template ({recipe.data.max_template}) tokens, and "
+            f"{report.bad.total():,} have a tree that is not whole"
+        )
+    return found
+
+
+def _parsed(text: str, tree: str) -> ParsedSentence:
+    read = checked_tree(tree)
+    return ParsedSentence(text, parse_text(read), parse_text(template(read)))
+
+
+def texts_to_learn(
+    pairs: Sequence[tuple[ParsedSentence, ParsedSentence]], recipe: ParaphraseRecipe
+) -> Iterator[str]:
+    """What a tokenizer is trained on: the sentences, and what stock models read beside them."""
+    for first, second in pairs:
+        yield from (first.text, second.text)
+        if _is_joined(recipe):
+            yield f"{SEPARATOR} {_beside(first, recipe)}"
+            yield f"{SEPARATOR} {_beside(second, recipe)}"
+
+
+def build_parsed_corpus(
+    pairs: Sequence[tuple[ParsedSentence, ParsedSentence]],
+    tokenizer: TextTokenizer,
+    recipe: ParaphraseRecipe,
+    directory: Path,
+    given: int = 0,
+) -> None:
+    """Tokenize what a model reads and writes, and write it to a folder.
+
+    Args:
+        pairs: The pairs.
+        tokenizer: That of sentences; of parses, where those are written.
+        recipe: The whole recipe.
+        directory: The folder.
+        given: Number of pairs of a development file; they come last.
+    """
+    sides = [side for pair in pairs for side in pair]
+    is_parse = recipe.model.writes == PARSE
+    written = tokenizer.encode_batch([side.parse if is_parse else side.text for side in sides])
+    columns: dict[str, Any] = {"written": written}
+    if _is_joined(recipe):
+        joined = [
+            with_template(side.parse if is_parse else side.text, _beside(partner, recipe))
+            for pair in pairs
+            for side, partner in (pair, pair[::-1])
+        ]
+        columns["read"] = tokenizer.encode_batch(joined)
+    elif recipe.model.template != NONE:
+        columns["templates"] = parse_tokenizer().encode_batch(
+            [_beside(side, recipe) for side in sides]
+        )
+    _, columns["group"] = np.unique([side.text for side in sides], return_inverse=True)
+    targets = sides if recipe.data.both_directions else sides[1::2]
+    counts = Counter(side.template for side in targets if side.template)
+    common = counts.most_common(MOST_TEMPLATES)
+    write_columns(directory, columns, {"counts": common, "given": given})
+
+
+def load_parsed_corpus(directory: Path) -> ParsedCorpus:
+    """Map what `build_parsed_corpus` wrote."""
+    columns, meta = read_columns(directory)
+    written = columns["written"]
+    read = columns.get("read")
+    sentences = written if read is None else Ragged.concatenate([read, written])
+    counts = [(str(text), int(count)) for text, count in meta["counts"]]
+    return ParsedCorpus(
+        sentences, columns.get("templates"), np.asarray(columns["group"]), counts, meta["given"]
+    )
+
+
+def _is_joined(recipe: ParaphraseRecipe) -> bool:
+    """Whether the template follows the source in one text."""
+    return recipe.model.kind in STOCK and recipe.model.template != NONE
+
+
+def _beside(side: ParsedSentence, recipe: ParaphraseRecipe) -> str:
+    return side.template if recipe.model.template == TEMPLATE else side.parse
+
+
+def writes_sentences(recipe: ParaphraseRecipe) -> bool:
+    """Whether sentences are written, not parses."""
+    return recipe.model.writes == SENTENCE

@@ -1,0 +1,184 @@
+"""What runs of encoder-decoders share: which side of a source is written; and of those by
+likelihood the held-out pairs, the averaged weights, what is saved, and stock models.
+
+A kind of such runs (`translation_run.py`, `paraphrase_run.py`) adds what it reads and which models
+it has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paraphrastic_hf.encoders.storage.directory import TRANSLATION, save_model
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.evaluation.measures.judged import Judged
+from paraphrastic_hf.generation.likelihood import perplexity_of
+from paraphrastic_hf.models.seq2seq.bart import TrainedBart, bart_config
+from paraphrastic_hf.models.seq2seq.marian import TrainedMarian, marian_config
+from paraphrastic_hf.models.seq2seq.stock import TrainedStock, generation_settings
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.engine.checkpoint import load_average, weights_of
+from paraphrastic_hf.training.engine.loop import Evaluation
+from paraphrastic_hf.training.engine.memory import check_memory
+from paraphrastic_hf.training.engine.recipe import SourceArguments
+from paraphrastic_hf.training.translation.objective import nats_of_targets
+
+NONE = "none"  # of run.development: the last weights are kept
+STOCK_CLASSES: dict[str, tuple[Any, Any]] = {
+    "marian": (TrainedMarian, marian_config),
+    "bart": (TrainedBart, bart_config),
+}
+HEADS, WIDER, POSITIONS = 4, 4, 512  # where the recipe of a stock model names none
+
+
+class Seq2SeqRun:
+    """A run by likelihood; a kind sets these in `build`, and makes its model by `new_model`.
+
+    Attributes:
+        recipe: The whole recipe.
+        tokenizer: That of the texts.
+        corpus: Its `sentences` are what is read and written, tokenized.
+        templates: What is read beside it, by the number of what is written; None for nothing.
+        kept: (pairs, 2), the numbers in these of what is read and written in training.
+        held_out: (pairs, 2), of those that are held out.
+        start: The token that the decoder begins with.
+    """
+
+    recipe: Any
+    tokenizer: TextTokenizer
+    corpus: Any
+    templates: Ragged | None = None
+    kept: np.ndarray
+    held_out: np.ndarray
+    start: int
+
+    def new_model(self, model_class: Any, config: Any) -> Any:
+        """A model with random weights, if memory holds it."""
+        check_memory(model_class, config)
+        model = model_class(config)
+        if isinstance(model, TrainedStock):
+            model.generation_config = generation_settings(config)
+        self.start = int(config.decoder_start_token_id)
+        return model
+
+    def development(self) -> Callable[[Any], float] | None:
+        """The score of the held-out pairs, unless the recipe wants none."""
+        return None if self.recipe.run.development == NONE else self.score
+
+    def score(self, model: Any) -> Evaluation:
+        """Minus the cross-entropy of the held-out pairs, in nats a token."""
+        return Evaluation.of_parts([(-0.01, self._judged(model))])  # whose scores are x 100
+
+    def nats(self, model: Any) -> float:
+        """The cross-entropy of the held-out pairs, in nats a token."""
+        return self._judged(model).score / 100
+
+    def _judged(self, model: Any) -> Judged:
+        """The nats of each held-out pair, and its tokens."""
+        nats = nats_of_targets(
+            model,
+            self.corpus.sentences,
+            self.held_out,
+            self.start,
+            self.recipe.training.batch_tokens,
+            self.templates,
+        )
+        tokens = self.corpus.sentences.lengths(self.held_out[:, 1])
+        return Judged("held out", "pairs", "nats a token", nats[None], tokens[None])
+
+    def save(self, model: Any, output: Path) -> dict[str, Any]:
+        """The model directory, and how well the model predicts the held-out pairs."""
+        record: dict[str, Any] = {
+            "development": self.recipe.run.development,
+            "pairs": len(self.kept),
+            "held_out_pairs": len(self.held_out),
+            "parameters": model.num_parameters(),
+            "vocab_size": self.tokenizer.vocab_size,
+        }
+        if self.recipe.training.average > 1:
+            record["averaged_checkpoints"] = self._average(model, output / "checkpoints")
+        if len(self.held_out):
+            nats = self.nats(model)
+            record["held_out"] = {"nats_per_token": nats, "perplexity": float(perplexity_of(nats))}
+        model = model.to("cpu")
+        saved = model.stock() if isinstance(model, TrainedStock) else model
+        save_model(saved, self.tokenizer, output, TRANSLATION)
+        return record
+
+    def _average(self, model: Any, checkpoints: Path) -> int:
+        """Average the last checkpoints; 0 and the weights as they were where that scores no better,
+        if there is a score."""
+        score = self.development()
+        best = -math.inf if score is None else float(score(model))
+        kept = {name: value.clone() for name, value in weights_of(model).items()}
+        count = load_average(model, checkpoints, self.recipe.training.average)
+        if score is None or float(score(model)) > best:
+            return count
+        model.load_state_dict(kept, strict=False)  # names that are tied to others are not there
+        return 0
+
+
+def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
+    """The class of a stock model, and its configuration.
+
+    Args:
+        given: The section `model` of a recipe.
+        tokens: Entries of the tokenizer.
+        end: Id of the mark that ends a sentence.
+
+    Raises:
+        RecipeError: `hidden_size` cannot be divided among the heads.
+    """
+    size, heads = given.hidden_size, given.heads or HEADS
+    if size % heads or size % 2:
+        raise RecipeError(
+            f"model.hidden_size with {heads} heads must be even and a multiple of {heads}, got "
+            f"{size}"
+        )
+    wide = given.feed_forward or WIDER * size
+    model_class, make_config = STOCK_CLASSES[given.kind]
+    return model_class, make_config(
+        tokens,
+        end,
+        d_model=size,
+        encoder_layers=given.encoder_layers or given.decoder_layers,
+        decoder_layers=given.decoder_layers,
+        encoder_attention_heads=heads,
+        decoder_attention_heads=heads,
+        encoder_ffn_dim=wide,
+        decoder_ffn_dim=wide,
+        dropout=given.dropout,
+        max_position_embeddings=given.positions or POSITIONS,
+    )
+
+
+def check_written(sources: Sequence[SourceArguments], to: str) -> None:
+    """Refuse a source whose recipe says that it has not the language that is written on one side.
+
+    Raises:
+        DataError: One has not.
+    """
+    for source in sources:
+        if source.languages is not None:
+            written_side(source, to)
+
+
+def written_side(source: SourceArguments, to: str) -> int:
+    """Which side of a source, 0 or 1, is in the language that is written.
+
+    Raises:
+        DataError: Neither is, or both are.
+    """
+    languages = source.languages or []
+    if len(languages) != 2 or languages.count(to) != 1:
+        raise DataError(
+            f"{source.name} has the languages {', '.join(languages)}: every source must have "
+            f"data.to ({to}) on one side; name them with languages: [{to}, de], or set data.to"
+        )
+    return languages.index(to)

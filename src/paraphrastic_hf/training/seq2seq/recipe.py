@@ -1,0 +1,102 @@
+"""The sections that recipes of encoder-decoders share, by likelihood or by risk (thesis, 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from paraphrastic_hf.config.recipe import argument, names_file
+from paraphrastic_hf.training.engine.recipe import (
+    MORE_THAN_ONCE,
+    DataArguments,
+    SmoothedArguments,
+)
+
+
+@dataclass(frozen=True)
+class ParallelArguments(DataArguments):
+    """Which translations to train on."""
+
+    ignored: ClassVar[Mapping[str, str]] = {
+        "weight": MORE_THAN_ONCE,
+        "swap": "data.to says which side is written; leave it out",
+    }
+    to: str = argument(
+        "en",
+        help="language that is written; every source has it on one side, and what is on the other "
+        "is read, in one language or several",
+    )
+
+
+@dataclass(frozen=True)
+class AnnealedArguments(SmoothedArguments):
+    """Optimisation whose learning rate falls at the ends of epochs, and ends the run."""
+
+    anneal: float | None = argument(
+        None,
+        help="what the learning rate is multiplied with at the end of an epoch whose development "
+        "score is no new best, such as 0.1; no annealing if absent",
+        above=0,
+        below=1,
+    )
+    anneal_from: int | None = argument(
+        None,
+        help="epoch from whose end the rate is multiplied so after every epoch, and before which "
+        "it never is (thesis: 200, of minimum risk 10); if absent, the development score decides",
+        at_least=1,
+    )
+    anneal_until: float = argument(
+        1e-4, help="with anneal, training ends where the learning rate falls below this", above=0
+    )
+
+
+@dataclass(frozen=True)
+class AveragedArguments(AnnealedArguments):
+    """Such optimisation, whose last checkpoints may become one."""
+
+    average: int = argument(
+        1,
+        help="average the weights of so many last checkpoints, and keep that average if it scores "
+        "better than the best, or if run.development is none; 1 for no averaging",
+        at_least=1,
+    )
+
+
+def chosen_by_score(
+    training: AnnealedArguments, held_out: int, development: str
+) -> list[tuple[bool, str, object, str]]:
+    """What a score on held-out pairs must be there for, as `refuse_unless` takes it.
+
+    Args:
+        training: The optimisation, which may anneal by that score.
+        held_out: Pairs that are held out, 0 or more.
+        development: What picks the checkpoint, `none` for nothing.
+
+    Returns:
+        Claims that must hold, each with the key, its value, and what the value must be.
+
+    Example:
+        >>> [claim[0] for claim in chosen_by_score(AnnealedArguments(anneal=0.1), 0, "none")]
+        [True, False, True]
+    """
+    return [
+        (
+            development == "none" or held_out > 0 or names_file(development),
+            f"data.held_out with run.development {development}",
+            held_out,
+            "at least 1, or set run.development to none",
+        ),
+        (
+            training.anneal is None or training.anneal_from is not None or development != "none",
+            "run.development with training.anneal",
+            development,
+            "a score of held-out pairs, or set training.anneal_from",
+        ),
+        (
+            training.anneal_from is None or training.anneal is not None,
+            "training.anneal_from without training.anneal",
+            training.anneal_from,
+            "left out, or set training.anneal, to 0.1 in the thesis",
+        ),
+    ]

@@ -1,0 +1,138 @@
+"""A supervised run: a corpus with gold scores or labels to a finished model and its scores on the
+test split (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+
+from paraphrastic_hf.encoders.storage.directory import (
+    PARSER,
+    SUPERVISED,
+    TAGGER,
+    Layout,
+    save_model,
+)
+from paraphrastic_hf.models.supervised.base import SupervisedModel
+from paraphrastic_hf.models.supervised.parser import ParserModel
+from paraphrastic_hf.models.supervised.tagger import TaggerModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.encoder.build import check_encoder
+from paraphrastic_hf.training.encoder.settings import EncoderArguments
+from paraphrastic_hf.training.encoder.start import load_start, resolve_vectors
+from paraphrastic_hf.training.engine.loop import Evaluation
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.supervised.build import build_supervised
+from paraphrastic_hf.training.supervised.objective import SupervisedObjective
+from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
+from paraphrastic_hf.training.supervised.tasks import PROBLEMS, Examples
+
+
+class Supervised:
+    """Training on gold scores or labels, `kind: supervised`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is.
+
+    Raises:
+        RecipeError: A setting is wrong, or a combination of settings has no meaning.
+        DataError: The data is missing, damaged or empty.
+        ModelError: `start` is no encoder of this package.
+    """
+
+    def __init__(self, recipe: SupervisedRecipe, context: Context) -> None:
+        check_supervised(recipe)
+        self.recipe, self.data_root = recipe, context.data_root
+        self.problem = PROBLEMS[recipe.task.kind](recipe, context.data_root)
+        named = recipe.start
+        self.start = None if named is None else load_start(named, context.data_root)
+        if recipe.model.vectors is not None:
+            resolve_vectors(recipe.model.vectors, context.data_root)
+
+    def prepare(self, work: Path) -> None:
+        """The tokenizer in `work`."""
+        if (work / "ready").exists():
+            return
+        if self.start is not None:
+            tokenizer = self._beside(self.start.tokenizer)
+        else:
+            # Given vectors are the vocabulary in the papers; a random table has the training words.
+            splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
+            lines = self.problem.lines(splits)
+            tokenizer = train_tokenizer(
+                self.recipe.tokenizer, lines, self.recipe.seed, self.data_root
+            )
+        tokenizer.save(work / "tokenizer")
+        (work / "ready").touch()
+
+    def _beside(self, tokenizer: TextTokenizer) -> TextTokenizer:
+        """The tokenizer of `start`, and those of the parts beside it."""
+        parts = self.recipe.parts
+        lines = list(self.problem.lines(SPLITS[:1])) if parts else []
+        made = [
+            train_tokenizer(part.tokenizer, lines, self.recipe.seed, self.data_root)
+            for part in parts
+        ]
+        return MixedTokenizer([tokenizer, *made]) if made else tokenizer
+
+    def build(self, work: Path) -> SupervisedModel:
+        """The model at its start."""
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.examples: dict[str, Examples] = {
+            split: self.problem.examples(split, self.tokenizer) for split in SPLITS
+        }
+        return build_supervised(
+            self.recipe, self.problem, self.tokenizer, self.start, self.data_root
+        )
+
+    def objective(self, model: SupervisedModel, accelerator: Accelerator) -> SupervisedObjective:
+        """The training split, batch by batch."""
+        return SupervisedObjective(
+            self.recipe, self.examples["train"], self.tokenizer, model, accelerator
+        )
+
+    def development(self) -> Callable[[Any], float]:
+        """The task's measure on the validation split."""
+        problem, examples = self.problem, self.examples["validation"]
+
+        def score(model: SupervisedModel) -> Evaluation:
+            found, judged = problem.scores(model, examples)
+            return Evaluation(found[problem.measure], {}, [(1.0, judged)])
+
+        return score
+
+    def save(self, model: SupervisedModel, output: Path) -> dict[str, Any]:
+        """The model directory, and scores on the validation and test splits."""
+        scores = {
+            split: self.problem.scores(model, self.examples[split])[0] for split in SPLITS[1:]
+        }
+        layouts: dict[type, Layout] = {TaggerModel: TAGGER, ParserModel: PARSER}
+        layout = layouts.get(type(model), SUPERVISED)
+        save_model(model.to("cpu"), self.tokenizer, output, layout)
+        return {
+            "task": self.recipe.task.kind,
+            "measure": self.problem.measure,
+            "development": self.recipe.run.development,
+            **scores,
+            "examples": {split: len(examples) for split, examples in self.examples.items()},
+            "vocab_size": self.tokenizer.vocab_size,
+        }
+
+
+def check_supervised(recipe: SupervisedRecipe) -> None:
+    """Refuse an encoder without a meaning before any text is read.
+
+    Raises:
+        RecipeError: A setting that its family does not have, or settings that do not go together.
+    """
+    if recipe.start is None:
+        check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
+    for part in recipe.parts:
+        check_encoder(part)

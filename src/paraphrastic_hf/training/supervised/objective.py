@@ -1,0 +1,126 @@
+"""The supervised objective: training on gold scores or labels (thesis, 3.2.4; Wieting and Gimpel,
+2017, 4.3). What a kind of task adds is in `problems.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from paraphrastic_hf.models.supervised.base import SupervisedModel
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.training.data.batching import Step
+from paraphrastic_hf.training.data.scramble import scramble
+from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.engine.penalty import Penalty
+from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
+from paraphrastic_hf.training.supervised.tasks import Examples
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The examples of one step of the optimizer.
+
+    Attributes:
+        own: Numbers of this process's share of them.
+        whole: Numbers of all of them.
+        weight: Factor of the loss: the share times the number of processes.
+    """
+
+    own: np.ndarray
+    whole: np.ndarray
+    weight: float
+
+
+class SupervisedObjective:
+    """Training on gold scores or labels, one mini-batch after the other.
+
+    All randomness is a function of the seed and of the epoch or step, never of what ran before, so
+    a resumed run repeats an unbroken one.
+
+    Args:
+        recipe: The whole recipe.
+        examples: The training split.
+        tokenizer: For the marks that scrambling leaves in place.
+        model: The model, unwrapped, on its device, at its start.
+        accelerator: For the number of processes.
+    """
+
+    def __init__(
+        self,
+        recipe: SupervisedRecipe,
+        examples: Examples,
+        tokenizer: TextTokenizer,
+        model: SupervisedModel,
+        accelerator: Accelerator,
+    ) -> None:
+        self.arguments, self.seed = recipe.training, recipe.seed
+        self.split, self.model, self.accelerator = examples, model, accelerator
+        self.marks = tokenizer.special.start, tokenizer.special.end
+        self.penalty = Penalty(
+            model.encoder,
+            self.arguments.lambda_w,
+            self.arguments.lambda_c,
+            0.0,
+            to_start=recipe.start is not None,
+        )
+        self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
+
+    def examples(self, epoch: int) -> int:
+        """Examples an epoch sees."""
+        return len(self.split)
+
+    def steps(self, epoch: int) -> int:
+        """Mini-batches of an epoch."""
+        return ceil(len(self.split) / self.arguments.batch_size)
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next mini-batch: there are no negatives to choose from more of them."""
+        whole = self._plan(epoch)[0][position : position + self.arguments.batch_size]
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        own = np.array_split(whole, world)[rank]
+        labels, all_labels = (self.split.labels_in(part) for part in (own, whole))
+        weight = labels * world / max(1, all_labels)  # processes are averaged
+        yield Step([Batch(own if len(own) else whole[:1], whole, weight)], len(whole))
+
+    def loss(self, model: nn.Module, batch: Batch, epoch: int, step: int) -> Losses:
+        """The loss of one mini-batch, and what it is made of: task, penalty, head."""
+        inputs = self._inputs(batch.own, epoch, step)
+        parts: dict[str, Tensor] = {"task": model(**inputs).loss * batch.weight}
+        if self.penalty.is_active:
+            if len(batch.whole) > len(batch.own):
+                inputs = self._inputs(batch.whole, epoch, step)
+            ids = inputs["input_ids"]
+            parts["penalty"] = self.penalty(ids[inputs["attention_mask"].bool()])
+        if self.arguments.lambda_s:
+            squares = [weight.square().sum() for weight in self.model.head_parameters()]
+            parts["head"] = self.arguments.lambda_s * torch.stack(squares).sum()
+        return Losses.of(parts)
+
+    def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """The epoch's examples in order, and, for each, whether it is scrambled this epoch."""
+        if self._epoch is None or self._epoch[0] != epoch:
+            size = len(self.split)
+            order = np.random.default_rng([self.seed, epoch]).permutation(size)
+            random = np.random.default_rng([self.seed, epoch, 3])
+            order = self.split.arranged(order, self.arguments.batch_size, random)
+            coins = np.random.default_rng([self.seed, epoch, 1]).random(size)
+            self._epoch = (epoch, order, coins < self.arguments.scramble)
+        return self._epoch[1:]
+
+    def _inputs(self, rows: np.ndarray, epoch: int, step: int) -> dict[str, Tensor]:
+        if not self.arguments.scramble:
+            return self.split.inputs(rows, self.model.device)
+        chosen = np.flatnonzero(self._plan(epoch)[1][rows])
+        random = np.random.default_rng([self.seed, step, 2])
+
+        def shuffle(ids: np.ndarray, mask: np.ndarray) -> None:
+            keys = random.random((len(chosen), ids.shape[1]))
+            scramble(ids, mask, chosen, keys, *self.marks)
+
+        return self.split.inputs(rows, self.model.device, shuffle)

@@ -1,0 +1,203 @@
+"""Parsing as a supervised task: the constituency tree of a sentence (for thesis, 6.2.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.corpora.load import find_source
+from paraphrastic_hf.corpora.readers.parsing import parsed_sentences
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.measures.bracketing import BracketCounts, count_brackets
+from paraphrastic_hf.evaluation.measures.judged import Judged, Resampled
+from paraphrastic_hf.io.lines import text_lines
+from paraphrastic_hf.models.base import NO_LABEL
+from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+from paraphrastic_hf.predictors.parse import predict_trees
+from paraphrastic_hf.predictors.tagger import tensors
+from paraphrastic_hf.syntax.parse_tree import Tree
+from paraphrastic_hf.syntax.spans import SpanTree, spans_of
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.sentences import Sentences
+from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
+from paraphrastic_hf.training.engine.recipe import DatasetArguments
+from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
+
+MAX_TRAINING_WORDS = 80  # spans grow with the square of the words; 33 sentences are longer
+WINDOW = 50  # batches that are made of sentences sorted by length
+RAREST_CHAIN = 2  # times that a label of spans occurs in training
+
+
+@dataclass(frozen=True)
+class TreeExamples:
+    """The parsed sentences of a split.
+
+    Attributes:
+        trees: The right trees.
+        corpus: Their words, tokenized.
+        tags: Numbers of the right tags; -100 for one that training never saw.
+        phrases: For each sentence start, end and number of the label of its phrases, (phrases, 3).
+        max_length: Words are cut at this many tokens.
+    """
+
+    trees: list[Tree]
+    corpus: Sentences
+    tags: Ragged
+    phrases: list[np.ndarray]
+    max_length: int
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+    def labels_in(self, rows: np.ndarray) -> int:
+        return int(self.tags.lengths(rows).sum())
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        """Batches of sentences of about the same length, which take LSTMs the fewest steps."""
+        lengths = self.tags.lengths(order)
+        window = WINDOW * batch_size
+        by_length = np.lexsort([lengths, np.arange(len(order)) // window])
+        whole = len(order) // batch_size
+        batches = order[by_length][: whole * batch_size].reshape(whole, batch_size)
+        return np.concatenate(
+            [random.permutation(batches).ravel(), order[by_length][whole * batch_size :]]
+        )
+
+    def inputs(
+        self,
+        rows: np.ndarray,
+        device: torch.device,
+        shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
+    ) -> dict[str, Tensor]:
+        """The model's named inputs; words keep their order, so nothing is shuffled."""
+        tags, mask = self.tags.padded(rows)
+        arrays = self.corpus.batch(rows, self.max_length)
+        arrays["labels"] = np.where(mask == 1, tags, NO_LABEL)
+        chosen = [self.phrases[row] for row in rows]
+        owner = np.repeat(np.arange(len(rows)), [len(each) for each in chosen])
+        arrays["phrases"] = np.column_stack([owner, np.concatenate(chosen)])
+        return tensors(arrays, device)
+
+
+class Parsing:
+    """Trees of sentences, `task.kind: parsing`.
+
+    Args:
+        recipe: The whole recipe.
+        data_root: Folder that its paths start from.
+
+    Raises:
+        DataError: The corpus is missing, damaged, has no trees, or a split is empty.
+    """
+
+    measure = "f1"
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        self.recipe = recipe
+        self.trees = {split: _read(recipe.task.dataset, split, data_root) for split in SPLITS}
+        for more in recipe.task.more:
+            self.trees["train"] += _read(more, more.split, data_root)
+        if names_file(recipe.run.development):
+            path = resolve_path(recipe.run.development, data_root)
+            rows = ({"tree": line} for _, line in text_lines(path) if line.strip())
+            self.trees["validation"] = parsed_sentences(rows, str(path), ParserConfig.max_words)
+        self.trees["train"] = [
+            tree for tree in self.trees["train"] if len(tree.words()) <= MAX_TRAINING_WORDS
+        ]
+        spans = {split: [spans_of(tree) for tree in trees] for split, trees in self.trees.items()}
+        self.spans: dict[str, list[SpanTree]] = spans
+        seen = spans["train"]
+        self.tags = sorted({tag for tree in seen for tag in tree.tags})
+        chains = Counter(label for tree in seen for *_, label in tree.phrases)
+        self.labels = sorted(label for label, count in chains.items() if count >= RAREST_CHAIN)
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        """Every word, as often as it occurs."""
+        for split in splits:
+            for tree in self.spans[split]:
+                yield from tree.words
+
+    def examples(self, split: str, tokenizer: TextTokenizer) -> TreeExamples:
+        """The sentences of a split."""
+        spans = self.spans[split]
+        tag_number = {tag: number for number, tag in enumerate(self.tags)}
+        label_number = {label: number for number, label in enumerate(self.labels, 1)}
+        phrases = [
+            np.array(
+                [(i, j, label_number.get(label, NO_LABEL)) for i, j, label in tree.phrases],
+                np.int64,
+            ).reshape(-1, 3)
+            for tree in spans
+        ]
+        return TreeExamples(
+            self.trees[split],
+            Sentences.of([tree.words for tree in spans], tokenizer),
+            Ragged.from_lists([[tag_number.get(it, NO_LABEL) for it in t.tags] for t in spans]),
+            phrases,
+            self.recipe.task.max_length,
+        )
+
+    def new_model(self, encoder: dict[str, Any]) -> ParserModel:
+        """The untrained parser over an encoder with this configuration."""
+        head = self.recipe.head
+        given = {
+            "capital_feature": head.capital_feature,
+            "layers": head.layers,
+            "span_size": head.span_size,
+        }
+        config = ParserConfig.of(
+            encoder,
+            self.tags,
+            self.labels,
+            head_size=head.size,
+            head_dropout=head.dropout,
+            max_word_tokens=self.recipe.task.max_length,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        return ParserModel(config)
+
+    def scores(
+        self, model: ParserModel, examples: TreeExamples
+    ) -> tuple[dict[str, float], Resampled]:
+        """Labeled brackets, tags and templates in percent (`evaluation.measures.bracketing`)."""
+        found = predict_trees(model, examples.corpus)
+        each = [
+            count_brackets([tree], [right])
+            for tree, right in zip(found, examples.trees, strict=True)
+        ]
+        counts = BracketCounts(*np.sum([astuple(of) for of in each], 0).tolist())
+        shares = np.array([[2 * of.right, of.found + of.gold] for of in each], float)
+        judged = Judged("", "", "f1", *shares.T[:, None])
+        return {
+            "f1": counts.f1,
+            "precision": counts.precision,
+            "recall": counts.recall,
+            "exact_match": counts.exact_match,
+            "template_match": counts.template_match,
+            "tag_accuracy": counts.tag_accuracy,
+            "sentences": counts.sentences,
+        }, judged
+
+
+def _read(chosen: DatasetArguments, split: str, data_root: str | Path | None) -> list[Tree]:
+    """The trees of a split of a corpus."""
+    configs = find_source(chosen.name).configs
+    known = configs.get(chosen.config or next(iter(configs), "")) or {}
+    if split not in known:
+        raise DataError(
+            f"{chosen.title} has no {split} split to learn trees with; name one such as gum, and "
+            "others in task.more"
+        )
+    rows = open_dataset(chosen, split, data_root)
+    return parsed_sentences(rows, f"{chosen.title} {split}", ParserConfig.max_words)

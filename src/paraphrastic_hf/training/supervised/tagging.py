@@ -1,0 +1,199 @@
+"""Tagging as a supervised task: a tag for every word of a sentence (thesis, 3.7.3).
+
+A corpus without official splits is cut in its order, as the thesis cuts the Penn Treebank by its
+sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.corpora.load import find_source
+from paraphrastic_hf.corpora.readers.tagging import (
+    TaggedSentence,
+    cut,
+    split_in_order,
+    tagged_sentences,
+)
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.evaluation.measures.judged import Judged, Resampled
+from paraphrastic_hf.evaluation.measures.tagging import TagCounts, count_right
+from paraphrastic_hf.io.lines import text_lines
+from paraphrastic_hf.models.base import NO_LABEL
+from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.predictors.tagger import predict_tags, tensors
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.sentences import Sentences
+from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
+from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
+
+HELD_OUT = 0.1
+
+
+@dataclass(frozen=True)
+class TagExamples:
+    """The tokenized sentences of a split.
+
+    Attributes:
+        sentences: Words and right tags.
+        corpus: The words, tokenized.
+        labels: Numbers of the tags; -100 for one that training never saw.
+        max_length: Words are cut at this many tokens.
+    """
+
+    sentences: list[TaggedSentence]
+    corpus: Sentences
+    labels: Ragged
+    max_length: int
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def labels_in(self, rows: np.ndarray) -> int:
+        labels, mask = self.labels.padded(rows)
+        return int(((mask == 1) & (labels != NO_LABEL)).sum())
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        return order
+
+    def inputs(
+        self,
+        rows: np.ndarray,
+        device: torch.device,
+        shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
+    ) -> dict[str, Tensor]:
+        """The model's named inputs; words keep their order, so nothing is shuffled."""
+        labels, mask = self.labels.padded(rows)
+        arrays = self.corpus.batch(rows, self.max_length)
+        return tensors({**arrays, "labels": np.where(mask == 1, labels, NO_LABEL)}, device)
+
+
+class Tagging:
+    """Tags of words, `task.kind: tagging`.
+
+    Args:
+        recipe: The whole recipe.
+        data_root: Folder that its paths start from.
+
+    Raises:
+        DataError: The corpus is missing, damaged, has no such column, or a split is empty.
+    """
+
+    measure = "accuracy"
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        self.recipe = recipe
+        self.splits = read_splits(recipe, data_root)
+        seen = self.splits["train"]
+        self.known = {word for sentence in seen for word in sentence.words}
+        self.tags = sorted({tag for sentence in seen for tag in sentence.tags})
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        """Every word, as often as it occurs."""
+        for split in splits:
+            for sentence in self.splits[split]:
+                yield from sentence.words
+
+    def examples(self, split: str, tokenizer: TextTokenizer) -> TagExamples:
+        """The sentences of a split."""
+        sentences = self.splits[split]
+        number_of = {tag: number for number, tag in enumerate(self.tags)}
+        labels = [[number_of.get(tag, NO_LABEL) for tag in each.tags] for each in sentences]
+        corpus = Sentences.of([sentence.words for sentence in sentences], tokenizer)
+        return TagExamples(
+            sentences, corpus, Ragged.from_lists(labels), self.recipe.task.max_length
+        )
+
+    def new_model(self, encoder: dict[str, Any]) -> TaggerModel:
+        """The untrained tagger over an encoder with this configuration."""
+        head = self.recipe.head
+        given = {"capital_feature": head.capital_feature, "word_layer": head.word_layer}
+        config = TaggerConfig.of(
+            encoder,
+            self.tags,
+            head_size=head.size,
+            head_dropout=head.dropout,
+            max_word_tokens=self.recipe.task.max_length,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        return TaggerModel(config)
+
+    def scores(
+        self, model: TaggerModel, examples: TagExamples
+    ) -> tuple[dict[str, float], Resampled]:
+        """Per cent of words with the right tag, and of words that training never saw."""
+        found = predict_tags(model, examples.corpus)
+        each = [
+            count_right([tags], [sentence], self.known)
+            for tags, sentence in zip(found, examples.sentences, strict=True)
+        ]
+        counts = TagCounts(*np.sum([astuple(of) for of in each], 0).tolist())
+        shares = np.array([[of.correct, of.words] for of in each], float)
+        judged = Judged("", "", "accuracy", *shares.T[:, None])
+        return {
+            "accuracy": counts.accuracy,
+            "unknown_accuracy": counts.unknown_accuracy,
+            "words": counts.words,
+            "unknown_words": counts.unknown_words,
+        }, judged
+
+
+def read_splits(
+    recipe: SupervisedRecipe, data_root: str | Path | None
+) -> dict[str, list[TaggedSentence]]:
+    """The training, validation and test sentences of a corpus.
+
+    Splits that it lacks come from its first one, in order and with whole documents: `task.held_out`
+    of its sentences each for validation and test, what comes before for training.
+
+    Raises:
+        DataError: The corpus is missing, damaged, has no splits or no such column, or one is empty.
+    """
+    task = recipe.task
+    chosen = task.dataset
+    name = chosen.title
+    configs = find_source(chosen.name).configs
+    official = configs.get(chosen.config or next(iter(configs), "")) or {}
+    found = {}
+    for split in (split for split in SPLITS if split in official):
+        rows = open_dataset(chosen, split, data_root)
+        found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
+    if not found:
+        raise DataError(f"{name} has no split to learn tags from; name one such as treebank")
+    first = next(iter(found))
+    made = [split for split in SPLITS if split == first or split not in found]
+    if len(made) > 1:
+        share = HELD_OUT if task.held_out is None else task.held_out
+        shares = [1 - share * (len(made) - 1), *[share] * (len(made) - 2)]
+        found.update(zip(made, split_in_order(found[first], shares), strict=True))
+    if names_file(recipe.run.development):
+        path = resolve_path(recipe.run.development, data_root)
+        found["validation"] = tagged_sentences(_rows_of(path), str(path))
+    limit = TaggerConfig.max_words
+    return {split: [piece for s in found[split] for piece in cut(s, limit)] for split in SPLITS}
+
+
+def _rows_of(path: Path) -> Iterator[dict[str, list[str]]]:
+    """Sentences of a file that has a word, a tab and its tag on a line.
+
+    Raises:
+        DataError: A line has something else.
+    """
+    for is_blank, lines in groupby(text_lines(path), key=lambda line: not line[1].strip()):
+        rows = [] if is_blank else [(number, text.split("\t")) for number, text in lines]
+        for number, row in rows:
+            if len(row) != 2:
+                raise DataError(f"{path}:{number} must have a word, a tab and its tag")
+        yield {"tokens": [row[0] for _, row in rows], "tags": [row[1] for _, row in rows]}

@@ -1,0 +1,313 @@
+"""The kinds of supervised tasks: their rows, their model, their scores (thesis, 3.2.4).
+
+A kind answers to `Problem`, and adds its line to `PROBLEMS`; the run around it is the same for all
+(`supervised.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.corpora.load import builder, find_source
+from paraphrastic_hf.errors import DataError, RecipeError, counted
+from paraphrastic_hf.evaluation.measures.judged import Judged, Ranked, Resampled
+from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
+from paraphrastic_hf.evaluation.own import read_own_pairs
+from paraphrastic_hf.io.pairs import iterate_lines
+from paraphrastic_hf.models.supervised.base import SupervisedModel
+from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
+from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.predictors.predict import joined, padded_sides, predict_logits
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.engine.paths import dataset_folder, open_dataset, resolve_path
+from paraphrastic_hf.training.supervised.parsing import Parsing
+from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
+from paraphrastic_hf.training.supervised.tagging import Tagging
+
+logger = logging.getLogger(__name__)
+
+Shuffle = Callable[[np.ndarray, np.ndarray], None]
+
+
+class Examples(Protocol):
+    """The tokenized rows of a split."""
+
+    def __len__(self) -> int: ...
+    def labels_in(self, rows: np.ndarray) -> int:
+        """How many labels the loss of these rows is the mean of."""
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        """The rows of an epoch, given in random order, in the order they are taken in."""
+
+    def inputs(
+        self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
+    ) -> dict[str, Tensor]:
+        """The model's named inputs, with `labels` so that it returns a loss.
+
+        Args:
+            rows: Numbers of the rows wanted.
+            device: Where the tensors go.
+            shuffle: Puts the tokens of padded ids, given with their mask, in another order, in
+                place.
+        """
+
+
+class Problem(Protocol):
+    """What one kind of task adds to a run.
+
+    Attributes:
+        measure: The score of the validation split that picks the best weights; higher is better.
+    """
+
+    measure: str
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        """Read all splits. DataError: A split is missing, damaged or empty."""
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        """The texts of some splits, which a tokenizer is trained on."""
+
+    def examples(self, split: str, tokenizer: TextTokenizer) -> Examples:
+        """The rows of a split."""
+
+    def new_model(self, encoder: dict[str, Any]) -> SupervisedModel:
+        """The untrained model over an encoder with this configuration."""
+
+    def scores(self, model: SupervisedModel, examples: Any) -> tuple[dict[str, float], Resampled]:
+        """Return the scores of a split by measure, and the results of `measure` by example."""
+
+
+@dataclass(frozen=True)
+class TextExamples:
+    """Rows of one text, or of two.
+
+    Attributes:
+        sides: Token ids of the only text, or of both.
+        gold: (rows,) scores or numbers of classes.
+        max_length: Texts are cut at this many tokens.
+    """
+
+    sides: list[Ragged]
+    gold: np.ndarray
+    max_length: int
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+    def labels_in(self, rows: np.ndarray) -> int:
+        return len(rows)
+
+    def arranged(
+        self, order: np.ndarray, batch_size: int, random: np.random.Generator
+    ) -> np.ndarray:
+        return order
+
+    def inputs(
+        self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
+    ) -> dict[str, Tensor]:
+        sides = padded_sides(self.sides, rows, self.max_length)
+        if shuffle is not None:
+            for side in sides:
+                shuffle(side["input_ids"], side["attention_mask"])
+        return {**joined(sides, device), "labels": torch.from_numpy(self.gold[rows]).to(device)}
+
+
+class _TextProblem:
+    """What tasks of one text or two have in common."""
+
+    columns: tuple[str, ...]
+    gold: str
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        self.recipe = recipe
+        chosen = recipe.task.dataset
+        self.name = chosen.title
+        folder = dataset_folder(chosen, data_root)
+        corpus = builder(chosen.name, chosen.config, data_dir=folder, **chosen.options)
+        self.features = corpus.info.features
+        known = find_source(chosen.name).configs.get(corpus.config.name) or {}
+        for name in (*self.columns, self.gold):
+            if name not in self.features:
+                raise RecipeError(
+                    f"task.kind {recipe.task.kind} needs the columns "
+                    f"{', '.join((*self.columns, self.gold))}, and {self.name} has "
+                    f"{', '.join(self.features)}: choose another task.kind or task.dataset"
+                )
+        missing = [split for split in SPLITS if split not in known]
+        if missing:
+            raise DataError(f"{self.name} has no {' and no '.join(missing)} split to learn with")
+        self.tables = {
+            split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
+        }
+        if names_file(recipe.run.development):
+            path = resolve_path(recipe.run.development, data_root)
+            self.tables["validation"] = self._read(self._rows_of(path))
+
+    def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a development file."""
+        raise NotImplementedError
+
+    def _read(self, rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+        table: dict[str, list[Any]] = {name: [] for name in (*self.columns, self.gold)}
+        for row in rows:
+            for name, values in table.items():
+                values.append(row[name])
+        return table
+
+    def lines(self, splits: Sequence[str]) -> Iterable[str]:
+        for split in splits:
+            for name in self.columns:
+                yield from self.tables[split][name]
+
+    def examples(self, split: str, tokenizer: TextTokenizer) -> TextExamples:
+        table = self.tables[split]
+        sides = [tokenizer.encode_batch(table[name]) for name in self.columns]
+        gold = np.asarray(table[self.gold])
+        if gold.dtype.kind == "f":
+            gold = gold.astype(np.float32)  # not every device has float64
+        longest = self.recipe.task.max_length
+        cut = sum(int((np.diff(side.offsets) > longest).sum()) for side in sides)
+        if cut:
+            logger.warning(
+                "%s %s: cut %s of more than task.max_length (%s) tokens",
+                self.name,
+                split,
+                counted(cut, "text"),
+                longest,
+            )
+        return TextExamples(sides, gold, longest)
+
+    def _head(self, encoder: dict[str, Any]) -> dict[str, Any]:
+        head = self.recipe.head
+        return {
+            "encoder": encoder,
+            "head_size": head.size,
+            "head_dropout": head.dropout,
+            "max_text_tokens": self.recipe.task.max_length,
+        }
+
+    def _logits(self, model: SupervisedModel, examples: TextExamples) -> np.ndarray:
+        return predict_logits(model, examples.sides, max_length=examples.max_length)
+
+
+class Relatedness(_TextProblem):
+    """A score of two texts, learned as a distribution."""
+
+    measure = "pearson"
+    columns = ("sentence1", "sentence2")
+    gold = "score"
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        super().__init__(recipe, data_root)
+        lowest, highest = recipe.scores
+        for split, table in self.tables.items():
+            low, high = min(table["score"]), max(table["score"])
+            if low < lowest or high > highest:
+                raise DataError(
+                    f"scores of {self.name} {split} go from {low:g} to {high:g}, and task.scores "
+                    f"from {lowest} to {highest}; set task.scores to the corpus's own"
+                )
+
+    def new_model(self, encoder: dict[str, Any]) -> RelatednessModel:
+        lowest, highest = self.recipe.scores
+        config = RelatednessConfig(**self._head(encoder), lowest=lowest, highest=highest)
+        return RelatednessModel(config)
+
+    def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
+        pairs = read_own_pairs(path)
+        if not pairs.scores:
+            raise DataError(f"{path} has no column of scores")
+        for row in zip(pairs.first, pairs.second, pairs.scores, strict=True):
+            yield dict(zip((*self.columns, self.gold), row, strict=True))
+
+    def scores(
+        self, model: SupervisedModel, examples: TextExamples
+    ) -> tuple[dict[str, float], Resampled]:
+        found = self._logits(model, examples)[:, 0].astype(np.float64)
+        gold = examples.gold
+        return {
+            "pearson": pearson(found, gold),
+            "spearman": spearman(found, gold),
+            "mse": float(np.square(found - gold).mean()),
+        }, Ranked(self.name, "", "pearson", found, gold)
+
+
+class SentenceClasses(_TextProblem):
+    """Classes of a text: sentiment."""
+
+    measure = "accuracy"
+    columns: tuple[str, ...] = ("text",)
+    gold = "label"
+
+    def new_model(self, encoder: dict[str, Any]) -> ClassifierModel:
+        names = self.features["label"].names
+        labels = {
+            "id2label": dict(enumerate(names)),
+            "label2id": {n: i for i, n in enumerate(names)},
+        }
+        pairs = len(self.columns) == 2
+        return ClassifierModel(ClassifierConfig(**self._head(encoder), **labels, pairs=pairs))
+
+    def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
+        super().__init__(recipe, data_root)
+        if recipe.task.further is not None:
+            self._add(resolve_path(recipe.task.further, data_root))
+
+    def _add(self, path: Path) -> None:
+        """Put further examples after those of the training split.
+
+        Raises:
+            DataError: A row has another number of columns, or a label that the corpus has not.
+        """
+        table, count = self.tables["train"], 0
+        for row in self._rows_of(path):
+            for name, value in row.items():
+                table[name].append(value)
+            count += 1
+        logger.info("%s of %s beside the corpus", counted(count, "further example"), path)
+
+    def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
+        names = self.features["label"].names
+        for number, line in iterate_lines(path):
+            row = line.split("\t")
+            if len(row) != len(self.columns) + 1 or row[0] not in names:
+                raise DataError(
+                    f"{path}:{number} must be one of the labels {', '.join(names)} and "
+                    f"{len(self.columns)} texts, tab-separated"
+                )
+            texts = dict(zip(self.columns, row[1:], strict=True))
+            yield {**texts, "label": names.index(row[0])}
+
+    def scores(
+        self, model: SupervisedModel, examples: TextExamples
+    ) -> tuple[dict[str, float], Resampled]:
+        right = (self._logits(model, examples).argmax(1) == examples.gold).astype(float)
+        judged = Judged(self.name, "", "accuracy", right[None], np.ones((1, len(right))))
+        return {"accuracy": 100 * float(right.mean())}, judged
+
+
+class PairClasses(SentenceClasses):
+    """Classes of two texts: entailment."""
+
+    columns = ("sentence1", "sentence2")
+
+
+PROBLEMS: dict[str, type[Problem]] = {
+    "relatedness": Relatedness,
+    "entailment": PairClasses,
+    "sentiment": SentenceClasses,
+    "tagging": Tagging,
+    "parsing": Parsing,
+}

@@ -1,0 +1,160 @@
+"""A run of a translation model: pairs to a finished model directory (thesis, 7.3)."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
+from transformers import AutoTokenizer
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.errors import RecipeError, counted
+from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.generation.writing import MOST_TOKENS, Writing
+from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
+from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.data.corpus import (
+    build_corpus,
+    has_columns,
+    hold_out_pairs,
+    load_corpus,
+)
+from paraphrastic_hf.training.data.sources import check_sources, read_sources, with_development
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.engine.loop import Evaluation
+from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
+from paraphrastic_hf.training.kinds import Context
+from paraphrastic_hf.training.seq2seq.job import (
+    Seq2SeqRun,
+    check_written,
+    stock_model,
+    written_side,
+)
+from paraphrastic_hf.training.translation.objective import TranslationObjective
+from paraphrastic_hf.training.translation.recipe import BLEU, TranslationRecipe
+
+logger = logging.getLogger(__name__)
+
+TRANSLATED = 500  # held-out pairs whose translations are compared with their targets
+
+
+class Translation(Seq2SeqRun):
+    """Training a translation model, `kind: translation`.
+
+    Args:
+        recipe: The whole recipe.
+        context: Where data is, and what is given beside the recipe.
+
+    Raises:
+        RecipeError: A setting is wrong, or a combination of settings has no meaning.
+        DataError: A source is not there, or lacks the language that is written.
+    """
+
+    recipe: TranslationRecipe
+
+    def __init__(self, recipe: TranslationRecipe, context: Context) -> None:
+        self.recipe, self.context = recipe, context = with_development(recipe), context
+        check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
+        check_sources(recipe.data, context.data_root)
+        check_written(recipe.data.sources, recipe.data.to)
+
+    def prepare(self, work: Path) -> None:
+        """Tokenizer and tokenized pairs in `work`."""
+        if has_columns(work / "corpus"):
+            return
+        recipe, context = self.recipe, self.context
+        sources = read_sources(
+            recipe, context.data_root, context.datasets, progress=context.progress
+        )
+        for item in sources:
+            written_side(item.source, recipe.data.to)
+        lines = (side for source in sources for pair in source.pairs for side in pair)
+        tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
+        tokenizer.save(work / "tokenizer")
+        build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
+
+    def build(self, work: Path) -> Any:
+        """The model with random weights."""
+        recipe = self.recipe
+        self.tokenizer = load_tokenizer(work / "tokenizer")
+        self.stock_tokenizer = AutoTokenizer.from_pretrained(
+            work / "tokenizer", trust_remote_code=False
+        )
+        self.corpus = corpus = load_corpus(work / "corpus")
+        target = corpus.languages.index(recipe.data.to)
+        is_first = corpus.language[::2] == target
+        sources = 2 * np.arange(len(corpus)) + is_first
+        sides = np.stack([sources, sources ^ 1], 1)
+        is_short = (corpus.sentences.lengths(sides) <= recipe.data.max_length).all(1)
+        if not is_short.all():
+            logger.warning(
+                "%s left out: a side has more than data.max_length (%d) tokens",
+                counted(int((~is_short).sum()), "pair"),
+                recipe.data.max_length,
+            )
+        sides = sides[is_short]
+        given = None
+        if names_file(recipe.run.development):
+            given = np.flatnonzero(corpus.source[sides[:, 0] // 2] == len(recipe.data.sources) - 1)
+        held_out, kept = hold_out_pairs(
+            corpus.group[sides], recipe.data.held_out, recipe.seed, given
+        )
+        self.held_out, self.kept = sides[held_out], sides[kept]
+        end = self.tokenizer.special.end[0]
+        return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))
+
+    def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
+        """The pairs, in batches of about equally many tokens."""
+        return TranslationObjective(
+            self.recipe, self.corpus.sentences, self.kept, self.start, accelerator
+        )
+
+    def score(self, model: Any) -> Evaluation:
+        """Minus the cross-entropy of the held-out pairs, in nats a token; or their BLEU."""
+        if self.recipe.run.development != BLEU:
+            return super().score(model)
+        return Evaluation(self._bleu(model), {"held_out": -self.nats(model)})
+
+    def _bleu(self, model: Any) -> float:
+        """Corpus BLEU of the likeliest translations, token by token, of held-out pairs."""
+        sentences, chosen = self.corpus.sentences, self.held_out[:TRANSLATED]
+        sources, targets = (
+            [sentences[number].tolist() for number in chosen[:, side]] for side in (0, 1)
+        )
+        translator = Translator(model, copy.copy(self.stock_tokenizer))
+        limit = min(self.recipe.data.max_length, MOST_TOKENS)
+        written = translator.write(sources, Writing(beams=1, max_tokens=limit), scores=False)
+        references = [[self.tokenizer.decode(ids)] for ids in targets]
+        counts = bleu_counts([best[0].text for best in written], references)
+        return float(bleu_of_counts(counts.sum(0)))
+
+
+def model_of_size(recipe: TranslationRecipe, tokens: int, end: int) -> tuple[Any, Any]:
+    """The class of the model, and its configuration for a tokenizer of so many entries."""
+    given = recipe.model
+    if given.kind == "marian":
+        if not given.tie:
+            raise RecipeError("model.tie is for gated_conv: a Marian has one table; leave it out")
+        return stock_model(given, tokens, end)
+    try:
+        return GatedConvModel, GatedConvConfig(
+            vocab_size=tokens,
+            hidden_size=given.hidden_size,
+            embedding_size=given.embedding_size or given.hidden_size,
+            encoder_layers=given.encoder_layers,
+            decoder_layers=given.decoder_layers,
+            kernel_width=given.kernel_width or 3,
+            dropout=given.dropout,
+            max_position_embeddings=given.positions,
+            tie_word_embeddings=given.tie,
+            eos_token_id=end,
+            decoder_start_token_id=end,
+        )
+    except StrictDataclassError as error:
+        raise RecipeError(f"model: {error.__cause__ or error}") from error

@@ -1,0 +1,173 @@
+"""The objective of translation models: label-smoothed cross-entropy of the target (thesis, 7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from paraphrastic_hf.losses.smoothing import cross_entropy_parts
+from paraphrastic_hf.models.evaluating import evaluating
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.data.batching import Step, plan_pair_batches
+from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
+from paraphrastic_hf.training.engine.loop import Losses
+from paraphrastic_hf.training.translation.recipe import TranslationRecipe, TranslationTraining
+
+SCORES_AT_A_TIME = 2**25  # of held-out pairs: a number for each token and entry of the vocabulary
+
+
+@dataclass(frozen=True)
+class TranslationBatch:
+    """Some pairs of a step.
+
+    Attributes:
+        own: (pairs, 2) sentences of this process's share of them: sources, then targets.
+        weight: Factor of the mean loss of this share: its part of the target tokens of the whole
+            step, times the number of processes, whose gradients are averaged.
+    """
+
+    own: np.ndarray
+    weight: float
+
+
+class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTraining]):
+    """Predicting every token of a target from its source and the tokens before.
+
+    Args:
+        recipe: The whole recipe.
+        sentences: Token ids of all sentences, with end marks.
+        sides: (pairs, 2) numbers of the sources and of the targets to train on.
+        start: The id that the decoder reads first.
+        accelerator: For the number of processes.
+    """
+
+    templates: Ragged | None = None  # what is read beside the sources of other models
+
+    def __init__(
+        self,
+        recipe: TranslationRecipe,
+        sentences: Ragged,
+        sides: np.ndarray,
+        start: int,
+        accelerator: Accelerator,
+    ) -> None:
+        args = recipe.training
+        super().__init__(
+            args, recipe.seed, accelerator, sentences.lengths(sides), plan_pair_batches
+        )
+        self.sentences, self.sides, self.start = sentences, sides, start
+        self.annealing = Annealing.of(recipe.training)
+
+    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
+        """The next step: so many batches of like lengths as are accumulated."""
+        chosen = self.next_batches(epoch, position)
+        of_step = sum(int(self.lengths[batch, 1].sum()) for batch in chosen)
+        batches = []
+        for batch in chosen:
+            share = self.share(batch)
+            tokens = int(self.lengths[share.examples[: share.size], 1].sum())
+            weight = tokens * self.accelerator.num_processes / of_step
+            batches.append(TranslationBatch(self.sides[share.examples], weight))
+        yield Step(batches, sum(map(len, chosen)))
+
+    def inputs(self, batch: TranslationBatch) -> tuple[dict[str, Tensor], Tensor]:
+        """What the model reads of a batch, and what it is to predict."""
+        return seq2seq_inputs(
+            self.sentences, batch.own, self.start, self.accelerator.device, self.templates
+        )
+
+    def loss(self, model: nn.Module, batch: TranslationBatch, epoch: int, step: int) -> Losses:
+        """The cross-entropy, of the right token and of its smoothing."""
+        inputs, targets = self.inputs(batch)
+        logits = model(**inputs).logits  # (tokens, vocab)
+        right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
+        parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
+        if everyone is not None:
+            parts["smoothing"] = everyone * batch.weight
+        return Losses.of(parts)
+
+
+def seq2seq_inputs(
+    sentences: Ragged,
+    sides: np.ndarray,
+    start: int,
+    device: torch.device,
+    templates: Ragged | None = None,
+) -> tuple[dict[str, Tensor], Tensor]:
+    """What an encoder-decoder reads of pairs, and what it is to predict.
+
+    Args:
+        sentences: Token ids of all sentences, with end marks.
+        sides: (pairs, 2) numbers of the sources and of the targets.
+        start: The id that the decoder reads first.
+        device: Where the tensors go.
+        templates: Token ids of what is read beside the sources of some models, one for each target:
+            their numbers are those of the last sentences.
+
+    Returns:
+        The arguments of the model, whose `logits_at` are the tokens to predict; and these tokens,
+        (tokens,).
+    """
+    source, source_mask = sentences.padded(sides[:, 0])
+    target, target_mask = sentences.padded(sides[:, 1])
+    read = np.concatenate([np.full((len(sides), 1), start, target.dtype), target[:, :-1]], 1)
+    is_target = torch.from_numpy(target_mask > 0).to(device)
+    inputs = {
+        "input_ids": torch.from_numpy(source).to(device),
+        "decoder_input_ids": torch.from_numpy(read).to(device),
+        "logits_at": is_target,
+    }
+    if not source_mask.all():
+        inputs["attention_mask"] = torch.from_numpy(source_mask).to(device)
+    if templates is not None:
+        ids, mask = templates.padded(sides[:, 1] - (len(sentences) - len(templates)))
+        inputs["template_ids"] = torch.from_numpy(ids).to(device)
+        inputs["template_attention_mask"] = torch.from_numpy(mask).to(device)
+    return inputs, torch.from_numpy(target).to(device)[is_target]
+
+
+@torch.no_grad()
+def nats_of_targets(
+    model: Any,
+    sentences: Ragged,
+    sides: np.ndarray,
+    start: int,
+    batch_tokens: int,
+    templates: Ragged | None = None,
+) -> np.ndarray:
+    """Cross-entropy of each target, (pairs,), in nats, without dropout and smoothing.
+
+    Args:
+        model: The model; it is put in evaluation mode for as long as this takes.
+        sentences: Token ids of all sentences, with end marks.
+        sides: (pairs, 2) numbers of the sources and of the targets, at least one pair.
+        start: The id that the decoder reads first.
+        batch_tokens: Most tokens of a batch, those of both sides and padding included.
+        templates: As of `seq2seq_inputs`.
+    """
+    lengths = sentences.lengths(sides)
+    plan = plan_pair_batches(
+        lengths,
+        max_tokens=max(1, min(batch_tokens, SCORES_AT_A_TIME // model.config.vocab_size)),
+        max_examples=len(sides),
+        random=np.random.default_rng(0),
+    )
+    nats = np.empty(len(sides))
+    with evaluating(model):
+        for batch in plan:
+            inputs, targets = seq2seq_inputs(
+                sentences, sides[batch], start, model.device, templates
+            )
+            logits = model(**inputs).logits.float()
+            of_tokens = F.cross_entropy(logits, targets, reduction="none").double().cpu().numpy()
+            starts = np.cumsum(lengths[batch, 1]) - lengths[batch, 1]
+            nats[batch] = np.add.reduceat(of_tokens, starts)
+    return nats

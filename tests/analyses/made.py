@@ -1,0 +1,38 @@
+"""Small encoders and corpora whose analyses can be worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.corpora.made_files import put
+
+DEMO = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+
+
+def word_encoder(vectors: Mapping[str, Sequence[float]]) -> SentenceEncoder:
+    """An averaging encoder with a given vector for each word."""
+    rows = list(vectors.values())
+    table = np.array([[0.0] * len(rows[0])] * 2 + [list(row) for row in rows], np.float32)
+    return SentenceEncoder.from_table(table, WordTokenizer(list(vectors)), "made")
+
+
+def write_ewt(folder: Path, sentences: Sequence[Sequence[tuple[str, str, str]]]) -> Path:
+    """UD English EWT, both splits, of words with Penn tags and relations."""
+    text = ""
+    for sentence in sentences:
+        for number, (word, tag, relation) in enumerate(sentence, 1):
+            text += f"{number}\t{word}\t_\tX\t{tag}\t_\t0\t{relation}\t_\t_\n"
+        text += "\n"
+    files = [f"ud_english_ewt/en_ewt-ud-{split}.conllu" for split in ("dev", "test")]
+    return put(folder, dict.fromkeys(files, text))
+
+
+def column(table, name: str) -> list:
+    """The cells of one column."""
+    place = table.columns.index(name)
+    return [row[place] for row in table.rows]

@@ -1,0 +1,102 @@
+"""The fit of training pairs (thesis, 3.3) and the share of rare words (3.3.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.analyses.fit import fit, fit_of
+from paraphrastic_hf.analyses.under_training import PERCENTILE, rare_share, under_training
+from paraphrastic_hf.analyses.weighting import token_counts
+from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.text.word import WordTokenizer
+
+
+class Degrees:
+    """A text is an angle, in degrees."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        angles = np.radians([float(text) for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], 1) * 3
+
+
+def test_the_fit_of_two_pairs_by_hand() -> None:
+    """Sides 0 and 10, 90 and 60: the negatives of 0 and 10 are both 60, of 90 and 60 both 10."""
+    found = fit_of(Degrees(), [("0", "10"), ("90", "60")])
+    cos = {degree: np.cos(np.radians(degree)) for degree in (10, 30, 50, 60, 80)}
+    first = 2 * cos[10] - cos[60] - cos[50]
+    second = 2 * cos[30] - cos[80] - cos[50]
+    assert found.statistic == pytest.approx((first + second) / 2)
+    assert (found.pairs, found.positive) == (2, pytest.approx((cos[10] + cos[30]) / 2))
+
+
+def test_an_equal_sentence_of_another_pair_is_no_negative() -> None:
+    """Of the second pair the first pair's `0` is a side itself, so that 10 is all that is left."""
+    found = fit_of(Degrees(), [("0", "10"), ("0", "90")])
+    cos = {degree: np.cos(np.radians(degree)) for degree in (0, 10, 80, 90)}
+    negatives = [cos[90], cos[80], cos[10], cos[80]]
+    assert found.negative == pytest.approx(np.mean(negatives))
+
+
+def test_negatives_are_of_the_same_batch() -> None:
+    pairs = [("0", "10"), ("90", "60"), ("11", "12"), ("170", "180")]
+    near, far = fit_of(Degrees(), pairs, batch_size=4), fit_of(Degrees(), pairs, batch_size=2)
+    assert near.negative > far.negative
+    assert near.positive == pytest.approx(far.positive)
+
+
+def test_pairs_without_a_negative_are_refused() -> None:
+    with pytest.raises(DataError, match="1 pair in batches of 100 would have none"):
+        fit_of(Degrees(), [("0", "10")])
+    with pytest.raises(DataError, match="all pairs are the same"):
+        fit_of(Degrees(), [("0", "10"), ("10", "0")])
+
+
+def test_the_models_stand_beside_the_thesis() -> None:
+    (table,) = fit({"ours": Degrees()}, [("0", "10"), ("90", "60")]).tables
+    assert [row[0] for row in table.rows[:2]] == ["ours", "thesis PARAGRAM-PHRASE"]
+    assert table.rows[1][-1] == 0.7535
+
+
+@pytest.mark.parametrize("keep_unknown", [True, False])
+def test_unknown_words_and_rarely_trained_ones_are_rare(keep_unknown: bool) -> None:
+    """`the` and `cat`, two of six words, are often in the training text."""
+    training = ["the cat"] * 3 + ["a dog"]
+    tokenizer = WordTokenizer.train(training, vocab_size=10, keep_unknown=keep_unknown)
+    counts = token_counts(tokenizer, training)
+    share = rare_share(counts, tokenizer, ["the cat saw a", "dog", "zebra"], rarely=3)
+    assert share == pytest.approx(100 * 4 / 6)
+
+
+def test_a_model_that_is_weak_where_words_are_rare_has_a_negative_correlation() -> None:
+    """Each dataset has more words that were never trained than the one before, and a higher mark to
+    reach."""
+    training = [f"w{i} w{i + 1}" for i in range(40)] * 60
+    tokenizer = WordTokenizer.train(training, vocab_size=100)
+    table = np.random.default_rng(0).standard_normal((tokenizer.vocab_size, 16))
+    encoder = SentenceEncoder.from_table(table.astype(np.float32), tokenizer)
+    places = sorted(PERCENTILE, key=PERCENTILE.__getitem__)
+    datasets = []
+    for rank, (group, name) in enumerate(places):
+        first = [f"w{i} {'zebra ' * rank}" for i in range(1, 11)]
+        second = [f"w{i if i % 2 else i + 9}" for i in range(1, 11)]
+        datasets.append(
+            ScoredPairs(name, group, first, second, [5.0 * (i % 2) for i in range(1, 11)])
+        )
+    analysis = under_training(encoder, token_counts(tokenizer, training), datasets, name="model")
+    (row, thesis), rows = analysis.tables[0].rows, analysis.tables[1].rows
+    assert row[:2] == ["model", len(PERCENTILE)]
+    assert thesis[2] == -45.1
+    assert row[2] < -99  # two datasets share a percentile
+    assert [each[2] for each in rows] == sorted(each[2] for each in rows)
+    for group, name, _, pearson, above in rows:
+        assert above == pytest.approx(pearson - PERCENTILE[group, name])
+
+
+def test_the_percentiles_are_of_the_22_datasets() -> None:
+    of_sts = {
+        (year, name) for year in ("2012", "2013", "2014", "2015") for name in STS_DATASETS[year]
+    }
+    assert set(PERCENTILE) == of_sts | {("SICK", "test"), ("Twitter", "test")}

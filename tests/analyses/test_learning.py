@@ -1,0 +1,194 @@
+"""Curves from logs, and runs of a recipe with one setting varied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.analyses.convergence import convergence, read_curve
+from paraphrastic_hf.analyses.data_amount import chosen_pairs, data_amount, halvings
+from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary
+from paraphrastic_hf.config.recipe import read_recipe
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.data.sources import SourcePairs
+from paraphrastic_hf.training.engine.recipe import SourceArguments
+from tests.analyses.made import DEMO, column
+from tests.corpora.made_files import put
+from tests.evaluation.sts_files import write_sts
+
+SMALL = ["--hidden_size", "8", "--batch_size", "8", "--mega_batch", "1", "--anneal_steps", "0"]
+SMALL += ["--epochs", "2", "--learning_rate", "1e-2", "--development", "clean"]
+
+
+@pytest.fixture
+def data_root(tmp_path: Path) -> Path:
+    write_sts(tmp_path / "data" / "eval")
+    return tmp_path / "data"
+
+
+def recipe(tmp_path: Path, *overrides: str) -> ContrastiveRecipe:
+    path = tmp_path / "given.yaml"
+    path.write_text(f"data: {{sources: [{json.dumps(str(DEMO))}]}}", encoding="utf-8")
+    return read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+
+
+# Curves
+
+
+def run(folder: Path, scores: list[float], *, batch: int = 10, development: str = "clean") -> Path:
+    text = f"training: {{batch_size: {batch}}}\nrun: {{development: {development}}}\n"
+    lines = [{"step": 5, "loss": 1.0}]
+    lines += [{"step": 10 * (i + 1), "development": score} for i, score in enumerate(scores)]
+    log = "".join(json.dumps(line) + "\n" for line in lines)
+    return put(folder, {"recipe.yaml": text, "logs/train.jsonl": log + '{"step": 99, "devel'})
+
+
+def test_a_curve_is_over_the_pairs_seen(tmp_path: Path) -> None:
+    slow = run(tmp_path / "slow", [10.0, 70.0, 69.0, 69.9], batch=20)
+    fast = run(tmp_path / "fast", [60.0, 59.0])
+    analysis = convergence([slow, fast])
+    runs, points = analysis.tables
+    assert runs.rows == [
+        ["slow", 200, 10.0, 70.0, 400, 400],
+        ["fast", 100, 60.0, 60.0, 100, 100],
+    ]
+    assert points.rows[-2:] == [["fast", 100, 60.0], ["fast", 200, 59.0]]
+    assert column(convergence({"a": fast}).tables[0], "run") == ["a"]
+
+
+def test_the_best_is_nearly_reached_before(tmp_path: Path) -> None:
+    curve = read_curve(run(tmp_path, [50.0, 69.5, 70.0]))
+    assert (curve.best, curve.seen_until(0.99 * curve.best)) == (70.0, 200)
+    below = convergence([run(tmp_path / "below", [-20.0, -10.0])]).tables[0]
+    assert column(below, "99 % of it at") == [200]
+
+
+def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"absent holds no recipe.yaml and logs/train.jsonl.*--output"
+    ):
+        convergence([tmp_path / "absent"])
+    with pytest.raises(DataError, match=r"none has no development score.*--development clean"):
+        convergence([run(tmp_path / "none", [])])
+    other = run(tmp_path / "other", [1.0], development="sts17-en-en")
+    with pytest.raises(DataError, match="two runs have one name"):
+        convergence([other, run(tmp_path / "more" / "other", [1.0])])
+    with pytest.raises(DataError, match="do not compare: a on clean, other on sts17-en-en"):
+        convergence([run(tmp_path / "a", [1.0]), other])
+
+
+def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_steps(
+    tmp_path: Path,
+) -> None:
+    tagger = run(tmp_path / "tagger", [70.0])
+    task = "task: {kind: tagging, dataset: {name: treebank}}\ntraining: {batch_size: 5}\nrun: {}\n"
+    put(tagger, {"recipe.yaml": task})
+    curve = read_curve(tagger)
+    assert (curve.development, curve.unit) == ("validation split of treebank", "accuracy, %")
+    assert (curve.counts, curve.seen) == ("examples", [50])
+    writer = run(tmp_path / "writer", [40.0])
+    text = "training: {batch_tokens: 4096, batch_size: 9}\nrun: {development: clean}\n"
+    put(writer, {"recipe.yaml": text})
+    assert (read_curve(writer).counts, read_curve(writer).seen) == ("steps", [10])
+    assert "over the steps seen" in convergence([writer]).title
+    with pytest.raises(DataError, match=r"count.*: writer has steps, a has pairs"):
+        convergence([writer, run(tmp_path / "a", [1.0])])
+    for development, unit in [("held_out", "log-likelihood, nats per token"), ("bleu", "BLEU")]:
+        text = f"training: {{batch_tokens: 9}}\nrun: {{development: {development}}}\n"
+        assert read_curve(put(writer, {"recipe.yaml": text})).unit == unit
+    put(writer, {"recipe.yaml": "training: {batch_tokens: 9}\nrun: {}\n"})
+    assert read_curve(writer).development == "held-out text"
+    words = read_curve(run(tmp_path / "words", [40.0], development="ws353-tuning"))
+    assert words.unit == "2 WS-S - WS-R, Spearman's rho x 100"
+
+
+# Amount of data
+
+
+def test_halving_ends_below_ten() -> None:
+    assert halvings(40) == [40, 20, 10, 5]
+    assert halvings(3) == [3]
+    assert len(halvings(3_033_753)) == 20
+
+
+def test_pairs_are_chosen_through_all_sources_in_the_order_given() -> None:
+    first = SourcePairs(SourceArguments(path="a", weight=2.0), [("a0", "b0"), ("a1", "b1")])
+    second = SourcePairs(SourceArguments(path="b", max_pairs=1), [("c0", "d0"), ("c1", "d1")])
+    (rows, source), (others, other) = chosen_pairs([first, second], np.array([3, 1, 2]))
+    assert rows == [{"first": "a1", "second": "b1"}]
+    assert [row["first"] for row in others] == ["c1", "c0"]
+    assert (source.weight, other.name, other.max_pairs) == (2.0, "b", None)
+    assert len(chosen_pairs([first, second], np.array([0]))) == 1
+
+
+def test_each_size_is_a_run_and_finished_ones_are_kept(tmp_path: Path, data_root: Path) -> None:
+    given, output = recipe(tmp_path, "--vocab_size", "60"), tmp_path / "out"
+    analysis = data_amount(given, output, sizes=[30, 20], data_root=data_root)
+    assert column(analysis.tables[0], "pairs") == [20, 30]
+    names = {"random-20", "random-30", "ordered-20", "ordered-30"}
+    assert {path.name for path in (output / "runs").iterdir()} == names
+    for name in names:
+        done = json.loads((output / "runs" / name / "run.json").read_text(encoding="utf-8"))
+        assert list(done["pairs_by_source"].values()) == [int(name.split("-")[1])]
+        row = column(analysis.tables[0], name.split("-")[0])
+        assert done["progress"]["best_score"] in row
+    times = {name: (output / "runs" / name / "run.json").stat().st_mtime_ns for name in names}
+    more = data_amount(given, output, sizes=[10, 20, 30], data_root=data_root)
+    assert more.tables[0].rows[1:] == analysis.tables[0].rows
+    for name, time in times.items():
+        assert (output / "runs" / name / "run.json").stat().st_mtime_ns == time
+    with pytest.raises(RecipeError, match="holds runs of another recipe; use another --output"):
+        data_amount(recipe(tmp_path, "--seed", "2"), output, sizes=[10], data_root=data_root)
+
+
+@pytest.mark.parametrize("sizes", [[0], [61], []], ids=str)
+def test_sizes_are_of_the_pairs_there_are(
+    sizes: list[int], tmp_path: Path, data_root: Path
+) -> None:
+    with pytest.raises(DataError, match="sizes must be from 1 to the 60 pairs of the recipe"):
+        data_amount(recipe(tmp_path), tmp_path / "out", sizes=sizes, data_root=data_root)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (["--development", "none"], "give it one, such as --development clean"),
+        (["--development", "clean-and-bitext"], "would not compare: take --development clean"),
+        (["--epochs", "0"], "trains for no epoch"),
+    ],
+)
+def test_runs_need_a_score(
+    override: list[str], message: str, tmp_path: Path, data_root: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        data_amount(recipe(tmp_path, *override), tmp_path / "out", sizes=[9], data_root=data_root)
+    assert not (tmp_path / "out").exists()
+
+
+# N-grams
+
+NGRAMS = ["--tokenizer.kind", "char_ngram", "--model.kind", "charagram", "--epochs", "1"]
+
+
+def test_each_set_of_ngrams_is_a_run(tmp_path: Path, data_root: Path) -> None:
+    given = recipe(tmp_path, *NGRAMS, "--embedding_dropout", "0")
+    analysis = ngram_vocabulary(
+        given, tmp_path / "out", most=[20, 100], orders=[(2,), (2, 3)], data_root=data_root
+    )
+    scores, thesis = analysis.tables
+    assert scores.columns[1:] == ["2", "2,3"]
+    assert column(scores, scores.columns[0]) == ["20", "100"]
+    assert thesis.rows == [["100", 40.2, 33.8]]
+    tokenizer = load_tokenizer(tmp_path / "out" / "runs" / "20-of-2-3")
+    lengths = [len(token) for token in tokenizer.tokens()[2:]]
+    assert (lengths.count(2), lengths.count(3)) == (20, 20)
+
+
+def test_a_vocabulary_without_ngrams_is_refused(tmp_path: Path, data_root: Path) -> None:
+    with pytest.raises(RecipeError, match=r"tokenizer.kind sentencepiece.*charagram-phrase.yaml"):
+        ngram_vocabulary(recipe(tmp_path), tmp_path / "out", data_root=data_root)

@@ -1,0 +1,65 @@
+"""Negatives of mega-batches of several sizes (thesis, 4.5.5, Table 31)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.analyses.negatives import negatives, negatives_of
+from paraphrastic_hf.errors import DataError
+
+
+class Degrees:
+    """A text is an angle, in degrees."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        angles = np.radians([float(text) for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], 1) * 3
+
+
+PAIRS = [("0", "10"), ("90", "100"), ("20", "160"), ("95", "300")]
+
+
+def test_a_larger_mega_batch_holds_a_nearer_negative_for_the_same_sentence() -> None:
+    found = negatives_of(Degrees(), PAIRS, sizes=[2, 1], batch_size=2)
+    assert [each.text for each in found[1]] == ["90", "90", "10", "10"]
+    assert [each.text for each in found[2]] == ["20", "20", "95", "95"]
+    assert [each.sentence for each in found[2]] == ["0", "10", "90", "100"]
+    assert found[2][1].cosine == pytest.approx(np.cos(np.radians(10)))
+    assert found[2][1].partner_cosine == pytest.approx(np.cos(np.radians(10)))
+
+
+def test_a_sentence_and_its_equals_are_no_negative_and_who_has_none_is_left_out() -> None:
+    pairs = [("0", "10"), ("0", "10"), ("90", "100"), ("90", "100")]
+    found = negatives_of(Degrees(), pairs, sizes=[1, 2], batch_size=2)
+    assert found == {1: [], 2: []}
+    with pytest.raises(DataError, match="all sentences are the same"):
+        negatives(Degrees(), pairs, name="degrees", sizes=[1, 2], batch_size=2)
+
+
+def test_mega_batches_follow_each_other_and_the_rest_is_not_used() -> None:
+    found = negatives_of(Degrees(), [*PAIRS, ("0", "1")], sizes=[1], batch_size=2)
+    assert [each.sentence for each in found[1]] == [text for pair in PAIRS for text in pair]
+
+
+def test_the_page_has_the_cosines_and_the_first_sentences() -> None:
+    analysis = negatives(Degrees(), PAIRS, name="degrees", sizes=[1, 2], batch_size=2, count=1)
+    sizes, examples = analysis.tables
+    assert sizes.rows[1][2] == pytest.approx(np.mean(np.cos(np.radians([20, 10, 5, 5]))))
+    assert [row[0] for row in sizes.rows] == [1, 2]
+    assert sizes.rows[1][4] == 50  # both sides of the second pair
+    assert examples.rows == [["0", "10", "90", "20"]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "batch_size", "message"),
+    [
+        ([], 2, "1 mini-batch or more"),
+        ([0], 2, "1 mini-batch or more"),
+        ([1], 1, "of 2 pairs or more"),
+        ([1, 3], 2, "a mega-batch of 3 times 2 pairs needs 6, and there are 4 pairs"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(sizes: list[int], batch_size: int, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        negatives_of(Degrees(), PAIRS, sizes=sizes, batch_size=batch_size)

@@ -1,0 +1,127 @@
+"""Neighbours by hand, of texts and of rows; who is unknown is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.analyses.neighbours import neighbours
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.mining.search import nearest_texts
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.encoders.charagram import CharagramConfig, CharagramModel
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.analyses.made import column, word_encoder
+
+CIRCLE = {"big": (1, 0), "large": (0.9, 0.1), "small": (-1, 0.1), "red": (0, 1)}
+WORDS = ["red", "small", "large", "big"]
+
+
+def found(analysis, model: str = "made") -> list[str]:
+    return column(analysis.tables[0], model)
+
+
+def test_words_come_by_cosine_without_the_query() -> None:
+    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big", "Red"], among=WORDS, count=2)
+    assert found(analysis) == ["large, red", "large, small"]
+    spelled = neighbours(
+        {"made": word_encoder(CIRCLE)}, ["big"], among=["big", "Big", "BIG", *WORDS], count=2
+    )
+    assert found(spelled) == ["large, red"]
+    cosine = column(analysis.tables[1], "cosine")[0]
+    assert cosine == pytest.approx(0.9 / np.hypot(0.9, 0.1), abs=1e-4)
+
+
+def test_a_phrase_is_encoded_as_a_whole() -> None:
+    """(1, 0) and (0, 1) have the mean direction (1, 1), nearest to none but red and big."""
+    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big red"], among=WORDS, count=3)
+    assert found(analysis) == ["large, red, big"]
+
+
+def test_only_the_first_words_are_looked_in() -> None:
+    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big"], among=WORDS, most=2)
+    assert found(analysis) == ["red, small"]
+
+
+def test_two_models_stand_side_by_side_and_one_may_not_know_a_word() -> None:
+    other = word_encoder({**CIRCLE, "huge": (0.95, 0.05)})
+    models = {"made": word_encoder(CIRCLE), "other": other}
+    analysis = neighbours(models, ["huge"], among=WORDS, count=1)
+    assert (found(analysis), found(analysis, "other")) == (["(unknown)"], ["big"])
+
+
+def test_rows_of_words_and_of_ngrams() -> None:
+    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big"], count=1)
+    assert found(analysis) == ["large"]
+    tokenizer = CharNgramTokenizer(ngrams=[" c", "ca", "at", "t "], orders=(2,))
+    model = CharagramModel(CharagramConfig(vocab_size=6, hidden_size=2))
+    rows = [[9, 9], [9, 9], [1, 0], [0, 1], [0.1, 1], [0.9, 0.1]]
+    model.embedding.weight.data.copy_(model.embedding.weight.new_tensor(rows))
+    analysis = neighbours({"made": SentenceEncoder(model, tokenizer)}, ["_c", "CA"], count=1)
+    assert found(analysis) == ["t_", "at"]
+
+
+def test_an_unknown_word_is_named_with_the_way_out() -> None:
+    encoder = word_encoder(CIRCLE)
+    with pytest.raises(DataError, match=r"'larg' is unknown to made: name a row.*such as 'large'"):
+        neighbours({"made": encoder}, ["big", "larg"])
+    with pytest.raises(DataError, match="'zebra' is unknown to made: it has no token of it"):
+        neighbours({"made": encoder}, ["zebra"], among=WORDS)
+
+
+class Foreign:
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[len(text), 1.0] for text in texts])
+
+
+def test_an_encoder_of_others_has_texts_but_no_rows() -> None:
+    assert found(neighbours({"x": Foreign()}, ["abc"], among=["ab", "abcd"], count=1), "x") == [
+        "abcd"
+    ]
+    with pytest.raises(ModelError, match=r"x is a Foreign, whose table .*--among"):
+        neighbours({"x": Foreign()}, ["abc"])
+
+
+def test_a_mixture_has_no_one_table() -> None:
+    ngrams = CharNgramTokenizer(ngrams=["abc"])
+    tokenizer = MixedTokenizer([WordTokenizer(["a"]), ngrams])
+    configs = [AveragingConfig(vocab_size=3, hidden_size=2)] * 2
+    model = MixedModel(MixedConfig.of(configs, "concatenate"))
+    with pytest.raises(ModelError, match="made is a mixture of 2 encoders"):
+        neighbours({"made": SentenceEncoder(model, tokenizer)}, ["a"])
+
+
+@pytest.mark.parametrize("wrong", [{"count": 0}, {"most": 0}], ids=str)
+def test_numbers_out_of_range_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(DataError, match="must be at least 1, got 0"):
+        neighbours({"made": word_encoder(CIRCLE)}, ["big"], among=WORDS, **wrong)
+
+
+def test_blocks_do_not_matter_and_of_equal_texts_the_first_comes_first() -> None:
+    random = np.random.default_rng(0)
+    vectors = random.standard_normal((50, 4)).astype(np.float32)
+    vectors[40] = vectors[7]
+    texts = [str(i) for i in range(50)]
+    whole = nearest_texts(vectors[:9], [(texts, vectors)], 5)
+    cut = [(texts[i : i + 3], vectors[i : i + 3]) for i in range(0, 50, 3)]
+    blocks = [*cut, ([], vectors[:0])]
+    places = [[match.place for match in matches] for matches in whole]
+    assert [
+        [m.place for m in matches] for matches in nearest_texts(vectors[:9], blocks, 5)
+    ] == places
+    assert places[7][:2] == [7, 40]
+
+
+def test_of_many_equal_texts_the_first_come_first() -> None:
+    vectors = np.zeros((20_000, 2), np.float32)
+    vectors[:, 1] = 1
+    same = [5, 100, 5000, 9000, 16_000]
+    vectors[same] = [1, 0]
+    (found,) = nearest_texts(np.eye(2)[:1], [(list(map(str, range(20_000))), vectors)], 3)
+    assert [match.place for match in found] == same[:3]
+    (none,) = nearest_texts(np.zeros((1, 2)), [(list(map(str, range(20_000))), vectors)], 3)
+    assert [match.place for match in none] == [0, 1, 2]

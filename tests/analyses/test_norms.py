@@ -1,0 +1,158 @@
+"""Norms by tag and frequency, and weights as the thesis takes them, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.analyses import weighting as w
+from paraphrastic_hf.analyses.norms import most_frequent_tags, norms, power_of_ten, word_norms
+from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by, read_tagged
+from paraphrastic_hf.corpora.readers.word_list import read_word_list
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.analyses.made import DEMO, word_encoder, write_ewt
+from tests.corpora.made_files import put
+from tests.evaluation.sts_files import write_sts
+
+NOUNS = {name: (0, 3 + i) for i, name in enumerate(("cat", "dog", "owl", "hen", "cow"))}
+WORDS = {**NOUNS, "the": (1, 0), "a": (0, 1), "of": (1, 0), "to": (1, 0), "it": (2, 0)}
+
+
+def sentences() -> list[TreebankSentence]:
+    tags = ["NN"] * 5 + ["DT"] * 5
+    return [
+        TreebankSentence(list(WORDS), tags, []),
+        TreebankSentence(["The", "gnu"], ["DT", "NN"], []),
+    ]
+
+
+def test_norms_are_averaged_over_the_distinct_words_of_a_tag() -> None:
+    counts = {"the": 1000, "of": 999, "cat": 12, "gnu": 11}
+    analysis = norms(word_encoder(WORDS), sentences(), counts, name="made")
+    tags, frequency, extremes = analysis.tables
+    assert tags.rows == [["NN", 5, 5.0], ["DT", 5, pytest.approx(6 / 5)]]
+    assert frequency.rows == [[1000, 1, 1.0], [100, 1, 1.0], [10, 1, 3.0]]
+    assert extremes.rows[0][1] == "cat, the, of"
+    assert extremes.rows[1][1] == "of, the, cat"
+
+
+def test_a_word_has_its_most_frequent_tag() -> None:
+    tagged = [TreebankSentence(["Run", "run", "run"], ["NN", "VB", "VB"], [])]
+    assert most_frequent_tags(tagged) == {"run": "VB"}
+
+
+def test_means_leave_out_the_unknown_and_the_rare() -> None:
+    values = np.array([1.0, np.nan, 3.0, 9.0])
+    assert mean_by(["A", "A", "A", "B"], values, least=2) == [("A", 2, 2.0)]
+    assert mean_by(["B", "A"], np.array([2.0, 2.0])) == [("A", 1, 2.0), ("B", 1, 2.0)]
+
+
+@pytest.mark.parametrize(("count", "low"), [(0, "1"), (9, "1"), (10, "10"), (12345, "10000")])
+def test_counts_fall_into_powers_of_ten(count: int, low: str) -> None:
+    assert power_of_ten(count) == low
+
+
+def test_vectors_of_one_length_say_nothing() -> None:
+    encoder = word_encoder({"a": (1, 0), "b": (0, 1)})
+    with pytest.raises(ModelError, match="all vectors of made have length 1, so that norms say"):
+        word_norms(encoder, ["a", "b"], "made")
+    with pytest.raises(DataError, match="made knows none of the 2 words"):
+        word_norms(encoder, ["x", "y", "x"], "made")
+    with pytest.raises(DataError, match="the word list has no counts"):
+        norms(encoder, [], {"a": None})
+
+
+def test_a_list_has_counts_or_not_as_its_first_line(tmp_path: Path) -> None:
+    put(tmp_path, {"a.txt.xz": "the 9\nnew york\t5\nthe 1\n", "b.txt": "not able\n\nwindows 10\n"})
+    assert read_word_list(tmp_path / "a.txt.xz") == {"the": 9, "new york": 5}
+    assert read_word_list(tmp_path / "a.txt.xz", 1) == {"the": 9}
+    assert read_word_list(tmp_path / "b.txt") == {"not able": None, "windows 10": None}
+    put(tmp_path, {"c.txt": "the 9\nof\n", "d.txt": "\n"})
+    with pytest.raises(DataError, match=r"c.txt:2 has no count, but the first line has: 'of'"):
+        read_word_list(tmp_path / "c.txt")
+    with pytest.raises(DataError, match=r"d.txt holds no word"):
+        read_word_list(tmp_path / "d.txt")
+
+
+def test_tagged_sentences_are_those_of_both_splits(tmp_path: Path) -> None:
+    write_ewt(tmp_path, [[("Cats", "NNS", "nsubj"), ("sleep", "VBP", "root")]])
+    expected = TreebankSentence(["Cats", "sleep"], ["NNS", "VBP"], ["nsubj", "root"])
+    assert read_tagged("ewt", tmp_path) == [expected, expected]
+    put(tmp_path, {"treebank/combined/wsj_0001.mrg": "( (NP (NN Fog)) )\n"})
+    assert read_tagged("treebank", tmp_path) == [TreebankSentence(["Fog"], ["NN"], [])]
+    with pytest.raises(DataError, match=r"en_ewt-ud-dev.conllu is not in"):
+        read_tagged("ewt", put(tmp_path / "other", {"ud_english_ewt/README": ""}))
+
+
+# Weights
+
+
+def demo_encoder(seed: int) -> SentenceEncoder:
+    lines = DEMO.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
+    tokenizer = WordTokenizer.train(lines, vocab_size=300)
+    table = np.random.default_rng(seed).standard_normal((tokenizer.vocab_size, 8))
+    return SentenceEncoder.from_table(table.astype(np.float32), tokenizer, "made")
+
+
+def test_scores_are_those_of_the_scaled_tables(tmp_path: Path) -> None:
+    data, encoder = write_sts(tmp_path / "eval"), demo_encoder(1)
+    table, start = w.trained_table(encoder), demo_encoder(2).table()
+    counts = np.random.default_rng(3).integers(0, 9, len(table))
+    analysis = w.weighting(encoder, start, counts, data, name="made")
+    scores = {row[0]: row[1] for row in analysis.tables[0].rows}
+    frequency = np.maximum(counts, 1) / counts.sum()
+    tables = {
+        w.START: start,
+        w.BY_FREQUENCY: start / frequency[:, None],
+        w.SCALED: start * np.abs(table).sum(1)[:, None],
+        w.EQUAL: table / np.linalg.norm(table, axis=1)[:, None],
+        w.TRAINED: table,
+    }
+    for name, rows in tables.items():
+        scaled = SentenceEncoder.from_table(rows.astype(np.float32), encoder.tokenizer)
+        expected = evaluate(scaled, "sts", data)["headline"]["2012-2016"]
+        assert scores[name] == pytest.approx(expected, abs=1e-4)  # single precision
+    share = (scores[w.SCALED] - scores[w.START]) / (scores[w.TRAINED] - scores[w.START])
+    assert analysis.tables[0].rows[-1][1] == pytest.approx(100 * share)
+
+
+def test_the_share_of_the_thesis_is_that_of_its_figures() -> None:
+    assert w.share_of_weights(w.THESIS) == pytest.approx(64.76, abs=0.005)
+
+
+def test_a_given_start_lends_the_rows_of_the_tokens_it_has() -> None:
+    start = word_encoder({"cat": (3, 4), "dog": (0, 5)})
+    model = word_encoder({"owl": (1, 1), "dog": (1, 1)})
+    rows = w.given_start(w.trained_table(model), model.tokenizer.tokens(), start)
+    assert rows[3].tolist() == [0, 5]
+    assert rows.shape == (4, 2)
+    assert rows[2].any()
+    with pytest.raises(ModelError, match="no token in common"):
+        w.given_start(rows, ["<pad>", "<unk>", "x", "y"], start)
+    with pytest.raises(ModelError, match="vectors of 2 numbers and the model of 3"):
+        w.given_start(np.ones((4, 3), np.float32), model.tokenizer.tokens(), start)
+
+
+def test_tokens_are_counted_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(w, "TEXTS_AT_A_TIME", 2)
+    tokenizer = WordTokenizer(["cat", "dog"])
+    counts = w.token_counts(tokenizer, iter(["cat dog", "cat", "a cat", "", "dog dog"]))
+    assert counts.tolist() == [0, 0, 3, 3]
+    with pytest.raises(DataError, match="holds none of the model's"):
+        w.token_counts(tokenizer, ["owl"])
+
+
+def test_what_averages_no_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="made is a list, which averages no rows"):
+        w.trained_table([], "made")
+    encoder = demo_encoder(1)
+    with pytest.raises(ModelError, match="give what this model was trained from"):
+        w.weighting(encoder, np.ones((3, 8)), np.ones(3, int), tmp_path)
+    (write_sts(tmp_path / "eval") / "sts12" / "STS.gs.MSRpar.txt").unlink()
+    with pytest.raises(DataError, match="lacks 2012 of STS 2012-2016"):
+        w.weighting(encoder, encoder.table(), np.ones(300, int), tmp_path / "eval")

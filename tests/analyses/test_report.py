@@ -1,0 +1,58 @@
+"""An analysis becomes files that people and programs read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.analyses.report import (
+    Analysis,
+    Table,
+    bars,
+    new_figure,
+    table_markdown,
+    write_analysis,
+)
+
+
+def analysis(*tables: Table) -> Analysis:
+    figure = new_figure(3, 2)
+    bars(figure.add_subplot(), ["大", "b"], [2.0, 1.0], "value")
+    return Analysis("kind", "A title", list(tables), figure, ["A note."], {"seed": 1})
+
+
+ONE = Table("one", "First", ["word", "score"], [["a|b", 1 / 3], ["c\td", None], ["e", np.nan]])
+MANY = Table("many", "Second", ["number"], [[12345]], on_page=False)
+
+
+def test_a_page_shows_four_digits_and_the_table_all(tmp_path: Path) -> None:
+    paths = write_analysis(analysis(ONE), tmp_path / "new")
+    assert [path.name for path in paths] == ["kind.md", "kind.png", "kind.tsv", "kind.json"]
+    page = (tmp_path / "new" / "kind.md").read_text(encoding="utf-8")
+    assert "| a\\|b | 0.3333 |\n| c d |  |\n| e |  |\n" in page
+    assert "![A title](kind.png)\n\n* A note.\n" in page
+    table = (tmp_path / "new" / "kind.tsv").read_text(encoding="utf-8")
+    assert table == f"word\tscore\na|b\t{1 / 3}\nc d\t\ne\t\n"
+    values = json.loads((tmp_path / "new" / "kind.json").read_text(encoding="utf-8"))
+    assert values["tables"] == {
+        "one": [["word", "score"], ["a|b", 1 / 3], ["c\td", None], ["e", None]]
+    }
+    assert values["settings"] == {"seed": 1}
+    assert (tmp_path / "new" / "kind.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_several_tables_have_a_file_each_and_long_ones_no_place_on_the_page(tmp_path: Path) -> None:
+    write_analysis(analysis(ONE, MANY), tmp_path)
+    assert {path.name for path in tmp_path.glob("*.tsv")} == {"kind-one.tsv", "kind-many.tsv"}
+    page = (tmp_path / "kind.md").read_text(encoding="utf-8")
+    assert "## First" in page
+    assert "Second" not in page
+
+
+@pytest.mark.parametrize(("cell", "text"), [(71.849, "71.85"), (123456.7, "123,457"), (7, "7")])
+def test_numbers_stand_right(cell: float, text: str) -> None:
+    lines = table_markdown(Table("t", "", ["n"], [[cell]]))
+    assert lines == ["| n |", "|---:|", f"| {text} |"]

@@ -1,0 +1,97 @@
+"""What the variables of a generative model hold, with a model that writes what it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.analyses.report import write_analysis
+from paraphrastic_hf.analyses.variables import read_probes, variables
+from paraphrastic_hf.encoders.storage.fingerprint import identity
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.writing import Written
+
+TEXTS = [f"{'long ' * (i % 4)}sentence {i}{'?' if i % 3 else '.'}" for i in range(24)]
+
+
+class Generator:
+    """It writes the words of the meaning with the last character of the style."""
+
+    def transfer(self, sources: Sequence[str], styles: Sequence[str], **_: Any) -> Any:
+        pairs = zip(sources, styles, strict=True)
+        return [[Written(source[:-1] + style[-1], 0.0)] for source, style in pairs]
+
+    def reconstruct(self, texts: Sequence[str], **_: Any) -> Any:
+        return [[Written(text, 0.0)] for text in texts]
+
+    def interpolate(self, first: str, second: str, *, steps: int, **_: Any) -> Any:
+        return [[Written(first, 0.0)]] * (steps - 1) + [[Written(second, 0.0)]]
+
+
+class Judge:
+    """Texts that differ in their last character alone are alike."""
+
+    def similarity_pairwise(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        return np.array([float(a[:-1] == b[:-1]) for a, b in zip(first, second, strict=True)])
+
+
+def analyse(**options: Any) -> Any:
+    return variables(Generator(), Judge(), TEXTS, **options)  # type: ignore[arg-type]
+
+
+def test_what_is_written_is_held_against_the_meaning_and_the_style() -> None:
+    transfer = analyse().tables[0]
+    meaning, style, own = (row[2:] for row in transfer.rows)
+    assert meaning[:2] == pytest.approx([1.0, 1.0])
+    assert meaning[2] < 1
+    assert style[0] == 0
+    assert style[2] == 1
+    assert own == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_samples_are_the_first_and_nothing_is_picked() -> None:
+    _, samples, lines = analyse(samples=3).tables
+    assert [row[:2] for row in samples.rows] == [[TEXTS[2 * i], TEXTS[2 * i + 5]] for i in range(3)]
+    assert lines.rows[4] == ["4/4", TEXTS[5]]
+    assert len(lines.rows) == 15
+
+
+def test_probes_come_first_and_are_drawn(tmp_path: Path) -> None:
+    rows = [
+        {"group": group, "name": name, "size": 10, "scores": {"accuracy": score}}
+        for group, name, score in (
+            ("semantic", "Len.", 40.0), ("en", "Len.", 60.0), ("semantic", "Depth", 30.0),
+        )
+    ]  # fmt: skip
+    path = tmp_path / "probing.json"
+    path.write_text(json.dumps({"suite": "probing", "rows": rows}))
+    analysis = analyse(probes=read_probes(path))
+    assert analysis.tables[0].rows == [["semantic", 40.0, 30.0], ["en", 60.0, None]]
+    files = {file.name for file in write_analysis(analysis, tmp_path / "out")}
+    assert {"variables.png", "variables.md", "variables-probes.tsv"} <= files
+    shown = analysis.figure.axes[0]
+    assert sorted(text.get_text() for text in shown.texts) == ["30.0", "40.0", "60.0"]
+
+
+def test_too_few_sentences_and_files_of_another_suite_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="a text of at least 10 sentences, got 6"):
+        variables(Generator(), Judge(), TEXTS[:6])  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="count must be at least 2"):
+        analyse(count=1)
+    path = tmp_path / "sts.json"
+    path.write_text(json.dumps({"suite": "sts", "rows": []}))
+    with pytest.raises(DataError, match="holds the suite sts"):
+        read_probes(path)
+    with pytest.raises(DataError, match=r"give its file probing\.json"):
+        read_probes(tmp_path / "absent.json")
+    probed, other = Judge(), Generator()
+    of_one = {"suite": "probing", "model": "one", "settings": identity(probed), "rows": []}
+    path.write_text(json.dumps(of_one))
+    assert read_probes(path, probed) == read_probes(path) == {}
+    with pytest.raises(DataError, match="another model, one"):
+        read_probes(path, other)

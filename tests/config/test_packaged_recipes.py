@@ -1,0 +1,122 @@
+"""Recipes are found by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.config.packaged_recipes import (
+    RECIPES,
+    describe_recipes,
+    find_recipe,
+    recipe_names,
+)
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.training.engine.paths import resolve_path
+from paraphrastic_hf.training.kinds import load_recipe
+
+OWN = RECIPES / "simple-and-effective-2019" / "own.yaml"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "own",
+        "own.yaml",
+        "simple-and-effective-2019/own",
+        "simple-and-effective-2019/own.yaml",
+        "recipes/simple-and-effective-2019/own.yaml",
+        OWN,
+    ],
+    ids=str,
+)
+def test_a_recipe_is_found_by_its_name_from_any_folder(
+    name: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_recipe(name) == OWN
+    assert load_recipe(name) == load_recipe(OWN)
+
+
+def test_every_recipe_is_found_by_its_folder_and_name() -> None:
+    assert len(recipe_names()) > 60
+    for name in recipe_names():
+        assert find_recipe(name) == RECIPES / f"{name}.yaml"
+
+
+def test_a_file_comes_before_a_recipe_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own").mkdir()  # a folder is no recipe
+    assert find_recipe("own") == OWN
+    Path("own.yaml").write_text("data: {sources: [mine.tsv]}", encoding="utf-8")
+    assert find_recipe("own.yaml") == Path("own.yaml")
+    assert find_recipe("own") == OWN
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "smoke",
+            r"several recipes are named smoke; choose back-translation-2017/smoke or bil",
+        ),
+        ("language-model", r"holds several recipes; choose language-model/english, "),
+        ("owm", r"no recipe 'owm'.* did you mean simple-and-effective-2019/own\?"),
+        (
+            "runs/owm.yaml",
+            r"no recipe 'runs/owm.yaml'.* did you mean simple-and-effective-2019/own",
+        ),
+        ("./own.yaml", r"no recipe './own.yaml', neither a file"),
+        ("simple-and-efective-2019/sp", r"did you mean simple-and-effective-2019/sp\?$"),
+        ("blstm-avg", r"did you mean .*revisiting-recurrent-2017/bilstm-avg"),
+        (
+            "xyzzy",
+            r"name a file, or one of those in back-translation-2017, beyond-bleu-2019, ",
+        ),
+    ],
+)
+def test_a_name_of_none_or_several_is_refused_with_the_way_out(name: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        find_recipe(name)
+
+
+def test_a_text_is_not_taken_for_a_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv.gz"
+    path.write_bytes(b"")
+    with pytest.raises(RecipeError, match=r"pairs\.tsv\.gz is text .* --sources .*pairs\.tsv\.gz"):
+        find_recipe(path)
+
+
+def test_the_small_texts_of_recipes_are_found_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve_path("recipes/demo/pairs.tsv", tmp_path) == RECIPES / "demo" / "pairs.tsv"
+    with pytest.raises(RecipeError, match=r"absent\.tsv is not there: nothing is at"):
+        resolve_path("recipes/demo/absent.tsv", tmp_path)
+
+
+def test_every_recipe_is_listed_with_a_line_and_minutes_where_it_names_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    described = {name: (minutes, text) for name, minutes, text in describe_recipes()}
+    assert list(described) == recipe_names()
+    assert all(text and "\n" not in text for _, text in described.values())
+    assert described["bilingual-generative-2020/small-bgt"][0] == "16"
+    assert described["bilingual-generative-2020/smoke"][0] == "<2"
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "--list"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in described)
+
+
+def test_a_short_name_finds_the_small_recipe_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert find_recipe("bgt") == find_recipe("small-bgt")
+    assert "small-bgt" in capsys.readouterr().err

@@ -1,0 +1,445 @@
+"""A recipe is checked key by key, and every refusal names the key and the way out."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paraphrastic_hf.config.parse_yaml import parse_yaml
+from paraphrastic_hf.config.recipe import (
+    argument,
+    build,
+    key_paths,
+    parse_overrides,
+    read_recipe,
+    set_key,
+    to_mapping,
+    to_yaml,
+)
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+
+
+@dataclass(frozen=True)
+class Oven:
+    heat: float = argument(180.0, help="degrees")
+    kind: str = argument("fan", help="oven", choices=("fan", "gas"))
+
+
+@dataclass(frozen=True)
+class Topping:
+    name: str = argument(help="what it is")
+    grams: int = argument(10, help="how much")
+
+    @staticmethod
+    def from_shorthand(value: Any) -> dict[str, Any]:
+        return {"name": str(value)}
+
+
+@dataclass(frozen=True)
+class Dough:
+    flour: int = argument(help="grams of flour")
+    kind: str = argument("rye", help="flour")
+    is_sour: bool = argument(False, help="sourdough")
+    rest: int | None = argument(None, help="minutes, if any")
+
+
+@dataclass(frozen=True)
+class Bread:
+    """A small recipe with every shape of key."""
+
+    dough: Dough = argument(help="the dough")
+    oven: Oven = argument(Oven(), help="the oven")
+    toppings: list[Topping] = argument([], help="what goes on top")
+    names: list[str] = field(default_factory=list)
+
+
+def bake(**mapping: Any) -> Bread:
+    return build(Bread, {"dough": {"flour": 500}, **mapping})
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "bread.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_what_is_not_given_has_its_default() -> None:
+    assert bake() == Bread(Dough(500), Oven(180.0, "fan"), [], [])
+
+
+def test_a_file_is_read_with_overrides_on_top(tmp_path: Path) -> None:
+    path = written(tmp_path, "dough: {flour: 500, rest: 30}\noven: {heat: 200}\n")
+    bread = read_recipe(Bread, path, ["--heat", "220", "--dough.rest", "null"])
+    assert bread == Bread(Dough(500), Oven(220.0), [], [])
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"ovn": {}}, "unknown recipe key 'ovn'; did you mean 'oven'"),
+        ({"oven": {"heet": 1}}, "unknown recipe key 'oven.heet'; did you mean 'heat'"),
+        ({"oven": {"zzz": 1}}, "unknown recipe key 'oven.zzz'; the keys are heat, kind"),
+        (
+            {"toppings": [{"nam": "salt"}]},
+            r"unknown recipe key 'toppings\[0\].nam'; did you mean 'name'",
+        ),
+        ({3: 4}, "unknown recipe key '3'"),
+    ],
+)
+def test_an_unknown_key_suggests_the_nearest(mapping: dict[Any, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        build(Bread, {"dough": {"flour": 500}, **mapping})
+
+
+def test_a_key_of_another_section_is_unknown_here() -> None:
+    with pytest.raises(RecipeError, match=r"unknown recipe key 'oven\.flour'"):
+        bake(oven={"flour": 500})
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({}, "dough is missing: the dough"),
+        ({"dough": {}}, "dough.flour is missing: grams of flour"),
+        (
+            {"dough": {"flour": 1}, "toppings": [{"grams": 2}]},
+            r"toppings\[0\].name is missing: what it is",
+        ),
+    ],
+)
+def test_a_missing_key_says_what_it_is(mapping: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        build(Bread, mapping)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"dough": {"flour": "many"}}, "dough.flour must be a whole number, got 'many'"),
+        ({"dough": {"flour": 2.5}}, "dough.flour must be a whole number, got 2.5"),
+        ({"dough": {"flour": True}}, "dough.flour must be a whole number, got True"),
+        ({"dough": {"flour": None}}, "dough.flour must be a whole number, got None"),
+        ({"dough": {"flour": 1, "is_sour": 1}}, "dough.is_sour must be true or false, got 1"),
+        (
+            {"dough": {"flour": 1, "is_sour": "yes"}},
+            "dough.is_sour must be true or false, got 'yes'",
+        ),
+        ({"dough": {"flour": 1, "kind": 7}}, "dough.kind must be text, got 7"),
+        ({"dough": {"flour": 1, "rest": "long"}}, "dough.rest must be a whole number, got 'long'"),
+        ({"dough": 500}, "dough must be a mapping, got 500"),
+        ({"oven": {"heat": "hot"}}, "oven.heat must be a number, got 'hot'"),
+        ({"oven": {"heat": False}}, "oven.heat must be a number, got False"),
+        ({"oven": {"heat": [1]}}, r"oven.heat must be a number, got \[1\]"),
+        ({"oven": {"kind": "wood"}}, "oven.kind must be one of fan, gas, got 'wood'"),
+        ({"names": [1]}, r"names\[0\] must be text, got 1"),
+        ({"names": {"a": 1}}, r"names\[0\] must be text, got {'a': 1}"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_by_its_place(
+    section: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        bake(**section)
+
+
+@pytest.mark.parametrize("text", ["1e-3", "0.001", "1.0e-3", "'0.001'"])
+def test_every_way_to_write_a_float_is_a_float(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"dough: {{flour: 1}}\noven: {{heat: {text}}}\n")
+    assert read_recipe(Bread, path).oven.heat == 0.001
+    assert read_recipe(Bread, path, ["--heat", text]).oven.heat == 0.001
+
+
+def test_a_whole_number_is_a_float_where_one_is_wanted() -> None:
+    heat = bake(oven={"heat": 200}).oven.heat
+    assert (heat, type(heat)) == (200.0, float)
+
+
+def test_one_value_is_a_list_where_one_is_wanted() -> None:
+    assert bake(names="rye").names == ["rye"]
+    assert bake(toppings=["salt", {"name": "seeds", "grams": 5}]).toppings == [
+        Topping("salt", 10),
+        Topping("seeds", 5),
+    ]
+
+
+def test_a_default_list_is_not_shared() -> None:
+    @dataclass
+    class Shelf:
+        loaves: list[str] = argument([], help="what is on it")
+
+    Shelf().loaves.append("rye")
+    assert Shelf().loaves == []
+
+
+def test_overrides_by_hand() -> None:
+    arguments = ["--heat", "1e2", "--oven.kind=gas", "--names", "a", "b", "--is-sour", "true"]
+    assert parse_overrides(arguments) == [
+        ("heat", "1e2"),
+        ("oven.kind", "gas"),
+        ("names", ["a", "b"]),
+        ("is_sour", True),
+    ]
+
+
+@pytest.mark.parametrize("key", ["heat", "oven.heat"])
+def test_a_short_key_and_its_dotted_form_are_one(key: str) -> None:
+    mapping: dict[str, Any] = {"dough": {"flour": 500}, "oven": {"kind": "gas"}}
+    set_key(Bread, mapping, key, 90)
+    assert build(Bread, mapping).oven == Oven(90.0, "gas")
+
+
+def test_a_section_left_out_of_the_file_can_be_overridden(tmp_path: Path) -> None:
+    path = written(tmp_path, "dough: {flour: 1}\noven:\n")
+    assert read_recipe(Bread, path, ["--heat", "5"]).oven.heat == 5
+
+
+def test_an_override_adds_to_a_shorthand() -> None:
+    @dataclass(frozen=True)
+    class Snack:
+        top: Topping = argument(Topping("none"), help="what goes on top")
+
+    mapping: dict[str, Any] = {"top": "jam"}
+    set_key(Snack, mapping, "top.grams", 5)
+    assert mapping == {"top": {"name": "jam", "grams": 5}}
+
+
+def test_merged_keys_are_read(tmp_path: Path) -> None:
+    text = "dough: {flour: 500}\noven: {<<: {heat: 7}, kind: gas}\n"
+    assert read_recipe(Bread, written(tmp_path, text)).oven == Oven(7.0, "gas")
+
+
+def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
+    path = written(tmp_path, "dough: {flour: 1}")
+    assert read_recipe(Bread, path, ["--heat", "5", "--oven.heat", "6"]).oven.heat == 6
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            ["--kind", "gas"],
+            "--kind is not a key of this recipe; it could be dough.kind or oven.kind",
+        ),
+        (["--heet", "1"], "--heet is not a key of this recipe; did you mean 'oven.heat'"),
+        (
+            ["--dough.heat", "1"],
+            "--dough.heat is not a key of this recipe; did you mean 'oven.heat'",
+        ),
+        (["--heat"], "--heat needs a value"),
+        (["200"], "expected --key before the value '200'"),
+        (["--sources", "a", "--sources", "b"], "--sources is given 2 times; give it once"),
+        (["--heat", "[1"], "cannot read the value of --heat"),
+        (["--heat", "1", "2"], r"oven.heat must be a number, got \[1, 2\]"),
+    ],
+)
+def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), overrides)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no recipe"),
+        (b"\xff", "cannot read the recipe"),
+        (b"dough: [1", "cannot read the recipe"),
+        (b"a: 1\na\tb: 2", "cannot read the recipe"),
+        (b"", "must hold a mapping of keys to values, got NoneType"),
+        (b"- 1", "must hold a mapping of keys to values, got list"),
+        (b"oven: {heat: 1}\noven: {kind: gas}", "the key 'oven' is there twice"),
+    ],
+    ids=["missing", "no UTF-8", "cut short", "tab", "empty", "list", "twice"],
+)
+def test_a_wrong_file_is_a_recipe_error(
+    content: bytes | None, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bread.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(RecipeError, match=message):
+        read_recipe(Bread, path)
+
+
+def laughs(levels: int) -> str:
+    """A list of ten lists of ten lists: a line a level, ten to the power of levels values."""
+    lines = ["l0: &l0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 10)}]" for i in range(1, levels)]
+    return "\n".join(lines)
+
+
+EXCESSIVE = {
+    "brackets": ("[" * 100_000 + "]" * 100_000, "nested more than 50 deep"),
+    "open brackets": ("[" * 100_000, "nested more than 50 deep"),
+    "braces": ("{a: " * 60 + "1" + "}" * 60, "nested more than 50 deep"),
+    "dashes": ("- " * 20_000 + "1", "nested more than 50 deep"),
+    "itself": ("&a [*a]", "nested more than 50 deep"),
+    "digits": ("9" * 5000, "more than 1,023 binary digits"),
+    "digits to the base of 60": ("1" + ":59" * 5000, "more than 1,023 binary digits"),
+    "hexadecimal digits": ("0x" + "f" * 5000, "more than 1,023 binary digits"),
+    "no date": ("2001-99-99", "month must be in 1..12"),
+}
+
+
+def merges(count: int) -> str:
+    """Mappings of which each has a key of its own and, by a merge, all keys of those before."""
+    lines = [f"m{i}: &m{i} {{<<: *m{i - 1}, k{i}: 1}}" for i in range(1, count)]
+    return "\n".join(["m0: &m0 {k0: 1}", *lines])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda count: "".join(f"key{number}: 1\n" for number in range(count)),
+        lambda count: "".join(f"? [key{number}]\n: 1\n" for number in range(count)),
+        lambda count: "a: [" + "1, " * count + "1]",
+        lambda count: "a: 1" + ":59" * (8 * count),
+        lambda count: merges(count // 4),
+    ],
+    ids=["keys", "keys that are lists", "values", "one number", "merges"],
+)
+def test_the_time_to_read_a_recipe_is_proportional_to_its_size(
+    text: Callable[[int], str],
+) -> None:
+    def seconds(count: int) -> float:
+        written, start = text(count), time.process_time()
+        with suppress(RecipeError):
+            parse_yaml(written, "a recipe")
+        return time.process_time() - start
+
+    gc.disable()  # collecting takes longer the more objects earlier tests have left
+    try:
+        small, large = (min(seconds(count) for _ in range(3)) for count in (1_500, 24_000))
+    finally:
+        gc.enable()
+    assert large < 64 * small + 0.1, (small, large)  # 16 times as much; 256 if squared
+
+
+@pytest.mark.parametrize("name", EXCESSIVE)
+def test_what_is_too_deep_or_too_long_is_one_clear_error(name: str, tmp_path: Path) -> None:
+    value, message = EXCESSIVE[name]
+    break_ = "\n  " if name == "dashes" else " "
+    path = written(tmp_path, f"dough: {{flour: 1}}\noven:{break_}{value}\n")
+    with pytest.raises(
+        RecipeError, match=rf"cannot read the recipe .*bread.yaml: .*{message}"
+    ) as e:
+        read_recipe(Bread, path)
+    assert len(str(e.value)) < 1000
+    with pytest.raises(RecipeError, match=f"cannot read the value of --heat: .*{message}") as e:
+        read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), ["--heat", value])
+    assert len(str(e.value)) < 1000
+
+
+def test_aliases_cannot_multiply(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="has more than 100,000 values"):
+        read_recipe(Bread, written(tmp_path, laughs(30)))
+
+
+def test_a_pattern_of_files_is_a_text() -> None:
+    assert parse_overrides(["--sources", "*.tsv", "a.tsv"]) == [("sources", ["*.tsv", "a.tsv"])]
+
+
+def test_a_file_that_is_much_too_long_is_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "data.yaml"
+    with path.open("wb") as file:
+        file.truncate(10 << 30)
+    with pytest.raises(RecipeError, match="has more than 10,000,000 bytes"):
+        read_recipe(Bread, path)
+
+
+def test_the_longest_number_allowed_is_read_and_can_be_a_float(tmp_path: Path) -> None:
+    path = written(tmp_path, f"dough: {{flour: {2**1023 - 1}}}\noven: {{heat: {2**1023 - 1}}}")
+    bread = read_recipe(Bread, path)
+    assert (bread.dough.flour, bread.oven.heat) == (2**1023 - 1, 2.0**1023)
+
+
+def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="there is no recipe"):
+        read_recipe(Bread, tmp_path)
+
+
+def test_every_leaf_has_a_dotted_path() -> None:
+    assert list(key_paths(Bread)) == [
+        "dough.flour",
+        "dough.kind",
+        "dough.is_sour",
+        "dough.rest",
+        "oven.heat",
+        "oven.kind",
+        "toppings",
+        "names",
+    ]
+
+
+# Line ends and controls are left out: PyYAML itself reads a next-line character back as a space.
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=8)
+breads = st.builds(
+    Bread,
+    st.builds(Dough, st.integers(), words, st.booleans(), st.integers() | st.none()),
+    st.builds(Oven, st.floats(allow_nan=False), st.sampled_from(["fan", "gas"])),
+    st.lists(st.builds(Topping, words, st.integers()), max_size=3),
+    st.lists(words, max_size=3),
+)
+
+
+@settings(max_examples=50)  # PyYAML is slow
+@given(breads)
+def test_a_recipe_written_and_read_is_the_same(bread: Bread) -> None:
+    assert build(Bread, to_mapping(bread)) == bread
+    assert build(Bread, yaml.safe_load(to_yaml(bread))) == bread
+
+
+def test_a_written_recipe_holds_every_key_in_order() -> None:
+    assert to_yaml(bake(oven={"heat": 1e-5})).splitlines()[:6] == [
+        "dough:",
+        "  flour: 500",
+        "  kind: rye",
+        "  is_sour: false",
+        "  rest: null",
+        "oven:",
+    ]
+
+
+def test_a_training_recipe_written_and_read_is_the_same(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "data: {sources: [pairs.tsv, {path: b.tsv, weight: 0.5, languages: [en, de]}]}"
+    )
+    recipe = read_recipe(ContrastiveRecipe, path, ["--learning_rate", "1e-3", "--orders", "2", "3"])
+    assert recipe.training.learning_rate == 0.001
+    assert recipe.tokenizer.orders == [2, 3]
+    assert [source.path for source in recipe.data.sources] == ["pairs.tsv", "b.tsv"]
+    assert read_recipe(ContrastiveRecipe, written(tmp_path, to_yaml(recipe))) == recipe
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["--margin", "2.5"], "training.margin must be from 0 to 2, got 2.5"),
+        (["--margin", ".nan"], "training.margin must be from 0 to 2, got nan"),
+        (["--learning_rate", "0"], "training.learning_rate must be positive, got 0.0"),
+        (["--batch_size", "0"], "training.batch_size must be at least 1, got 0"),
+        (["--vocab_size", "2"], "tokenizer.vocab_size must be from 3 to 2147483647, got 2"),
+        (["--negatives", "hard"], "training.negatives must be one of max, mix, rand, got 'hard'"),
+        (
+            ["--kind", "word"],
+            "kind must be one of contrastive, got 'word'",
+        ),
+        (["--seed", "-1"], "seed must be 0 to"),
+        (["--batch_size", "-" + "9" * 300], "training.batch_size must be at least 1"),
+    ],
+)
+def test_a_training_recipe_out_of_range_is_refused(
+    overrides: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read_recipe(ContrastiveRecipe, written(tmp_path, "data: {sources: [pairs.tsv]}"), overrides)

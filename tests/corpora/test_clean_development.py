@@ -1,0 +1,223 @@
+"""What chooses a model is no part of what is reported of it.
+
+After a change of what is reported: `python -m tests.corpora.test_clean_development`, from
+the root of the repository, with PARAPHRASTIC_DATA.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraphrastic_hf.corpora.folder import open_folder
+from paraphrastic_hf.corpora.load import find_source, load_dataset
+from paraphrastic_hf.corpora.readers import clean_development
+from paraphrastic_hf.corpora.readers.clean_development import (
+    READERS,
+    RECORD,
+    pair_digest,
+    pair_key,
+    reported_pairs,
+)
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
+from paraphrastic_hf.errors import MissingFileError
+from paraphrastic_hf.evaluation.registry import SUITES
+from paraphrastic_hf.evaluation.suites.pairs import PairsTask
+
+DATA = os.environ.get("PARAPHRASTIC_DATA")
+CONFIGS = list(READERS)
+needs_data = pytest.mark.skipif(
+    DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder"
+)
+Keys = frozenset[tuple[str, str]]
+
+# Rows that suites show of sets that are for development.
+FOR_DEVELOPMENT = {("STS-B", "dev"), ("PPDB", "Annotated-PPDB dev")}
+# Pairs that suites test on without a task of scored pairs: corpus and split.
+OTHER_PAIRS = {
+    "transfer": [("mrpc", "test"), ("sick", "test")],
+    "xnli": [("xnli", "validation")],
+    "wmt-da": [("wmt_da", "test")],
+}
+# No suite of these has pairs of sentences of one language that `sts` has not.
+WITHOUT_PAIRS = {"probing", "tatoeba", "bucc", "speed", "sts-metrics"}
+# Made of the pairs of others, and slow to read again.
+SUBSETS = {"sts-hard", "sts-bins"}
+# What recipes and classifiers learn from; of STS 2012-2015 their test sets, which are above.
+TRAINED_ON = [("stsb", "train"), ("sick", "train"), ("mrpc", "train")]
+
+
+def keys(rows: Iterable[Mapping[str, Any]]) -> Keys:
+    return frozenset(pair_key(row["sentence1"], row["sentence2"]) for row in rows)
+
+
+def keys_of(pairs: ScoredPairs) -> Keys:
+    return frozenset(map(pair_key, pairs.first, pairs.second))
+
+
+def read(corpus: str, split: str) -> dict[str, Keys]:
+    """The pairs of every configuration that has the split and is at hand."""
+    found = {}
+    for config, splits in find_source(corpus).configs.items():
+        if split in splits:
+            try:
+                rows = load_dataset(corpus, config, split, data_dir=folder(), streaming=True)
+                found[f"{corpus} {config} {split}"] = keys(rows)
+            except MissingFileError:
+                continue
+    return found
+
+
+def folder() -> Path:
+    return Path(str(DATA)) / "eval"
+
+
+@cache
+def reported() -> dict[str, Keys]:
+    """The pairs of every set that a suite reports and that is at hand, by its name."""
+    found: dict[str, Keys] = {}
+    for name, suite in SUITES.items():
+        if name in SUBSETS or name == "development":
+            continue
+        for task in suite.tasks.values():
+            if isinstance(task, PairsTask):
+                try:
+                    datasets = task.datasets(folder())
+                except MissingFileError:
+                    continue
+                for pairs in datasets:
+                    if (pairs.group, pairs.name) not in FOR_DEVELOPMENT:
+                        found[f"{name}: {pairs.group} {pairs.name}"] = keys_of(pairs)
+        for corpus, split in OTHER_PAIRS.get(name, []):
+            found |= read(corpus, split)
+    return found
+
+
+@cache
+def trained_on() -> dict[str, Keys]:
+    return {name: pairs for place in TRAINED_ON for name, pairs in read(*place).items()}
+
+
+def overlaps(config: str, sets: Mapping[str, Keys]) -> dict[str, int]:
+    """How many clean pairs each set holds, of those that hold any."""
+    rows = load_dataset(
+        "clean_development", config, "validation", data_dir=folder(), streaming=True
+    )
+    own = keys(rows)
+    assert own
+    return {name: count for name, pairs in sets.items() if (count := len(own & pairs))}
+
+
+@needs_data
+@pytest.mark.parametrize("config", CONFIGS)
+def test_no_clean_pair_is_in_a_reported_set(config: str) -> None:
+    assert overlaps(config, reported()) == {}
+
+
+@needs_data
+@pytest.mark.parametrize("config", CONFIGS)
+def test_no_clean_pair_is_in_a_training_split(config: str) -> None:
+    assert overlaps(config, trained_on()) == {}
+
+
+@needs_data
+def test_the_reported_sets_at_hand_are_those_of_the_tables() -> None:
+    """An overlap of 0 would mean little if the sets had not been read."""
+    sets = reported()
+    years = [name for name in sets if name.startswith("sts: 20")]
+    assert len(years) == 25
+    assert {"sts: STS-B test", "sts: STS17 en-en", "sick: SICK test"} <= sets.keys()
+    assert {"phrases: PPDB Annotated-PPDB test", "phrases: PPDB Pavlick"} <= sets.keys()
+    assert {"mrpc default test", "xnli en validation", "words: words SL999"} <= sets.keys()
+    assert sum(name.startswith("wmt_da newstest") for name in sets) == 8
+    assert sum(map(len, sets.values())) > 60_000
+
+
+def test_every_suite_is_looked_at() -> None:
+    """A new suite says here which pairs it tests on."""
+    with_pairs = {
+        name
+        for name, suite in SUITES.items()
+        if any(isinstance(task, PairsTask) for task in suite.tasks.values())
+    }
+    assert SUITES.keys() == with_pairs | OTHER_PAIRS.keys() | WITHOUT_PAIRS
+
+
+@needs_data
+def test_the_record_is_what_the_official_files_give() -> None:
+    assert reported_pairs() == frozenset(found_again())
+
+
+@needs_data
+def test_of_the_sets_once_used_most_was_reported() -> None:
+    """1,131 of the 1,500 pairs of STS-B dev, and all of STS17 en-en, half of it twice."""
+    sets = reported()
+    years = frozenset().union(*(of for name, of in sets.items() if name.startswith("sts: 20")))
+    dev = [pair_key(row["sentence1"], row["sentence2"]) for row in rows_of("stsb")]
+    assert sum(key in years for key in dev) == 1131
+    assert sum(key in sets["sts: STS17 en-en"] for key in dev) == 125
+    assert len(sets["sts: STS17 en-en"] & sets["sts: STS-B test"]) == 125
+
+
+def test_a_reported_or_repeated_pair_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        "A dog runs.\tThe cat sleeps.",
+        "the cat sleeps\tA DOG RUNS",  # the first, turned round
+        "Two men sing!\tIt rains.",
+        "One man sings.\tIt snows.",
+    ]
+    table = "".join(f"main\ti\t2012\t1\t{score}\t{row}\n" for score, row in enumerate(rows))
+    (tmp_path / "sts-dev.csv").write_text(table, encoding="utf-8")
+    record = frozenset([pair_digest("it rains", "Two men sing")])
+    monkeypatch.setattr(clean_development, "reported_pairs", lambda: record)
+    found = load_dataset(
+        "clean_development", "stsb", "validation", data_dir=tmp_path, streaming=True
+    )
+    assert list(found) == [
+        {"sentence1": "A dog runs.", "sentence2": "The cat sleeps.", "score": 0.0},
+        {"sentence1": "One man sings.", "sentence2": "It snows.", "score": 3.0},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(("a b", "c"), ("a b", "d")), (("a", "b"), ("a", "a")), (("né", "x"), ("ne", "x"))],
+)
+def test_other_words_make_another_pair(first: tuple[str, str], second: tuple[str, str]) -> None:
+    assert pair_key(*first) != pair_key(*second)
+
+
+def rows_of(config: str) -> Iterable[Mapping[str, Any]]:
+    opened = open_folder(find_source("clean_development"), config, folder())
+    return READERS[config](opened, "validation")
+
+
+def found_again() -> list[str]:
+    """Digests of the pairs of the three sets that are reported or trained on."""
+    known = frozenset().union(*reported().values(), *trained_on().values())
+    return sorted(
+        {
+            pair_digest(row["sentence1"], row["sentence2"])
+            for config in CONFIGS
+            for row in rows_of(config)
+            if pair_key(row["sentence1"], row["sentence2"]) in known
+        }
+    )
+
+
+def main() -> None:
+    lines = ",\n".join(map(json.dumps, found_again()))
+    path = Path(clean_development.__file__).with_name(RECORD)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Dictionaries of FreeDict are pairs of words: which translations of an entry are taken, and what
+becomes of damaged files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import string
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from tests.corpora.made_files import rows
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+
+
+WORDS = {
+    "bowl": "bowl /boul/ <n>\n1. fuente, pelvis\n2. (deep [and round]) cuenco\n",
+    "boy": "boy\nchico; muchacho\n  Synonym: {lad}\n see: {girl}\n",
+    "at": "at the end of the very long day\nal fin\n",
+    "c": "c ˈsiː\nce\n",
+    "00-database-info": "FreeDict\nesto no es una palabra\n",
+}
+
+
+def dictionary(words: Mapping[str, str], packed: bool = True) -> tuple[bytes, bytes]:
+    """An index and its entries."""
+    digits = string.ascii_uppercase + string.ascii_lowercase + "0123456789+/"
+    lines, texts = [], b""
+    for word, entry in words.items():
+        start, length = len(texts), len(entry.encode())
+        places = (digits[n // 64] + digits[n % 64] for n in (start, length))
+        lines.append("\t".join([word, *places]))
+        texts += entry.encode()
+    index = "".join(f"{line}\n" for line in [*lines, lines[0]]).encode()
+    return index, gzip.compress(texts) if packed else texts
+
+
+def put_dictionary(folder: Path, name: str, files: tuple[bytes, bytes]) -> Path:
+    place = folder / "freedict" / "usr" / "share" / "dictd"
+    place.mkdir(parents=True, exist_ok=True)
+    for ending, content in zip((".index", ".dict.dz"), files, strict=True):
+        (place / f"freedict-{name}{ending}").write_bytes(content)
+    return folder
+
+
+def test_dictionaries_are_words_with_each_translation(tmp_path: Path) -> None:
+    put_dictionary(tmp_path, "eng-spa", dictionary(WORDS))
+    back = {"chico": "chico\nboy, lad\n", "niña": "niña /niɲa/\n(small) girl\n"}
+    put_dictionary(tmp_path, "spa-eng", dictionary(back))
+    found = [(row["en"], row["es"]) for row in rows("freedict", "en-es", tmp_path)]
+    forth = [("bowl", "fuente"), ("bowl", "pelvis"), ("bowl", "cuenco")]
+    forth += [("boy", "chico"), ("boy", "muchacho")]
+    assert found == [*forth, ("lad", "chico"), ("girl", "niña")]
+
+
+def test_definitions_of_wiktionary_are_no_translations(tmp_path: Path) -> None:
+    words = {
+        "00-database-info": "svenska-Türkçe FreeDict+WikDict dictionary\n",
+        "Alper": "Alper /alpɛr/ <pn>\nAlpler 2.\nbergskedja\n",
+        "bank": "bank <n>\n1. banka\nställe för pengar\n2. kıyı, sahil\nkant\n 3.\nyta\n",
+        "uppgift": "uppgift /a<sup>w</sup>/ <n>\ngörev\n1. något man bör göra\n2. mål\n",
+        "vapen": "vapen //ˈvɑːpɛn// <n>\n1. silah\n1. skadande\n2. arma\n",
+    }
+    put_dictionary(tmp_path, "swe-tur", dictionary(words))
+    found = [(row["sv"], row["tr"]) for row in rows("freedict", "sv-tr", tmp_path)]
+    senses = [("bank", "banka"), ("bank", "kıyı"), ("bank", "sahil"), ("uppgift", "görev")]
+    assert found == [("Alper", "Alpler"), *senses, ("vapen", "silah"), ("vapen", "arma")]
+
+
+def test_arabic_words_have_no_marks_and_are_in_arabic(tmp_path: Path) -> None:
+    words = {"book": "book\nكِتَابٌ، book of words\n", "x": "x\n\n"}
+    put_dictionary(tmp_path, "eng-ara", dictionary(words))
+    assert rows("freedict", "ar-en", tmp_path) == [{"ar": "كتاب", "en": "book"}]
+
+
+PACKED = gzip.compress(b"bowl\nfuente\n", mtime=0)  # the same in every process, for its name
+
+
+@pytest.mark.parametrize(
+    ("index", "entries", "message"),
+    [
+        (b"bowl\tA\n", b"", "line 1 is no headword with two numbers"),
+        (b"bowl\tA\t*\n", b"", "line 1 is no headword with two numbers"),
+        (b"bowl\tA\tZZ\n", PACKED, "beyond the end of the entries"),
+        (b"bowl\tA\tB\n", PACKED[:-9], "it is not whole"),
+        (b"bowl\tA\tB\n", b"no gzip", "it is not whole"),
+    ],
+)
+def test_a_damaged_dictionary_is_refused(
+    index: bytes, entries: bytes, message: str, tmp_path: Path
+) -> None:
+    put_dictionary(tmp_path, "eng-spa", (index, entries))
+    with pytest.raises(DataError, match=message):
+        rows("freedict", "en-es", tmp_path)
+
+
+def test_a_dictionary_that_is_not_there_is_named(tmp_path: Path) -> None:
+    put_dictionary(tmp_path, "eng-spa", dictionary(WORDS))
+    with pytest.raises(DataError, match=r"freedict-eng-tur\.index or freedict-tur-eng\.index"):
+        rows("freedict", "en-tr", tmp_path)
+    with pytest.raises(DataError, match="no dictionaries of 'xx'; its languages are af, ar"):
+        rows("freedict", "en-xx", tmp_path)
+    (tmp_path / "freedict/usr/share/dictd/freedict-eng-spa.dict.dz").unlink()
+    with pytest.raises(DataError, match=r"no freedict-eng-spa\.dict\.dz beside it"):
+        rows("freedict", "en-es", tmp_path)

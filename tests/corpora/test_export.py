@@ -1,0 +1,270 @@
+"""An export is read by plain `datasets`, from disk and from the Hub, with nothing of ours."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from paraphrastic_hf.corpora.export import export, push
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.errors import DataError
+from tests import fresh
+from tests.evaluation.sts_files import write_lines, write_sts
+from tests.hub.server import environment, serve
+
+READ = """
+import json, sys
+import datasets
+assert "paraphrastic_hf" not in sys.modules
+years = datasets.load_dataset("me/sts", "sts14", split="test")
+streamed = datasets.load_dataset("me/sts", "sts14", split="test", streaming=True)
+print(json.dumps({"rows": list(years), "streamed": list(streamed)}))
+"""
+PUSH = """
+import sys
+from paraphrastic_hf.corpora.export import push
+print(push("sts", sys.argv[1], "me/sts"))
+"""
+
+
+@pytest.fixture
+def official(tmp_path: Path) -> Path:
+    return write_sts(tmp_path / "official")
+
+
+@pytest.fixture
+def exported(official: Path, tmp_path: Path) -> Path:
+    export("sts", tmp_path / "sts", data_dir=official)
+    return tmp_path / "sts"
+
+
+def plain(folder: Path, config: str, tmp_path: Path, **options: object) -> list[dict]:
+    rows = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path / "cache"), **options)
+    return list(rows)
+
+
+def test_plain_datasets_reads_the_rows_of_the_builder(
+    official: Path, exported: Path, tmp_path: Path
+) -> None:
+    own = load_dataset("sts", "sts14", "test", data_dir=official, streaming=True)
+    assert plain(exported, "sts14", tmp_path, split="test") == list(own)
+    assert plain(exported, "sts14", tmp_path, split="test", streaming=True) == list(own)
+
+
+def test_class_names_survive(tmp_path: Path) -> None:
+    write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
+    write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
+    assert export("mr", tmp_path / "mr", data_dir=tmp_path / "MR") == {"default": {"train": 3}}
+    rows = datasets.load_dataset(
+        str(tmp_path / "mr"), split="train", cache_dir=str(tmp_path / "cache")
+    )
+    assert rows.features["label"].names == ["negative", "positive"]
+    assert rows["label"] == [0, 1, 1]
+
+
+def test_the_card_names_every_configuration_and_its_counts(exported: Path) -> None:
+    card = (exported / "README.md").read_text(encoding="utf-8")
+    head = yaml.safe_load(card.split("---")[1])
+    assert [entry["config_name"] for entry in head["configs"]] == [
+        "sts12",
+        "sts13",
+        "sts14",
+        "sts15",
+        "sts16",
+        "all",
+        "supervised",
+    ]
+    assert head["configs"][0]["default"] is True
+    assert "| all | 300 |" in card
+    assert "must stay private" in card
+
+
+def test_configurations_without_files_are_left_out(tmp_path: Path) -> None:
+    write_lines(tmp_path / "t" / "tatoeba.fra-eng.fra", ["le chat"])
+    write_lines(tmp_path / "t" / "tatoeba.fra-eng.eng", ["the cat"])
+    assert export("tatoeba", tmp_path / "out", data_dir=tmp_path / "t") == {"fra": {"test": 1}}
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "README.md",
+        "export.json",
+        "fra",
+    ]
+
+
+def test_a_folder_without_any_file_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"tatoeba.afr-eng.afr is not in .*empty"):
+        export("tatoeba", tmp_path / "out", data_dir=tmp_path / "empty")
+    assert not any((tmp_path / "out").glob("*"))
+
+
+@pytest.mark.parametrize("record", ["[1]", "null", "[" * 100_000])
+def test_a_folder_with_a_damaged_record_is_refused(record: str, tmp_path: Path) -> None:
+    (tmp_path / "export.json").write_text(record)
+    with pytest.raises(DataError, match="export"):
+        export("tatoeba", tmp_path, data_dir=tmp_path / "empty")
+
+
+def test_a_named_configuration_without_files_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"tatoeba.fra-eng.fra"):
+        export("tatoeba", tmp_path / "out", configs=["fra"], data_dir=tmp_path / "empty")
+
+
+def test_configurations_are_added_to_an_export(tmp_path: Path) -> None:
+    """Also where the record names none, as bitext of any two languages."""
+    write_lines(tmp_path / "text" / "a.en-fr.tsv", ["one\tun"])
+    write_lines(tmp_path / "text" / "a.en-de.tsv", ["one\teins"])
+    for config in ("en-fr", "en-de"):
+        export("bitext", tmp_path / "out", configs=[config], data_dir=tmp_path / "text")
+    record = json.loads((tmp_path / "out" / "export.json").read_text(encoding="utf-8"))
+    assert list(record["bitext"]) == ["en-fr", "en-de"]
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "config_name: en-fr" in card
+    assert "config_name: en-de" in card
+
+
+def test_an_interrupted_export_can_be_repeated(official: Path, tmp_path: Path) -> None:
+    broken = official / "sts14" / "STS.gs.OnWN.txt"
+    whole = broken.read_text(encoding="utf-8")
+    broken.write_text("x\n", encoding="utf-8")
+    with pytest.raises(DataError, match="OnWN"):
+        export("sts", tmp_path / "out", configs=["sts12", "sts14"], data_dir=official)
+    assert (tmp_path / "out" / "sts12").is_dir()
+    (tmp_path / "out" / "sts14.part").mkdir()  # as kill -9 leaves it
+    broken.write_text(whole, encoding="utf-8")
+    export("sts", tmp_path / "out", configs=["sts12", "sts14"], data_dir=official)
+    record = json.loads((tmp_path / "out" / "export.json").read_text(encoding="utf-8"))
+    assert list(record["sts"]) == ["sts12", "sts14"]
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: nothing cleans up after it."""
+
+
+def export_killed(place: int, when: str, *arguments: Any, **options: Any) -> bool:
+    """Export, killed before or after the given renaming of a file or folder; whether it was."""
+    rename, count = os.replace, itertools.count()
+
+    def replace(source: Path, target: Path) -> None:
+        is_last = next(count) == place
+        if is_last and when == "before":
+            raise Killed
+        rename(source, target)
+        if is_last:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.replace", replace)
+        patch.setattr("paraphrastic_hf.io.files.remove", lambda path: None)
+        try:
+            export(*arguments, **options)
+        except Killed:
+            return True
+    return False
+
+
+def what_is_there(folder: Path) -> dict[str, dict[str, int]]:
+    """Rows of the configurations that lie in a folder, read with nothing of ours."""
+    return {
+        path.name: {"test": sum(pq.read_table(file).num_rows for file in path.glob("test-*"))}
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and path.suffix != ".part"
+    }
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "again"])
+def test_an_export_killed_at_any_renaming_can_be_gone_on_with(
+    official: Path, tmp_path: Path, is_first: bool, when: str
+) -> None:
+    """With another configuration, or with the same, of files that have changed meanwhile."""
+    gold, text = official / "sts14" / "STS.gs.OnWN.txt", official / "sts14" / "STS.input.OnWN.txt"
+    whole = gold.read_text(encoding="utf-8"), text.read_text(encoding="utf-8")
+    for place in itertools.count():
+        out = tmp_path / f"out-{place}"
+        for path, content in zip((gold, text), whole, strict=True):
+            path.write_text(content, encoding="utf-8")
+        if not is_first:
+            export("sts", out, configs=["sts12", "sts14"], data_dir=official)
+            for path, content in zip((gold, text), whole, strict=True):
+                path.write_text(content + content.splitlines()[0] + "\n", encoding="utf-8")
+        configs = {"configs": ["sts12", "sts14"], "data_dir": official}
+        if not export_killed(place, when, "sts", out, **configs):
+            break
+        export("sts", out, configs=["sts13"], data_dir=official)
+        record = json.loads((out / "export.json").read_text(encoding="utf-8"))["sts"]
+        assert record == what_is_there(out)
+        head = yaml.safe_load((out / "README.md").read_text(encoding="utf-8").split("---")[1])
+        assert [entry["config_name"] for entry in head["configs"]] == list(record)
+        counts = export("sts", out, **configs)
+        record = json.loads((out / "export.json").read_text(encoding="utf-8"))["sts"]
+        assert record == what_is_there(out)
+        assert {config: record[config] for config in counts} == counts
+        assert sorted(path.name for path in out.iterdir()) == [
+            *("README.md", "export.json", "sts12", "sts13", "sts14"),
+        ]
+    assert place == (7 if is_first else 8)  # renamings of an export that nothing kills
+
+
+def test_a_damaged_file_of_an_export_is_named(official: Path, exported: Path) -> None:
+    (exported / "sts13" / "test-00000.parquet").write_bytes(b"half")
+    with pytest.raises(DataError, match=r"test-00000.parquet is damaged .*export sts13 again"):
+        export("sts", exported, configs=["sts12"], data_dir=official)
+    export("sts", exported, configs=["sts13"], data_dir=official)
+
+
+def test_an_export_again_replaces_the_first(official: Path, exported: Path, tmp_path: Path) -> None:
+    path = official / "sts14" / "STS.gs.images.txt"
+    path.write_text(path.read_text().replace("0.0", "1.0"), encoding="utf-8")
+    export("sts", exported, configs=["sts14"], data_dir=official)
+    rows = plain(exported, "sts14", tmp_path, split="test")
+    assert {row["score"] for row in rows if row["dataset"] == "images"} == {1.0, 5.0}
+
+
+def test_large_splits_become_several_files(
+    official: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paraphrastic_hf.corpora.export.ROWS_AT_A_TIME", 10)
+    monkeypatch.setattr("paraphrastic_hf.corpora.export.ROWS_PER_FILE", 20)
+    export("sts", tmp_path / "sts", configs=["sts14"], data_dir=official)
+    assert len(list((tmp_path / "sts" / "sts14").glob("test-*.parquet"))) == 4
+    own = load_dataset("sts", "sts14", "test", data_dir=official, streaming=True)
+    assert plain(tmp_path / "sts", "sts14", tmp_path, split="test") == list(own)
+
+
+def test_what_may_not_be_shared_is_not_pushed_in_public(exported: Path) -> None:
+    with pytest.raises(DataError, match="does not allow publishing"):
+        push("sts", exported, "me/sts", public=True)
+
+
+def test_a_folder_that_is_no_export_is_not_pushed(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is no export"):
+        push("sts17", tmp_path, "me/sts17")
+
+
+def test_a_pushed_export_loads_from_the_hub_without_this_package(
+    official: Path, exported: Path, tmp_path: Path
+) -> None:
+    repositories: dict[str, dict[str, bytes]] = {}
+    with serve(repositories) as endpoint:
+        variables = environment(endpoint, tmp_path / "home")
+
+        def run(*command: str) -> str:
+            done = fresh.run(*command, environment=variables)
+            assert done.returncode == 0, done.stderr[-3000:]
+            return done.stdout.splitlines()[-1]
+
+        assert "/datasets/me/sts/commit/" in run(PUSH, str(exported))
+        assert "sts14/test-00000.parquet" in repositories["datasets/me/sts"]
+        loaded = json.loads(run(READ))
+    own = list(load_dataset("sts", "sts14", "test", data_dir=official, streaming=True))
+    assert loaded["rows"] == own
+    assert loaded["streamed"] == own

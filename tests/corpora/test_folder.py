@@ -1,0 +1,281 @@
+"""A corpus's files are found in every layout people have, and a wrong folder is told."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.corpora.folder import DEPTH, Folder, corpus_folder, open_folder
+from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.download import Remote
+from tests.io.serving import serving
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    return folder
+
+
+def source(*folders: str, files: tuple[Remote, ...] = (), by_hand: str = "ask for it.") -> Source:
+    return Source(
+        name="toy",
+        summary="A toy.",
+        configs={"default": {"train": None}},
+        row_type="pair",
+        homepage="",
+        licence="",
+        citation="",
+        section="",
+        builder="toy:Toy",
+        folders=folders,
+        files=files,
+        by_hand=by_hand,
+    )
+
+
+def put(path: Path, text: str = "text\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def zipped(path: Path, **members: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, text in members.items():
+            packed.writestr(name.replace("__", "/") + ".txt", text)
+    return path
+
+
+def found(folder: Folder, *names: str) -> str:
+    return folder.find(*names).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("depth", range(DEPTH + 1))
+def test_a_file_is_found_up_to_three_folders_deep(depth: int, root: Path) -> None:
+    path = put(root.joinpath(*"abcd"[:depth], "a.txt"))
+    assert open_folder(source(), "default", root).find("a.txt") == path
+
+
+def test_a_file_four_folders_deep_is_not_taken(root: Path) -> None:
+    put(root / "a" / "b" / "c" / "d" / "a.txt")
+    assert open_folder(source(), "default", root).find_or_none("a.txt") is None
+
+
+def test_the_file_nearest_the_root_is_taken(root: Path) -> None:
+    put(root / "a" / "b" / "a.txt", "deep")
+    put(root / "z" / "a.txt", "less deep")
+    folder = Folder("toy", (root,))
+    assert found(folder, "a.txt") == "less deep"
+    put(root / "a.txt", "here")
+    assert found(folder, "a.txt") == "here"
+
+
+def test_the_first_name_comes_first(root: Path) -> None:
+    put(root / "b.txt", "second")
+    put(root / "a.txt", "first")
+    assert found(Folder("toy", (root,)), "a.txt", "b.txt") == "first"
+    assert found(Folder("toy", (root,)), "c.txt", "b.txt") == "second"
+
+
+def test_a_name_may_hold_a_folder(root: Path) -> None:
+    put(root / "train" / "a.txt", "train")
+    put(root / "test" / "a.txt", "test")
+    assert found(Folder("toy", (root,)), "train/a.txt") == "train"
+    assert found(Folder("toy", (root.parent,)), "train/a.txt") == "train"
+
+
+def test_a_folder_of_the_name_is_not_the_file(root: Path) -> None:
+    (root / "a.txt").mkdir()
+    put(root / "deep" / "a.txt", "file")
+    assert found(Folder("toy", (root,)), "a.txt") == "file"
+
+
+def test_a_wrong_folder_says_what_was_looked_for_and_where(root: Path) -> None:
+    with pytest.raises(DataError) as error:
+        open_folder(source("toy"), "default", root).find("a.txt", "b.txt")
+    assert f"toy: a.txt or b.txt is not in {root}" in str(error.value)
+    assert "paraphrastic data info toy" in str(error.value)
+
+
+def test_a_folder_that_is_not_there_is_named(root: Path) -> None:
+    with pytest.raises(DataError, match=f"toy: there is no folder {root / 'absent'}"):
+        open_folder(source(), "default", root / "absent")
+
+
+def test_a_corpus_is_found_by_name_in_a_folder_of_many(root: Path) -> None:
+    put(root / "other" / "a.txt", "other")
+    put(root / "toy-1.0" / "a.txt", "toy")
+    folder = open_folder(source("toy", "toy-1.0"), "default", root)
+    assert folder.roots == (root / "toy-1.0",)
+    assert found(folder, "a.txt") == "toy"
+
+
+def test_several_folders_of_a_corpus_are_all_looked_in(root: Path) -> None:
+    put(root / "sts12" / "a.txt", "12")
+    put(root / "sts13" / "a.txt", "13")
+    put(root / "sts13" / "b.txt", "13 alone")
+    folder = open_folder(source("sts12", "sts13"), "default", root)
+    assert found(folder, "a.txt") == "12"
+    assert found(folder, "b.txt") == "13 alone"
+
+
+def test_a_file_of_its_own_may_be_given(root: Path) -> None:
+    path = put(root / "a.txt", "alone")
+    folder = open_folder(source("toy"), "default", path)
+    assert found(folder, "a.txt") == "alone"
+    with pytest.raises(DataError, match=r"b\.txt is not in .*a\.txt"):
+        folder.find("b.txt")
+
+
+def test_an_archive_may_stand_for_its_folder(root: Path, tmp_path: Path) -> None:
+    archive = zipped(root / "any name.zip", a="packed", deep__b="deeper")
+    folder = open_folder(source("toy"), "default", archive)
+    assert found(folder, "a.txt") == "packed"
+    assert found(folder, "b.txt") == "deeper"
+    assert [path.name for path in root.iterdir()] == ["any name.zip"]
+    assert folder.roots[0].is_relative_to(tmp_path / "cache")
+
+
+def test_an_archive_in_a_folder_of_many_is_found_by_name(root: Path) -> None:
+    zipped(root / "other.zip", a="other")
+    zipped(root / "toy.zip", a="toy")
+    assert found(open_folder(source("toy.zip"), "default", root), "a.txt") == "toy"
+
+
+def test_an_archive_inside_the_named_folder_is_opened(root: Path) -> None:
+    zipped(root / "toy" / "v1.zip", a="packed", b="packed")
+    put(root / "toy" / "a.txt", "plain")
+    folder = open_folder(source("toy"), "default", root)
+    assert found(folder, "a.txt") == "plain"
+    assert found(folder, "b.txt") == "packed"
+
+
+def test_an_archive_beside_the_files_is_left_alone(root: Path) -> None:
+    put(root / "toy" / "a.txt", "plain")
+    (root / "toy" / "backup.zip").write_bytes(b"PK no archive")
+    folder = open_folder(source("toy"), "default", root)
+    assert found(folder, "a.txt") == "plain"
+    with pytest.raises(DataError, match=r"backup\.zip is a damaged archive"):
+        folder.find("b.txt")
+
+
+def test_an_archive_is_unpacked_again_only_when_it_changes(root: Path) -> None:
+    archive = zipped(root / "toy.zip", a="old")
+    first = open_folder(source(), "default", archive)
+    assert open_folder(source(), "default", archive) == first
+    zipped(archive, a="newer")
+    second = open_folder(source(), "default", archive)
+    assert found(second, "a.txt") == "newer"
+    assert found(first, "a.txt") == "old"
+    assert first.fingerprint() != second.fingerprint()
+
+
+def test_a_damaged_archive_is_named(root: Path) -> None:
+    archive = zipped(root / "toy.zip", a="text")
+    archive.write_bytes(archive.read_bytes()[:-10])
+    with pytest.raises(DataError, match=r"toy\.zip is a damaged archive"):
+        open_folder(source(), "default", archive)
+
+
+def test_files_are_those_of_the_pattern_sorted(root: Path) -> None:
+    for name in ("b.txt", "a.txt", "c.tsv", "deep/d.txt"):
+        put(root / name)
+    folder = Folder("toy", (root / "absent", root))
+    assert [path.name for path in folder.files("*.txt")] == ["a.txt", "b.txt"]
+    assert [path.name for path in folder.files("**/*.txt")] == ["a.txt", "b.txt", "d.txt"]
+    with pytest.raises(DataError, match=r"toy: no file \*\.xml is in"):
+        folder.files("*.xml")
+
+
+def rewrite(path: Path) -> None:
+    """Change a file's contents, but neither its size nor its time."""
+    before = path.stat()
+    path.write_bytes(path.read_bytes()[::-1])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES = {
+    "another length": lambda root: put(root / "deep" / "a.txt", "longer text\n"),
+    "the same length and time": lambda root: rewrite(root / "deep" / "a.txt"),
+    "one file more": lambda root: put(root / "deep" / "b.txt"),
+    "one file less": lambda root: (root / "deep" / "a.txt").unlink(),
+    "another name": lambda root: (root / "deep" / "a.txt").rename(root / "deep" / "b.txt"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_fingerprint_changes_with_the_files(change: str, root: Path) -> None:
+    put(root / "deep" / "a.txt")
+    folder = Folder("toy", (root,))
+    before = folder.fingerprint()
+    assert folder.fingerprint() == before
+    CHANGES[change](root)
+    assert folder.fingerprint() != before
+
+
+def test_a_fingerprint_does_not_change_with_time_and_place(root: Path) -> None:
+    put(root / "deep" / "a.txt")
+    before = Folder("toy", (root,)).fingerprint()
+    os.utime(root / "deep" / "a.txt", (1, 1))
+    moved = root.rename(root.with_name("moved"))
+    assert Folder("toy", (moved,)).fingerprint() == before
+
+
+def test_a_fingerprint_of_one_file_changes_with_it_alone(root: Path) -> None:
+    folder = Folder("toy", (put(root / "a.txt"),))
+    before = folder.fingerprint()
+    put(root / "b.txt")
+    assert folder.fingerprint() == before
+    put(root / "a.txt", "longer text\n")
+    assert folder.fingerprint() != before
+
+
+def test_without_a_folder_the_files_are_downloaded_into_the_cache(
+    root: Path, tmp_path: Path
+) -> None:
+    archive = zipped(root / "b.zip", b="packed")
+    with serving() as server:
+        server.serve("one.txt", b"plain")
+        server.serve("two.zip", archive.read_bytes())
+        files = (Remote("a.txt", server.url("one.txt")), Remote("b.zip", server.url("two.zip")))
+        folder = open_folder(source(files=files), "default", None)
+        assert found(folder, "a.txt") == "plain"
+        assert found(folder, "b.txt") == "packed"
+    assert folder.find("a.txt") == tmp_path / "cache" / "downloads" / "toy" / "a.txt"
+    again = open_folder(source(files=files), "default", None)
+    assert again == folder
+
+
+def test_a_failed_download_says_how_to_get_it_by_hand(root: Path) -> None:
+    with serving() as server:
+        files = (Remote("a.txt", server.url("absent.txt")),)
+        with pytest.raises(DataError, match=r"toy: .*absent\.txt .*404.*By hand: ask for it\."):
+            open_folder(source(files=files), "default", None)
+
+
+def test_what_no_program_can_download_says_how_to_get_it() -> None:
+    message = r"toy cannot be downloaded by a program: ask for it\. .*data_dir"
+    with pytest.raises(DataError, match=message):
+        open_folder(source(), "default", None)
+
+
+def test_a_folder_of_all_data_has_corpora_in_its_eval(root: Path) -> None:
+    put(root / "eval" / "toy" / "pairs.txt")
+    put(root / "train" / "pairs.txt")
+    assert open_folder(source("toy"), "default", root).roots == (root / "eval" / "toy",)
+    assert corpus_folder(source("toy"), root) == root / "eval"
+    assert corpus_folder(source("toy"), root / "eval") == root / "eval"
+    assert corpus_folder(source("toys"), root) is None

@@ -1,0 +1,221 @@
+"""Hard STS: rates and places against slow oracles, and pair for pair against the released lists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import percentileofscore
+
+from paraphrastic_hf.corpora.folder import open_folder
+from paraphrastic_hf.corpora.load import builder, find_source, load_dataset
+from paraphrastic_hf.corpora.readers import hard_sts
+from paraphrastic_hf.corpora.readers.hard_sts import (
+    SPLITS,
+    has_negation,
+    moses_tokens,
+    percentiles,
+    symmetric_word_error_rate,
+)
+from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS
+from paraphrastic_hf.errors import DataError
+from tests.corpora.layouts import write_all
+
+TOKENS = st.lists(st.sampled_from(["a", "cat", "sat", "猫", "."]), max_size=8)
+COUNTS = {
+    "hard_plus": 374,
+    "hard_minus": 205,
+    "all": 13_023,
+    "negation": 705,
+    "bottom20_swer_0_2": 404,
+    "bottom10_swer_0_1": 72,
+    "top20_swer_3_5": 937,
+    "top10_swer_4_5": 159,
+}
+RELEASED = {"hard_plus": "hard-pos.txt", "hard_minus": "hard-neg.txt"}
+
+
+def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
+    """The fewest insertions, deletions and substitutions, by the textbook's table."""
+    table = [[i + j for j in range(len(second) + 1)] for i in range(len(first) + 1)]
+    for i, a in enumerate(first, 1):
+        for j, b in enumerate(second, 1):
+            table[i][j] = min(
+                table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a != b)
+            )
+    return table[-1][-1]
+
+
+@given(TOKENS.filter(bool), TOKENS.filter(bool))
+def test_the_rate_is_the_mean_of_both_word_error_rates(first: list[str], second: list[str]) -> None:
+    edits = word_edits(first, second)
+    expected = (edits / len(first) + edits / len(second)) / 2
+    assert symmetric_word_error_rate(first, second) == pytest.approx(expected, rel=1e-12)
+
+
+@given(TOKENS, TOKENS)
+def test_the_rate_is_symmetric_and_0_for_equal_sentences_alone(
+    first: list[str], second: list[str]
+) -> None:
+    rate = symmetric_word_error_rate(first, second)
+    assert rate == symmetric_word_error_rate(second, first)
+    assert (rate == 0) == (first == second)
+
+
+def test_a_rate_by_hand() -> None:
+    """One substitution and one insertion: 2 of 3 words, and 2 of 4."""
+    rate = symmetric_word_error_rate(["a", "cat", "sat"], ["a", "dog", "sat", "."])
+    assert rate == pytest.approx((2 / 3 + 2 / 4) / 2)
+
+
+@given(
+    st.lists(
+        st.one_of(st.integers(0, 5).map(float), st.floats(0, 20, allow_subnormal=False)),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_places_are_those_of_the_mean_rank(values: list[float]) -> None:
+    expected = [float(percentileofscore(values, value, kind="rank")) for value in values]
+    assert percentiles(values) == pytest.approx(expected, rel=1e-12)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=20), st.randoms(use_true_random=False))
+def test_the_order_of_values_does_not_change_their_places(values: list[int], random: Any) -> None:
+    shuffled = random.sample(values, len(values))
+    places = dict(zip(values, percentiles(values), strict=True))
+    assert percentiles(shuffled) == [places[value] for value in shuffled]
+
+
+def test_equal_values_share_the_mean_of_their_places() -> None:
+    assert percentiles([1.0, 2.0, 2.0, 4.0]) == [25.0, 62.5, 62.5, 100.0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_negated"),
+    [
+        ("It is not raining.", True),
+        ("It doesn't rain.", True),
+        ("Nothing is noted in the knot.", False),
+        ("I don t know.", False),
+        ("No rain.", False),
+        ("", False),
+    ],
+)
+def test_not_and_its_short_form_alone_negate(sentence: str, is_negated: bool) -> None:
+    assert has_negation(moses_tokens()(sentence)) is is_negated
+
+
+def test_tokens_are_those_of_moses_case_kept_and_unescaped() -> None:
+    tokens = moses_tokens()('He said: "AT&T isn\'t [here]."')
+    assert tokens == (
+        "He",
+        "said",
+        ":",
+        '"',
+        "AT",
+        "&",
+        "T",
+        "isn",
+        "'t",
+        "[",
+        "here",
+        "]",
+        ".",
+        '"',
+    )
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    root = os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        pytest.skip("PARAPHRASTIC_DATA is not set: no official STS files here")
+    return Path(root) / "eval"
+
+
+Rows = Mapping[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def rows(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]:
+    """The rows of every configuration; each sentence is cut into tokens once."""
+    tokens = moses_tokens()
+    cache = str(tmp_path_factory.mktemp("cache"))
+    folder = open_folder(find_source("hard_sts"), "all", data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hard_sts, "moses_tokens", lambda: tokens)
+        yield {
+            name: list(
+                builder("hard_sts", name, data_dir=data, cache_dir=cache).rows(folder, "test")
+            )
+            for name in COUNTS
+        }
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_split_has_its_published_count(name: str, rows: Rows) -> None:
+    assert len(rows[name]) == COUNTS[name]
+    assert find_source("hard_sts").configs[name]["test"] == COUNTS[name]
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_the_released_list_is_ours_pair_for_pair(name: str, rows: Rows, data: Path) -> None:
+    text = (data / "hard_sts" / RELEASED[name]).read_bytes().decode("utf-8")
+    released = [line.split("\t") for line in text.rstrip("\n").split("\n")]
+
+    def by_pair(table: Iterator[tuple[str, str, Any, Any, Any]]) -> list[tuple[Any, ...]]:
+        return sorted(
+            (a.strip(), b.strip(), *(round(float(number), 9) for number in numbers))
+            for a, b, *numbers in table
+        )
+
+    columns = ("sentence1", "sentence2", "score", "swer", "percentile")
+    ours = by_pair(tuple(row[column] for column in columns) for row in rows[name])  # type: ignore[misc]
+    assert ours == by_pair(row[:5] for row in released)  # type: ignore[misc]
+
+
+def test_hard_plus_means_the_same_in_other_words_and_hard_minus_the_reverse(rows: Rows) -> None:
+    assert all(row["score"] >= 4 and row["percentile"] >= 80 for row in rows["hard_plus"])
+    assert all(row["score"] <= 1 and row["percentile"] <= 20 for row in rows["hard_minus"])
+
+
+def test_a_pair_with_its_score_counts_once(rows: Rows) -> None:
+    keys = [(row["sentence1"], row["sentence2"], row["score"]) for row in rows["all"]]
+    assert len(set(keys)) == len(keys)
+
+
+def test_every_row_says_which_dataset_it_is_of(rows: Rows) -> None:
+    found = {(row["year"], row["dataset"]) for row in rows["all"]}
+    assert found == {(year, name) for year, names in STS_DATASETS.items() for name in names}
+
+
+def test_there_is_a_split_for_every_configuration() -> None:
+    assert {*SPLITS, "negation", "hard"} == set(find_source("hard_sts").configs)
+
+
+def test_both_lists_are_read_from_the_folder_of_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
+    monkeypatch.setenv("PARAPHRASTIC_DATA", str(write_all(tmp_path / "corpora")))
+    lists = load_dataset("hard_sts", streaming=True)
+    assert list(lists) == ["hard_plus", "hard_minus"]
+
+
+def test_a_corpus_that_is_nowhere_names_the_argument_for_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    monkeypatch.setattr("paraphrastic_hf.corpora.folder.fetch", _unreachable)
+    with pytest.raises(DataError, match="data_dir="):
+        load_dataset("hard_sts", cache_dir=str(tmp_path))
+
+
+def _unreachable(*_: object) -> Path:
+    raise DataError("no network")

@@ -1,0 +1,107 @@
+"""A corpus goes to a Hub as a dataset and comes back by name, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.corpora.export import export
+from paraphrastic_hf.corpora.load import load_dataset
+from paraphrastic_hf.errors import DataError, PublishError
+from paraphrastic_hf.hub.publish import publish
+from tests.evaluation.sts_files import write_lines, write_sts
+from tests.hub.matrix import hub_of, offline
+from tests.hub.server import Fault, Hub
+
+# huggingface_hub sends large files by a call that its HTTP library will drop
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
+KEY = "datasets/me/sts17"
+PARQUET = "^GET .*parquet"
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """STS 2017, whose licence allows a public copy."""
+    folder = tmp_path_factory.mktemp("data")
+    write_sts(folder / "eval")
+    export("sts17", folder / "sts17", data_dir=folder / "eval")
+    return folder / "sts17"
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    with hub_of(tmp_path / "home") as running:
+        yield running
+
+
+def test_a_dataset_is_published_and_loaded_at_a_revision(
+    exported: Path, hub: Hub, tmp_path: Path
+) -> None:
+    address = publish("dataset", exported, "me/sts17")
+    assert KEY in hub.public
+    commit = address.rpartition("/")[2]
+    options = {"revision": commit, "cache_dir": tmp_path / "cache", "token": "hf_test"}
+    config = next(path.name for path in sorted(exported.iterdir()) if path.is_dir())
+    first = load_dataset("me/sts17", config, **options)
+    hub.repositories[KEY].clear()  # the branch moves on, the commit stays
+    asked = len(hub.requests)
+    again = load_dataset("me/sts17", config, **options, local_files_only=True)
+    assert len(hub.requests) == asked
+    assert {name: list(rows) for name, rows in again.items()} == {
+        name: list(rows) for name, rows in first.items()
+    }
+    with offline():
+        load_dataset("me/sts17", config, **options)
+
+
+def test_what_goes_wrong_with_a_dataset_is_survived_or_refused(
+    exported: Path, hub: Hub, tmp_path: Path
+) -> None:
+    publish("dataset", exported, "me/sts17")
+    config = next(path.name for path in sorted(exported.iterdir()) if path.is_dir())
+
+    def load(name: str) -> None:
+        load_dataset("me/sts17", config, cache_dir=tmp_path / name)
+
+    for kind, times in (("500", 2), ("cut", 1), ("wrong", 1)):
+        hub.faults = [Fault(PARQUET, kind, times)]
+        load(kind)
+        assert hub.faults[0].times == 0
+    hub.faults = [Fault(PARQUET, "wrong", 10**6)]
+    with pytest.raises(DataError, match="me/sts17 is damaged: the checksum is not the one"):
+        load("wrong always")
+    hub.faults = []
+    for path in [path for path in hub.repositories[KEY] if path.endswith(".parquet")]:
+        hub.repositories[KEY][path] = hub.repositories[KEY][path][:50]
+    with pytest.raises(DataError, match="cannot load the dataset me/sts17"):
+        load("half")
+    with pytest.raises(DataError, match="cannot load the dataset me/absent"):
+        load_dataset("me/absent", cache_dir=tmp_path / "absent")
+
+
+def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) -> None:
+    write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
+    write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
+    export("mr", tmp_path / "mr", data_dir=tmp_path / "MR")
+    with pytest.raises(PublishError, match="mr does not allow publishing it; publish it --private"):
+        publish("dataset", tmp_path / "mr", "me/mr")
+    publish("dataset", tmp_path / "mr", "me/mr", private=True)
+    assert "datasets/me/mr" not in hub.public
+    assert "export.json" not in hub.repositories["datasets/me/mr"]
+
+
+def test_another_corpus_does_not_take_its_place(exported: Path, hub: Hub) -> None:
+    publish("dataset", exported, "me/sts17")
+    hub.repositories[KEY]["README.md"] = b"---\npretty_name: tatoeba\n---\n# Tatoeba\n"
+    with pytest.raises(PublishError, match="is taken: it holds tatoeba, and this is sts17"):
+        publish("dataset", exported, "me/sts17")
+
+
+def test_options_of_a_repository_are_named_when_misspelt(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="no keyword 'revison'; did you mean 'revision'"):
+        load_dataset("me/sts17", revison="main")
+    with pytest.raises(DataError, match="me/sts17 is a repository of the Hub, which has no data_d"):
+        load_dataset("me/sts17", data_dir=os.fspath(tmp_path))

@@ -1,0 +1,287 @@
+"""The thesis's own probes, made from text: the labels are right, the sample is fair and repeats."""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+import string
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paraphrastic_hf import load_dataset
+from paraphrastic_hf.corpora.readers.probing import switch_articles
+from paraphrastic_hf.errors import DataError
+from tests.corpora.made_files import put
+
+MARKS = set(string.punctuation) - {"^"}  # footnote 21 of chapter 5
+SMALL = {"train_rows": 60, "test_rows": 20}
+Examples = list[tuple[str, str]]
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    """Different sentences of 0 to 14 marks, most of few."""
+    choice = random.Random(seed)
+    marks = sorted(MARKS)
+    return [
+        f"line {n} ^ "
+        + " ".join(choice.choice(marks) for _ in range(min(choice.randrange(15), n % 15)))
+        for n in range(count)
+    ]
+
+
+def lines(texts: list[str]) -> str:
+    return "".join(text + "\n" for text in texts)
+
+
+def made(name: str, config: str, place: Path, **options: object) -> dict[str, Examples]:
+    """Texts and names of labels, by split."""
+    found = load_dataset(name, config, data_dir=place, streaming=True, **options)
+    return {
+        split: [(row["text"], rows.features["label"].int2str(row["label"])) for row in rows]
+        for split, rows in found.items()
+    }
+
+
+def flat(splits: dict[str, Examples]) -> Examples:
+    return [example for split in splits.values() for example in split]
+
+
+def sizes(splits: dict[str, Examples]) -> tuple[int, ...]:
+    return tuple(len(splits[name]) for name in ("train", "validation", "test"))
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return put(tmp_path, {"mine.txt": lines(sentences(400))}) / "mine.txt"
+
+
+FRENCH = [f"La fille {n} mange une pomme , l'un le voit ." for n in range(150)]
+
+
+@pytest.fixture
+def french(tmp_path: Path) -> Path:
+    return put(tmp_path, {"fr.txt": lines([*FRENCH, "Rien ici .", "l'une seule"])}) / "fr.txt"
+
+
+# Punctuation
+
+
+@pytest.mark.parametrize("config", ["number", "first"])
+def test_labels_of_punctuation_are_those_of_the_slow_loop(config: str, text: Path) -> None:
+    for sentence, label in flat(made("punctuation", config, text, **SMALL)):
+        found = [character for character in sentence if character in MARKS]
+        assert label == (str(min(len(found), 11)) if config == "number" else found[0])
+
+
+def test_every_mark_but_the_caret_can_be_first(tmp_path: Path) -> None:
+    texts = [f"^ a {mark} !?" for mark in string.punctuation]
+    place = put(tmp_path, {"a.txt": lines(texts)})
+    options = {"train_rows": 30, "test_rows": 1, "label_cap": 0}
+    found = Counter(label for _, label in flat(made("punctuation", "first", place, **options)))
+    assert set(found) <= MARKS
+    assert found.total() == 32
+    assert found["!"] in (1, 2)  # its own, and the caret's
+
+
+def test_sentences_without_marks_are_of_no_use(tmp_path: Path) -> None:
+    place = put(tmp_path, {"a.txt": "no mark here\nnor ^ here\n"})
+    with pytest.raises(DataError, match=r"punctuation: no sentence of .* serves for this task"):
+        made("punctuation", "number", place)
+
+
+@pytest.mark.parametrize("config", ["number", "first"])
+def test_a_label_has_no_more_examples_than_its_cap(config: str, text: Path) -> None:
+    splits = made("punctuation", config, text, label_cap=3, **SMALL)
+    count = Counter(label for _, label in flat(splits))
+    everything = made("punctuation", config, text, label_cap=0, train_rows=200, test_rows=100)
+    there = Counter(label for _, label in flat(everything))
+    assert count == {label: min(3, times) for label, times in there.items()}
+
+
+def test_the_label_of_many_marks_holds_all_counts_above_ten(tmp_path: Path) -> None:
+    texts = [f"a{n} " + "!" * marks for n, marks in enumerate((10, 11, 12, 40))]
+    place = put(tmp_path, {"a.txt": lines(texts)})
+    found = dict(flat(made("punctuation", "number", place, train_rows=2, test_rows=1)))
+    assert [found[text] for text in texts] == ["10", "11", "11", "11"]
+
+
+# Both
+
+
+@pytest.mark.parametrize(("name", "config"), [("punctuation", "number"), ("article_gender", "fr")])
+def test_a_seed_always_gives_the_same_splits(
+    name: str, config: str, text: Path, french: Path
+) -> None:
+    place = text if name == "punctuation" else french
+    splits = made(name, config, place, seed=3, **SMALL)
+    assert made(name, config, place, seed=3, **SMALL) == splits
+    assert made(name, config, place, seed=4, **SMALL) != splits
+
+
+@pytest.mark.parametrize(("name", "config"), [("punctuation", "first"), ("article_gender", "fr")])
+def test_splits_have_the_sizes_asked_for_and_share_no_text(
+    name: str, config: str, text: Path, french: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    splits = made(name, config, text if name == "punctuation" else french, **SMALL)
+    assert sizes(splits) == (60, 20, 20)
+    assert len({example for example, _ in flat(splits)}) == 100
+    assert not caplog.text
+
+
+def test_reading_equals_streaming(text: Path, tmp_path: Path) -> None:
+    read = load_dataset(
+        "punctuation", "number", data_dir=text, cache_dir=tmp_path / "rows", **SMALL
+    )
+    streamed = made("punctuation", "number", text, **SMALL)
+    assert {split: rows["text"][:] for split, rows in read.items()} == {
+        split: [example for example, _ in examples] for split, examples in streamed.items()
+    }
+
+
+def test_all_splits_shrink_alike_where_the_text_is_small(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = put(tmp_path, {"a.txt": lines([f"{n} !" for n in range(50)])})
+    with caplog.at_level(logging.WARNING):
+        splits = made("punctuation", "first", place, **SMALL)
+    assert sizes(splits) == (30, 10, 10)
+    assert len(set(flat(splits))) == 50
+    assert "punctuation: 50 examples, not 100; the splits shrink to 30 and 10" in caplog.text
+
+
+def test_a_repeated_sentence_is_one_example(tmp_path: Path) -> None:
+    place = put(tmp_path, {"a.txt": lines([f"{n % 40} !" for n in range(80)])})
+    splits = made("punctuation", "first", place, train_rows=60, test_rows=20)
+    assert sorted(flat(splits)) == sorted((f"{n} !", "!") for n in range(40))
+
+
+def test_repeats_do_not_make_the_splits_smaller(tmp_path: Path) -> None:
+    texts = ["again !"] * 900 + [f"{n} !" for n in range(100)]
+    place = put(tmp_path, {"a.txt": lines(texts)})
+    assert sizes(made("punctuation", "first", place, train_rows=30, test_rows=10)) == (30, 10, 10)
+
+
+def test_a_column_of_a_tsv_can_be_the_text(tmp_path: Path) -> None:
+    text = "".join(f"first {n} !\tsecond {n} ?\n" for n in range(10)) + "short line !\n"
+    place = put(tmp_path, {"a.tsv.gz": text})
+    options = {"train_rows": 8, "test_rows": 1}
+    assert {label for _, label in flat(made("punctuation", "first", place, **options))} == {"!"}
+    second = flat(made("punctuation", "first", place, column=1, **options))
+    assert len(second) == 10
+    assert {label for _, label in second} == {"?"}
+
+
+def test_names_of_columns_are_no_text(tmp_path: Path) -> None:
+    """An underscore would be a mark."""
+    text = "sentence_1\tsentence_2\n" + "".join(f"first {n} !\tsecond {n} !\n" for n in range(9))
+    place = put(tmp_path, {"a.tsv": text})
+    found = flat(made("punctuation", "first", place, train_rows=7, test_rows=1))
+    assert {label for _, label in found} == {"!"}
+
+
+def test_the_text_files_of_a_folder_are_one_text(tmp_path: Path) -> None:
+    files = {"a.txt": "a !\n", "deep/b.tsv": "b !\n", "c.txt.gz": "c !\n", "no.json": "d !\n"}
+    place = put(tmp_path / "texts", files)
+    found = flat(made("punctuation", "first", place, train_rows=1, test_rows=1))
+    assert {example for example, _ in found} == {"a !", "b !", "c !"}
+
+
+# Gender of articles
+
+
+def test_half_of_every_split_has_its_articles_switched(french: Path) -> None:
+    for examples in made("article_gender", "fr", french, **SMALL).values():
+        assert Counter(label for _, label in examples) == dict.fromkeys(
+            ("right", "wrong"), len(examples) // 2
+        )
+
+
+def test_right_sentences_are_untouched_and_wrong_ones_switched(french: Path) -> None:
+    for sentence, label in flat(made("article_gender", "fr", french, **SMALL)):
+        original = sentence if label == "right" else switch_articles(sentence, "fr")
+        assert original in FRENCH
+        assert sentence.startswith("La fille" if label == "right" else "Le fille")
+
+
+def test_sentences_without_articles_are_of_no_use(french: Path) -> None:
+    """Two of 152 sentences have none: `l'une` is a pronoun's."""
+    found = made("article_gender", "fr", french, train_rows=90, test_rows=30)
+    assert sorted(sizes(found)) == [30, 30, 90]
+    with pytest.raises(DataError, match=r"no sentence of .* serves"):
+        made("article_gender", "es", put(french.parent / "es", {"a.txt": "Nada aquí .\n"}))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "switched"),
+    [
+        ("fr", "La fille mange une pomme.", "Le fille mange un pomme."),
+        ("fr", "un chat, le chien; LA MER (une vague)", "une chat, la chien; LE MER (un vague)"),
+        ("fr", "L'un des deux, quelqu'un, l’une", "L'un des deux, quelqu'un, l’une"),
+        ("fr", "donne-le, celle-la, là-bas, la-bas", "donne-le, celle-la, là-bas, la-bas"),
+        ("fr", "les légumes lentement, allé", "les légumes lentement, allé"),
+        ("fr", '"Une" «le» le.', '"Un" «la» la.'),
+        ("es", "El gato y la gata", "La gato y el gata"),
+        ("es", "Los gatos, LAS GATAS, él, ellos", "Las gatos, LOS GATAS, él, ellos"),
+        ("es", "al sol, del mar, dámelo, dá-las", "al sol, del mar, dámelo, dá-las"),
+        ("es", "un gato", "un gato"),
+        ("fr", "", ""),
+    ],
+)
+def test_articles_change_gender_and_nothing_else_does(
+    language: str, text: str, switched: str
+) -> None:
+    assert switch_articles(text, language) == switched
+
+
+def test_articles_of_the_long_s_are_no_fault() -> None:
+    assert switch_articles("laſ gatas", "es") in ("laſ gatas", "los gatas")
+
+
+TABLE = {
+    "fr": {"le": "la", "la": "le", "un": "une", "une": "un"},
+    "es": {"el": "la", "la": "el", "los": "las", "las": "los"},
+}
+PIECES = st.sampled_from(
+    [
+        "le",
+        "La",
+        "UNE",
+        "un",
+        "l'",
+        "’",
+        "-",
+        " ",
+        ", ",
+        ".",
+        "el",
+        "Los",
+        "las",
+        "é",
+        "x",
+        "_",
+        "7",
+    ]
+)
+
+
+def slow_switch(text: str, language: str) -> str:
+    """Word by word, where apostrophes and hyphens belong to the word."""
+    words = re.split(r"([^\w'’-]+)", text)
+    for place, word in enumerate(words):
+        other = TABLE[language].get(word.lower())
+        if other is not None:
+            style = str.upper if word.isupper() else str.title if word.istitle() else str
+            words[place] = style(other)
+    return "".join(words)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(["fr", "es"]))
+def test_switching_is_that_of_the_slow_loop_and_undoes_itself(text: str, language: str) -> None:
+    switched = switch_articles(text, language)
+    assert switched == slow_switch(text, language)
+    assert switch_articles(switched, language) == text

@@ -1,0 +1,370 @@
+"""ParaNMT, PPDB and SimpWiki: rows as the official files have them, filtered on the way."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf import load_dataset
+from paraphrastic_hf.errors import DataError
+from tests.corpora.made_files import put, put_archive, rows, sides
+
+PARANMT = {
+    "good": ("the ferry leaves at dawn .", "the boat departs at dawn .", 0.9),
+    "copy": ("so , what 's half of 96 ?", "so , what 's half of 96 ?", 1.0),
+    "short": ("yes .", "aye .", 0.4),
+    "odd": ('he said "no', 'no" , he said', -0.2),
+}
+MARKS = "\u2028\u0085\x0b\x1c"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+
+
+def paranmt_text(*names: str) -> str:
+    return "".join(f"{a}\t{b}\t{score}\n" for a, b, score in map(PARANMT.get, names or PARANMT))
+
+
+def paranmt(tmp_path: Path, *names: str) -> Path:
+    return put(tmp_path / "paranmt", {"para-nmt-50m.txt": paranmt_text(*names)})
+
+
+def scores(data_dir: Path, **options: object) -> list[float]:
+    return [row["score"] for row in rows("paranmt", "50m", data_dir, **options)]
+
+
+@pytest.mark.parametrize("name", ["para-nmt-50m.txt", "para-nmt-50m.txt.gz", "para-nmt-50m.txt.xz"])
+def test_paranmt_is_read_plain_and_packed(name: str, tmp_path: Path) -> None:
+    folder = put(tmp_path / "paranmt", {name: paranmt_text()})
+    expected = [
+        {"sentence1": first, "sentence2": second, "score": score}
+        for first, second, score in PARANMT.values()
+    ]
+    assert rows("paranmt", "50m", folder) == expected
+
+
+@pytest.mark.parametrize("inside", ["para-nmt-50m.txt", "para-nmt-50m/para-nmt-50m.txt"])
+@pytest.mark.parametrize("place", ["all", "all/paranmt", "all/paranmt/para-nmt-50m.zip"])
+def test_paranmt_is_read_from_its_zip(inside: str, place: str, tmp_path: Path) -> None:
+    put_archive(tmp_path / "all" / "paranmt" / "para-nmt-50m.zip", {inside: paranmt_text()})
+    assert scores(tmp_path / place) == [0.9, 1.0, 0.4, -0.2]
+
+
+def test_the_file_itself_may_be_named(tmp_path: Path) -> None:
+    assert len(scores(paranmt(tmp_path) / "para-nmt-50m.txt")) == 4
+
+
+def test_streaming_equals_reading(tmp_path: Path) -> None:
+    folder = paranmt(tmp_path)
+    read = load_dataset("paranmt", "50m", data_dir=folder, cache_dir=tmp_path / "rows")
+    streamed = load_dataset("paranmt", "50m", data_dir=folder, streaming=True)
+    assert list(read) == list(streamed) == ["train"]
+    assert list(read["train"]) == list(streamed["train"])
+    assert read["train"].features == streamed["train"].features
+
+
+def test_rows_of_a_changed_file_are_not_served_from_the_cache(tmp_path: Path) -> None:
+    for names in (["good"], ["good", "short"]):
+        folder = paranmt(tmp_path, *names)
+        read = load_dataset(
+            "paranmt", "50m", split="train", data_dir=folder, cache_dir=tmp_path / "rows"
+        )
+        assert len(read) == len(names)
+
+
+def test_rows_of_other_options_are_not_served_from_the_cache(tmp_path: Path) -> None:
+    folder = paranmt(tmp_path)
+    for limit, count in ((0.5, 2), (-1.0, 4)):
+        read = load_dataset(
+            "paranmt",
+            split="train",
+            data_dir=folder,
+            cache_dir=tmp_path / "rows",
+            min_score=limit,
+        )
+        assert len(read) == count
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({"min_score": 0.4}, ["good", "copy", "short"]),
+        ({"max_score": 0.9}, ["good", "short", "odd"]),
+        ({"min_score": 0.5, "max_score": 0.95}, ["good"]),
+        ({"max_overlap": 0.5}, ["good", "short", "odd"]),
+        ({"min_words": 3}, ["good", "copy", "odd"]),
+        ({"max_words": 4}, ["short", "odd"]),
+        ({"min_score": 0.0, "max_overlap": 0.5, "min_words": 3}, ["good"]),
+    ],
+    ids=str,
+)
+def test_filters_are_options(options: dict[str, float], kept: list[str], tmp_path: Path) -> None:
+    assert scores(paranmt(tmp_path), **options) == [PARANMT[name][2] for name in kept]
+
+
+def test_a_filter_that_keeps_nothing_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the split train holds no row"):
+        scores(paranmt(tmp_path), min_score=2.0)
+
+
+BAD = {
+    "without 3 columns": "no score\there\n",
+    "with an empty side": "left\t \t0.5\n",
+    "with a score that is no number": "left\tright\tgood\n",
+    "not valid UTF-8": b"l\xe9ft\tright\t0.5\n",
+    "with a NUL character": "le\0ft\tright\t0.5\n",
+}
+
+
+def with_bad_row(tmp_path: Path, bad: str | bytes) -> Path:
+    bad = bad.encode("utf-8") if isinstance(bad, str) else bad
+    text = paranmt_text("good").encode() + bad + paranmt_text("short").encode()
+    return put(tmp_path / "paranmt", {"para-nmt-50m.txt": text})
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_a_malformed_row_is_skipped_and_counted(
+    reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = with_bad_row(tmp_path, BAD[reason])
+    with caplog.at_level(logging.WARNING):
+        assert scores(folder) == [0.9, 0.4]
+    assert f"1 row skipped: 1 {reason}" in caplog.text
+    assert "(para-nmt-50m.txt:2)" in caplog.text
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_a_malformed_row_can_be_refused(reason: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"para-nmt-50m.txt:2 is a row {reason}"):
+        scores(with_bad_row(tmp_path, BAD[reason]), bad_rows="refuse")
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "-inf", "", "0,9", "0.9 0.8", "0x1"])
+def test_a_score_that_is_no_finite_number_is_no_score(score: str, tmp_path: Path) -> None:
+    folder = with_bad_row(tmp_path, f"left\tright\t{score}\n")
+    assert scores(folder) == [0.9, 0.4]
+    with pytest.raises(DataError, match="with a score that is no number"):
+        scores(folder, bad_rows="refuse")
+
+
+def test_bad_rows_are_skipped_or_refused_and_nothing_else(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="bad_rows"):
+        scores(paranmt(tmp_path), bad_rows="refused")
+
+
+def test_a_good_file_is_read_without_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scores(paranmt(tmp_path))
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+@pytest.mark.parametrize("mark", [*MARKS, "\u00a0", "\ufeff", "😀", "e\u0301", "\ud7ff"])
+def test_odd_characters_are_text(mark: str, tmp_path: Path) -> None:
+    text = paranmt_text("good") + f"a{mark}b\tc{mark}d\t0.5\n"
+    folder = put(tmp_path / "paranmt", {"para-nmt-50m.txt": text})
+    assert sides("paranmt", "50m", folder)[1:] == [(f"a{mark}b", f"c{mark}d")]
+
+
+def test_quotes_are_text(tmp_path: Path) -> None:
+    text = '"a\t"b" c\t0.5\n""\t"\t0.1\n'
+    folder = put(tmp_path / "paranmt", {"para-nmt-50m.txt": text})
+    assert sides("paranmt", "50m", folder) == [('"a', '"b" c'), ('""', '"')]
+
+
+def test_the_5m_release_has_no_scores(tmp_path: Path) -> None:
+    folder = put(tmp_path / "paranmt", {"para-nmt-5m-processed.txt": "a b\tc d\ne\tf\n"})
+    assert rows("paranmt", "5m", folder, min_words=2) == [{"sentence1": "a b", "sentence2": "c d"}]
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    folder = put(tmp_path / "paranmt", {"other.txt": "text"})
+    with pytest.raises(DataError, match=r"paranmt: para-nmt-50m\.txt .*is not in .*paranmt"):
+        scores(folder)
+
+
+# PPDB
+
+
+def ppdb_line(first: str, second: str, *, score: str = "3.1", relation: str = "Equivalence") -> str:
+    features = f"PPDB2.0Score={score} PPDB1.0Score=9.5 p(e|f)=0.5 p(f|e)=1.2 AGigaSim=0.8"
+    return f"[NN] ||| {first} ||| {second} ||| {features} ||| 0-0 ||| {relation}\n"
+
+
+PPDB_1 = "[VP/NP] ||| {} ||| {} ||| Abstract=0 Lex(e|f)=62.9 p(e|f)={} p(f|e)={} ||| 0-0 1-1\n"
+PAIRS = [("cat", "feline"), ("feline", "cat"), ("mp3", "song"), ("ox", "ox"), ("ox", "cow")]
+
+
+def ppdb(tmp_path: Path, config: str, text: str, ending: str = ".gz") -> Path:
+    return put(tmp_path / "ppdb", {f"ppdb-{config}{ending}": text})
+
+
+@pytest.mark.parametrize("ending", [".gz", "", ".txt"])
+def test_ppdb_2_has_its_own_score_syntax_and_entailment(ending: str, tmp_path: Path) -> None:
+    folder = ppdb(tmp_path, "2.0-s-lexical", ppdb_line("cat", "feline"), ending)
+    assert rows("ppdb", "2.0-s-lexical", folder) == [
+        {
+            "sentence1": "cat",
+            "sentence2": "feline",
+            "score": 3.1,
+            "syntax": "[NN]",
+            "entailment": "Equivalence",
+        }
+    ]
+
+
+def test_ppdb_1_is_scored_by_the_probabilities_both_ways(tmp_path: Path) -> None:
+    text = PPDB_1.format("of the", "of a", "0.5", "1.25")
+    (row,) = rows("ppdb", "1.0-xl-phrasal", ppdb(tmp_path, "1.0-xl-phrasal", text))
+    assert row["score"] == -1.75
+    assert (row["sentence1"], row["sentence2"]) == ("of the", "of a")
+    assert (row["syntax"], row["entailment"]) == ("[VP/NP]", None)
+
+
+def test_a_better_pair_of_ppdb_1_has_the_larger_score(tmp_path: Path) -> None:
+    text = PPDB_1.format("a", "b", "0.1", "0.2") + PPDB_1.format("a", "c", "7.5", "3.0")
+    better, worse = rows("ppdb", "1.0-s-lexical", ppdb(tmp_path, "1.0-s-lexical", text))
+    assert better["score"] > worse["score"]
+
+
+def test_ppdb_can_be_filtered_by_score(tmp_path: Path) -> None:
+    text = ppdb_line("a", "b", score="3.5") + ppdb_line("c", "d", score="3.4999")
+    folder = ppdb(tmp_path, "2.0-s-lexical", text)
+    assert sides("ppdb", "2.0-s-lexical", folder, min_score=3.5) == [("a", "b")]
+
+
+def test_word_pairs_are_unique_and_without_digits(tmp_path: Path) -> None:
+    folder = ppdb(tmp_path, "2.0-s-lexical", "".join(ppdb_line(*pair) for pair in PAIRS))
+    assert sides("ppdb", "2.0-s-lexical", folder) == PAIRS
+    assert sides("ppdb", "2.0-s-lexical", folder, word_pairs=True) == [
+        ("cat", "feline"),
+        ("ox", "cow"),
+    ]
+
+
+def test_a_repeated_word_pair_keeps_its_first_row(tmp_path: Path) -> None:
+    text = ppdb_line("a", "b", score="4.0") + ppdb_line("a", "b", score="3.0")
+    folder = ppdb(tmp_path, "2.0-s-lexical", text)
+    (row,) = rows("ppdb", "2.0-s-lexical", folder, word_pairs=True)
+    assert row["score"] == 4.0
+
+
+def test_word_pairs_can_be_limited_to_a_vocabulary(tmp_path: Path) -> None:
+    folder = ppdb(tmp_path, "2.0-s-lexical", "".join(ppdb_line(*pair) for pair in PAIRS))
+    words = put(tmp_path, {"words.txt": "ox 0.1 0.2\ncow 0.3 0.4\n\ncat 0.5 0.6\n"})
+    options = {"word_pairs": True, "vocabulary": str(words / "words.txt")}
+    assert sides("ppdb", "2.0-s-lexical", folder, **options) == [("ox", "cow")]
+
+
+def test_rows_of_another_vocabulary_are_not_served_from_the_cache(tmp_path: Path) -> None:
+    text = ppdb_line("ox", "cow") + ppdb_line("cat", "feline") + ppdb_line("big dog", "hound")
+    folder = ppdb(tmp_path, "2.0-s-lexical", text)
+    options = {"word_pairs": True, "vocabulary": str(tmp_path / "words.txt")}
+    for words, expected in (("ox\ncow\n", ("ox", "cow")), ("cat\nfeline\n", ("cat", "feline"))):
+        put(tmp_path, {"words.txt": words})
+        (row,) = load_dataset("ppdb", "2.0-s-lexical", "train", data_dir=folder, **options)
+        assert (row["sentence1"], row["sentence2"]) == expected
+    whole = sides("ppdb", "2.0-s-lexical", folder, word_pairs=True)
+    assert whole == [("ox", "cow"), ("cat", "feline")]  # a phrase is no word
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "[NN] ||| a ||| b ||| Abstract=0 Lex(e|f)=62.9 ||| 0-0\n",
+        "[NN] ||| a ||| b ||| p(e|f)=0.5 ||| 0-0\n",
+        "[NN] ||| a ||| b ||| p(e|f)=0.5 p(f|e)=high ||| 0-0\n",
+        "[NN] ||| a ||| b ||| PPDB2.0Score=high ||| 0-0 ||| Equivalence\n",
+        "[NN] ||| a ||| b\n",
+        "a\tb\n",
+    ],
+    ids=["no score", "half a score", "no number", "no number in 2.0", "no features", "no bars"],
+)
+def test_a_row_without_its_features_is_named(bad: str, tmp_path: Path) -> None:
+    folder = ppdb(tmp_path, "2.0-s-lexical", ppdb_line("a", "b") + bad)
+    with pytest.raises(DataError, match=r"ppdb-2\.0-s-lexical\.gz:2 has .*(expected|official)"):
+        rows("ppdb", "2.0-s-lexical", folder)
+
+
+def test_a_score_of_ppdb_that_is_no_finite_number_is_refused(tmp_path: Path) -> None:
+    folder = ppdb(tmp_path, "2.0-s-lexical", ppdb_line("a", "b", score="nan"))
+    with pytest.raises(DataError, match=r"ppdb-2\.0-s-lexical\.gz:1"):
+        rows("ppdb", "2.0-s-lexical", folder)
+
+
+def test_a_size_of_ppdb_that_is_none_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"did you mean '2\.0-s-lexical'"):
+        rows("ppdb", "2.0-s-lexica", tmp_path)
+
+
+def test_ppdb_synonyms_are_word_pairs(tmp_path: Path) -> None:
+    name = "mwa_ppdb/ppdb-1.0-xxxl-lexical.extended.synonyms.uniquepairs"
+    archive = put_archive(tmp_path / "mwa_ppdb.zip", {name: "cat\tfeline\nfeline\tcat\nx2\ty\n"})
+    assert len(sides("ppdb_synonyms", None, archive)) == 3
+    assert sides("ppdb_synonyms", None, archive, word_pairs=True) == [("cat", "feline")]
+
+
+# SimpWiki
+
+NORMAL = "Ox\t0\tThe ox , also a bullock .\nCat\t4\tCats are felines .\n"
+SIMPLE = "Ox\t0\tAn ox is a cow .\nCat\t1\tCats are small .\n"
+V2 = {"normal.aligned": NORMAL, "simple.aligned": SIMPLE}
+V1 = {
+    f"{side}.{part}.txt": f"{side} {part} 1\n{side} {part} 2\n"
+    for side in ("normal", "simple")
+    for part in ("training", "tuning", "testing")
+}
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_simpwiki_2_is_a_list_of_sentences_with_their_articles(
+    is_packed: bool, tmp_path: Path
+) -> None:
+    inside = {f"sentence-aligned.v2/{name}": text for name, text in V2.items()}
+    if is_packed:
+        place = put_archive(tmp_path / "sentence-aligned.v2.tar.gz", inside)
+    else:
+        place = put(tmp_path, inside)
+    found = rows("simpwiki", "v2", place)
+    assert [row["article"] for row in found] == ["Ox", "Cat"]
+    assert sides("simpwiki", "v2", place)[0] == ("The ox , also a bullock .", "An ox is a cow .")
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_simpwiki_1_has_three_splits(is_packed: bool, tmp_path: Path) -> None:
+    inside = {f"data.v1.split/{name}": text for name, text in V1.items()}
+    if is_packed:
+        place = put_archive(tmp_path / "data.v1.split.tar.gz", inside)
+    else:
+        place = put(tmp_path, inside)
+    for split, part in (("train", "training"), ("validation", "tuning"), ("test", "testing")):
+        assert rows("simpwiki", "v1", place, split) == [
+            {"sentence1": f"normal {part} {n}", "sentence2": f"simple {part} {n}"} for n in (1, 2)
+        ]
+
+
+@pytest.mark.parametrize("longer", ["normal", "simple"])
+@pytest.mark.parametrize("config", ["v1", "v2"])
+def test_simpwiki_files_of_different_length_are_refused(
+    config: str, longer: str, tmp_path: Path
+) -> None:
+    files = dict(V1 if config == "v1" else V2)
+    name = f"{longer}.training.txt" if config == "v1" else f"{longer}.aligned"
+    files[name] += "one\t1\tmore .\n"
+    shorter = "simple" if longer == "normal" else "normal"
+    with pytest.raises(DataError, match=rf"{shorter}\.\S+ ends after line 2.*{longer}\.\S+ goes"):
+        rows("simpwiki", config, put(tmp_path, files))
+
+
+def test_a_simpwiki_row_without_a_sentence_is_named(tmp_path: Path) -> None:
+    folder = put(tmp_path, {**V2, "simple.aligned": SIMPLE.replace("\tCats are small .", "")})
+    with pytest.raises(DataError, match=r"normal\.aligned:2 or its partner has fewer than 3"):
+        rows("simpwiki", "v2", folder)
+
+
+def test_simpwiki_can_be_filtered(tmp_path: Path) -> None:
+    assert len(sides("simpwiki", "v2", put(tmp_path, V2), max_words=5)) == 1

@@ -1,0 +1,273 @@
+"""Similarity sets through their builders: the rows of the files, or an error at file and line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+
+from paraphrastic_hf.corpora.folder import open_folder
+from paraphrastic_hf.corpora.load import builder, find_source, load_dataset
+from paraphrastic_hf.corpora.readers.similarity import share_of
+from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
+from paraphrastic_hf.corpora.records.similarity import SIMILARITY
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.download import Remote
+from tests.corpora.layouts import FILES, ROWS, write, write_all
+from tests.io.serving import serving
+
+
+@pytest.fixture
+def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
+    return write_all(tmp_path / "corpora")
+
+
+def load(corpora: Path, name: str, config: str, split: str | None, **options: Any) -> Any:
+    cache = str(corpora.parent / "rows")
+    return load_dataset(name, config, split, data_dir=corpora, cache_dir=cache, **options)
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
+@pytest.mark.parametrize(("name", "config", "split"), ROWS)
+def test_the_rows_are_those_of_the_files(
+    name: str, config: str, split: str, streaming: bool, corpora: Path
+) -> None:
+    found = load(corpora, name, config, split, streaming=streaming)
+    assert list(found) == ROWS[name, config, split]
+
+
+@pytest.mark.parametrize("source", SIMILARITY, ids=lambda source: source.name)
+def test_a_builder_tells_what_its_record_tells(source: Any, tmp_path: Path) -> None:
+    for config in source.configs:
+        info = builder(source.name, config, cache_dir=str(tmp_path)).info
+        assert (info.license, info.citation) == (source.licence, source.citation)
+        assert list(info.features)[:2] == ["sentence1", "sentence2"]
+        third = "label" if source.row_type == "labelled" else "score"
+        assert list(info.features)[2] == third
+
+
+def test_all_years_come_in_order(corpora: Path) -> None:
+    rows = load(corpora, "sts", "all", "test")
+    expected = [(year, name) for year, names in STS_DATASETS.items() for name in names]
+    assert list(zip(rows["year"], rows["dataset"], strict=True)) == expected
+
+
+def test_hard_sts_is_made_of_all_years(corpora: Path) -> None:
+    """25 equal rates share the mean of the places 1 to 25."""
+    rows = load(corpora, "hard_sts", "all", "test")
+    assert len(rows) == len({name for names in STS_DATASETS.values() for name in names})
+    assert set(rows["percentile"]) == {52.0}
+
+
+@pytest.mark.parametrize("folder", ["sts14", "sts14/original"])
+def test_a_year_is_read_from_its_own_folder_too(folder: str, corpora: Path) -> None:
+    rows = load_dataset(
+        "sts", "sts14", "test", data_dir=corpora / folder, cache_dir=str(corpora.parent / "rows")
+    )
+    assert list(rows) == ROWS["sts", "sts14", "test"]
+
+
+@pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "in the named folder"])
+def test_a_year_is_read_from_its_archive(is_alone: bool, corpora: Path) -> None:
+    """The archive as the organisers pack it, or a folder of many corpora that holds it."""
+    folder = corpora.parent / "packed" / "sts14"
+    folder.mkdir(parents=True)
+    archive = shutil.make_archive(str(folder / "STS2014-en-test"), "zip", corpora / "sts14")
+    given = archive if is_alone else folder.parent
+    rows = load_dataset(
+        "sts", "sts14", "test", data_dir=given, cache_dir=str(corpora.parent / "rows")
+    )
+    assert list(rows) == ROWS["sts", "sts14", "test"]
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
+def test_without_a_folder_the_archives_are_downloaded(
+    streaming: bool, corpora: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    """Of a configuration's own two archives, each is asked for once."""
+    monkeypatch.setenv("no_proxy", "*")
+    cache = str(corpora.parent / "rows")
+    made = type(builder("sts", "sts12", data_dir=corpora, cache_dir=cache))
+    with serving() as server:
+        remotes = []
+        for remote in made.source.files:
+            year, kind = remote.path[5:7], remote.path[11:].removesuffix(".zip")
+            folder = corpora / f"sts{year}" / ("train" if kind == "train" else "original")
+            archive = shutil.make_archive(str(corpora.parent / kind), "zip", folder)
+            server.serve(remote.path, Path(archive).read_bytes())
+            remotes.append(Remote(remote.path, server.url(remote.path)))
+        monkeypatch.setattr(made, "source", replace(made.source, files=tuple(remotes)))
+        for split in ("test", "train", "test"):
+            found = load_dataset("sts", "sts12", split, cache_dir=cache, streaming=streaming)
+            assert list(found) == ROWS["sts", "sts12", split]
+    asked = {path: len(file.requests) for path, file in server.files.items() if file.requests}
+    assert asked == {"/STS2012-en-test.zip": 1, "/STS2012-en-train.zip": 1}
+
+
+def test_without_a_split_all_splits_come(corpora: Path) -> None:
+    assert set(load(corpora, "stsb", "default", None)) == {"train", "validation", "test"}
+    assert set(load(corpora, "sts", "sts12", None)) == {"train", "test"}
+    assert set(load(corpora, "sts", "sts13", None, streaming=True)) == {"test"}
+
+
+def test_sts12_without_its_training_files_has_a_test_split_alone(corpora: Path) -> None:
+    for path in (corpora / "sts12" / "train").rglob("*.txt"):
+        path.unlink()
+    assert set(load(corpora, "sts", "sts12", None)) == {"test"}
+
+
+def test_the_first_configuration_is_the_default(corpora: Path) -> None:
+    rows = load(corpora, "sts", None, "test")  # type: ignore[arg-type]
+    assert list(rows) == ROWS["sts", "sts12", "test"]
+
+
+def test_a_slice_of_a_split_may_be_asked_for(corpora: Path) -> None:
+    assert list(load(corpora, "sts", "sts14", "test[1:3]")) == ROWS["sts", "sts14", "test"][1:3]
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "options", "message"),
+    [
+        ("stss", None, {}, "there is no corpus 'stss'; did you mean 'sts'?"),
+        ("hardsts", None, {}, "did you mean 'hard_sts'?"),
+        ("sts", "sts-14", {}, "sts has no configuration 'sts-14'; did you mean 'sts14'?"),
+        ("sts17", "xx", {}, "there are en-en, ar-ar"),
+        ("paranmt", "50m", {"min_scor": 1}, "no option 'min_scor'; did you mean 'min_score'?"),
+        ("sts", "sts14", {"min_score": 1}, "sts has no option 'min_score'"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest(
+    name: str, config: str | None, options: dict[str, Any], message: str, corpora: Path
+) -> None:
+    with pytest.raises(DataError) as error:
+        load_dataset(name, config, data_dir=corpora, **options)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
+def test_an_unknown_split_is_told_which_there_are(streaming: bool, corpora: Path) -> None:
+    with pytest.raises(DataError, match=r"^stsb: .*dev.*validation"):
+        load(corpora, "stsb", "default", "dev", streaming=streaming)
+
+
+def test_a_changed_file_gives_its_new_rows(corpora: Path) -> None:
+    assert list(load(corpora, "sts", "sts14", "test")) == ROWS["sts", "sts14", "test"]
+    write(corpora, "sts14/original/STS.gs.OnWN.txt", "4.5\n")
+    assert load(corpora, "sts", "sts14", "test")["score"] == [
+        4.5 if name == "OnWN" else 2.5 for name in STS_DATASETS["2014"]
+    ]
+
+
+def test_unchanged_files_are_read_once(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(corpora, "sts", "sts14", "test")
+    made = type(builder("sts", "sts14"))
+    monkeypatch.setattr(made, "rows", lambda *_: pytest.fail("the files were read again"))
+    assert list(load(corpora, "sts", "sts14", "test")) == ROWS["sts", "sts14", "test"]
+
+
+def test_a_mended_file_is_read_after_an_error(corpora: Path) -> None:
+    write(corpora, "stsbenchmark/sts-dev.csv", "broken\n")
+    with pytest.raises(DataError):
+        load(corpora, "stsb", "default", "validation")
+    write(corpora, "stsbenchmark/sts-dev.csv", FILES["stsbenchmark/sts-dev.csv"])
+    rows = load(corpora, "stsb", "default", "validation")
+    assert list(rows) == ROWS["stsb", "default", "validation"]
+
+
+def test_two_folders_do_not_share_their_rows(corpora: Path, tmp_path: Path) -> None:
+    other = write_all(tmp_path / "other")
+    write(other, "stsbenchmark/sts-test.csv", "main\ti\t2014\t8\t5\tx\tb\n")
+    first, second = (
+        load(root, "stsb", "default", "test")["sentence1"] for root in (corpora, other)
+    )
+    assert (list(first), list(second)) == (["a"], ["x"])
+
+
+@pytest.fixture(scope="module")
+def data() -> Path:
+    root = os.environ.get("PARAPHRASTIC_DATA")
+    if root is None:
+        pytest.skip("PARAPHRASTIC_DATA is not set: no official files here")
+    return Path(root) / "eval"
+
+
+def columns(rows: Any) -> tuple[list[str], list[str], list[float]]:
+    return tuple(list(rows[name]) for name in ("sentence1", "sentence2", "score"))  # type: ignore[return-value]
+
+
+def test_sts_through_the_builder_is_what_the_evaluation_reads(data: Path, tmp_path: Path) -> None:
+    rows = load_dataset("sts", "all", "test", data_dir=data, cache_dir=str(tmp_path)).to_dict()
+    expected: dict[str, list[Any]] = {"sentence1": [], "sentence2": [], "score": []}
+    names = []
+    for pairs in read_sts(data):
+        expected["sentence1"] += pairs.first
+        expected["sentence2"] += pairs.second
+        expected["score"] += pairs.scores
+        names += [(pairs.group, pairs.name)] * len(pairs)
+    assert {column: rows[column] for column in expected} == expected
+    assert list(zip(rows["year"], rows["dataset"], strict=True)) == names
+
+
+@pytest.mark.parametrize(("split", "stem"), [("validation", "dev"), ("test", "test")])
+def test_the_benchmark_through_the_builder_is_what_the_evaluation_reads(
+    split: str, stem: str, data: Path, tmp_path: Path
+) -> None:
+    rows = load_dataset("stsb", None, split, data_dir=data, cache_dir=str(tmp_path))
+    pairs = read_stsb(data, stem)
+    assert columns(rows) == (pairs.first, pairs.second, pairs.scores)
+
+
+COUNTED = [
+    (source.name, config)
+    for source in SIMILARITY
+    for config in source.configs
+    if source.name != "hard_sts"  # counted in test_hard_sts.py
+]
+
+
+@pytest.mark.parametrize(("name", "config"), COUNTED)
+def test_the_official_files_have_their_published_counts(
+    name: str, config: str, data: Path, tmp_path: Path
+) -> None:
+    source = find_source(name)
+    if not any((data / folder).exists() for folder in source.folders):
+        pytest.skip(f"{name} is not in the data folder")
+    folder = open_folder(source, config, data)
+    corpus = builder(name, config, data_dir=data, cache_dir=str(tmp_path))
+    published = {split: rows for split, rows in source.configs[config].items() if rows is not None}
+    counted = {split: sum(1 for _ in corpus.rows(folder, split)) for split in published}
+    assert counted == published
+
+
+def test_a_row_of_every_official_file_fits_its_row_type(data: Path, tmp_path: Path) -> None:
+    for name, config in COUNTED:
+        if any((data / folder).exists() for folder in find_source(name).folders):
+            found = load_dataset(
+                name, config, data_dir=data, cache_dir=str(tmp_path), streaming=True
+            )
+            assert isinstance(found, datasets.IterableDatasetDict)
+            for split in found.values():
+                assert list(next(iter(split))) == list(split.features)
+
+
+@pytest.mark.parametrize(("size", "sizes"), [(19, (7, 1, 11)), (750, (300, 75, 375))])
+def test_the_supervised_splits_divide_a_dataset(size: int, sizes: tuple[int, ...]) -> None:
+    """Four tenths, one tenth and the rest, rounded down; the same rows each time, of each dataset
+    others."""
+    rows = [{"number": number} for number in range(size)]
+    pairs = {name: ScoredPairs(name, "2014", [], [], []) for name in ("images", "OnWN")}
+    found = {
+        name: [list(share_of(rows, split, item)) for split in ("train", "validation", "test")]
+        for name, item in pairs.items()
+    }
+    assert tuple(map(len, found["images"])) == sizes
+    assert sorted(row["number"] for part in found["images"] for row in part) == list(range(size))
+    assert found["images"] != found["OnWN"]
+    assert list(share_of(rows, "test", pairs["OnWN"])) == found["OnWN"][2]

@@ -1,0 +1,172 @@
+"""What a corpus looks like in numbers, worked by hand."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from datasets import Dataset
+
+from paraphrastic_hf.corpora.counts import RowCount, markdown
+from paraphrastic_hf.corpora.schema import (
+    TEXT,
+    bitext,
+    labelled,
+    pair,
+    parsed_sentence,
+    scored_pair,
+)
+from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.statistics import describe
+
+SCORED = [
+    {"sentence1": "the cat", "sentence2": "a big cat", "score": 5.0},
+    {"sentence1": "rain", "sentence2": "fog", "score": 0.0},
+    {"sentence1": "the cat", "sentence2": "a big cat", "score": 2.5},
+    {"sentence1": "", "sentence2": "fog", "score": 0.4},
+]
+
+
+def test_words_repeats_and_scores_of_scored_pairs() -> None:
+    assert describe(SCORED, scored_pair()) == {
+        "rows": 4,
+        "repeated_rows": 1,
+        "words": {
+            "sentence1": {"mean": 1.25, "shortest": 0, "longest": 2},
+            "sentence2": {"mean": 2.0, "shortest": 1, "longest": 3},
+        },
+        "score": {
+            "mean": 1.975,
+            "low": 0.0,
+            "high": 5.0,
+            "histogram": [2, 0, 0, 0, 0, 1, 0, 0, 0, 1],
+        },
+    }
+
+
+def test_classes_are_counted_by_name_the_most_first() -> None:
+    features = labelled(("no", "yes"))
+    rows = [{"text": str(n), "label": int(n % 3 == 0)} for n in range(6)]
+    found = describe(rows, features)["labels"]
+    assert list(found.items()) == [("no", 4), ("yes", 2)]
+
+
+def test_free_labels_are_counted_as_they_are() -> None:
+    rows = [{"text": "a", "label": "DESC:def"}, {"text": "b", "label": "DESC:def"}]
+    assert describe(rows, labelled(None)) == {
+        "rows": 2,
+        "repeated_rows": 0,
+        "words": {"text": {"mean": 1.0, "shortest": 1, "longest": 1}},
+        "labels": {"DESC:def": 2},
+    }
+
+
+def test_only_texts_have_lengths() -> None:
+    features = [
+        pair(article=TEXT),
+        scored_pair(dataset=TEXT, year=TEXT, syntax=TEXT),
+        bitext("en", "fr", id=TEXT),
+        parsed_sentence(tree=TEXT, document=TEXT),
+    ]
+    assert [list(describe([], one)["words"]) for one in features] == [
+        ["sentence1", "sentence2"],
+        ["sentence1", "sentence2"],
+        ["en", "fr"],
+        ["text"],
+    ]
+
+
+def test_an_absent_text_has_no_words() -> None:
+    found = describe([{"en": None, "fr": "un chat"}], bitext("en", "fr"))
+    assert found["words"]["en"] == {"mean": 0.0, "shortest": 0, "longest": 0}
+    assert found["words"]["fr"]["longest"] == 2
+
+
+def test_nothing_is_described_without_rows() -> None:
+    assert describe([], scored_pair()) == {
+        "rows": 0,
+        "repeated_rows": 0,
+        "words": {
+            name: {"mean": 0.0, "shortest": 0, "longest": 0} for name in ("sentence1", "sentence2")
+        },
+    }
+
+
+def test_equal_scores_fall_into_one_bin() -> None:
+    rows = [{"sentence1": "a", "sentence2": "b", "score": 3.0}] * 4
+    found = describe(rows, scored_pair())["score"]
+    assert (found["low"], found["high"], max(found["histogram"])) == (3.0, 3.0, 4)
+
+
+def test_every_score_falls_into_its_bin() -> None:
+    choice = random.Random(0)
+    scores = [0.0, 5.0, *(choice.uniform(0, 5) for _ in range(200))]
+    rows = [{"sentence1": "a", "sentence2": "b", "score": score} for score in scores]
+    bins = Counter(min(int(score // 0.5), 9) for score in scores)
+    assert describe(rows, scored_pair())["score"]["histogram"] == [bins[n] for n in range(10)]
+
+
+def test_a_score_that_is_no_number_does_not_stop_the_count() -> None:
+    rows = [*SCORED, {"sentence1": "a", "sentence2": "b", "score": float("nan")}]
+    assert describe(rows, scored_pair())["rows"] == 5
+
+
+def test_an_absent_class_is_not_the_last_one() -> None:
+    assert "yes" not in describe([{"text": "a", "label": -1}], labelled(("no", "yes")))["labels"]
+
+
+def test_a_dataset_is_described_like_its_rows() -> None:
+    dataset = Dataset.from_list(SCORED, features=scored_pair())
+    assert describe(dataset, dataset.features) == describe(SCORED, scored_pair())
+
+
+def row(corpus: str, config: str, split: str, read: int, published: int | None) -> str:
+    return markdown([RowCount(corpus, config, split, read, published)]).splitlines()[-1]
+
+
+def test_the_table_has_a_line_a_corpus() -> None:
+    table = markdown(
+        [
+            RowCount("sick", "default", "train", 4500, 4500),
+            RowCount("sick", "default", "test", 4927, 4927),
+            RowCount("trec", "coarse", "train", 5452, 5452),
+            RowCount("trec", "fine", "train", 5452, 5452),
+        ]
+    )
+    assert table.splitlines() == [
+        "| corpus | rows read | published | equal, or why not |",
+        "|---|---|---|---|",
+        "| sick | 4,500 / 4,927 | 4,500 / 4,927 | equal |",
+        "| trec | coarse 5,452; fine 5,452 | coarse 5,452; fine 5,452 | equal |",
+    ]
+
+
+def test_a_difference_is_shown_with_its_reason() -> None:
+    why = SOURCES["probing"].notes
+    assert row("probing", "tree_depth", "test", 9_000, 10_000) == (
+        "| probing | tree_depth 9,000 | tree_depth 10,000 | tree_depth test: -1,000. " + why + " |"
+    )
+
+
+def test_rows_without_a_published_figure_are_said_to_have_none() -> None:
+    line = row("bucc", "de-en", "gold", 9, None)
+    assert line.startswith("| bucc | de-en 9 | de-en ? | 1 without a published figure")
+
+
+def test_many_configurations_are_summed() -> None:
+    counts = [
+        RowCount("tatoeba", f"l{n:02}", "test", 1000, 1000 if n < 11 else None) for n in range(12)
+    ]
+    line = markdown(counts).splitlines()[-1]
+    assert "| 12,000 in 12 configurations | 11,000 in 12 configurations and 1 without" in line
+    assert "1 without a published figure, others equal" in line
+
+
+@pytest.mark.parametrize("count", [7, 9])
+def test_of_many_differences_the_first_are_shown(count: int) -> None:
+    counts = [RowCount("wordsim", f"set{n}", "test", n, 0) for n in range(1, count + 1)]
+    line = markdown(counts).splitlines()[-1]
+    assert "set6 test: +6; and " in line
+    assert f"and {count - 6} more" in line
+    assert "set7 test" not in line

@@ -1,0 +1,233 @@
+"""The official STS files in miniature: two pairs each, and the oddities the organisers left in."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.corpora.readers.sts_files import (
+    STS17_TRACKS,
+    STS_DATASETS,
+    ScoredPairs,
+    read_sts,
+    read_sts17,
+    read_sts_train,
+    read_stsb,
+)
+from paraphrastic_hf.errors import DataError
+
+INPUTS = "a cat sleeps\tthe cat is asleep\na dog barks\tit rains\n"
+GOLD = "4.6\n0\n"
+
+
+def file_names(year: str, name: str) -> tuple[str, str]:
+    prefix = "STS2016" if year == "2016" else "STS"
+    return f"{prefix}.input.{name}.txt", f"{prefix}.gs.{name}.txt"
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """Every dataset of 2012-2017 and the benchmark, two pairs each."""
+    for year, names in STS_DATASETS.items():
+        # As packed: the 2012 files lie in a folder beside the training data.
+        folder = tmp_path / f"sts{year[2:]}" / ("test-gold" if year == "2012" else "")
+        folder.mkdir(parents=True)
+        for name in names:
+            inputs, gold = file_names(year, name)
+            (folder / inputs).write_text(INPUTS, encoding="utf-8")
+            (folder / gold).write_text(GOLD, encoding="utf-8")
+    (tmp_path / "sts17").mkdir()
+    for stem in STS17_TRACKS.values():
+        (tmp_path / "sts17" / f"STS.input.{stem}.txt").write_text(INPUTS, encoding="utf-8")
+        (tmp_path / "sts17" / f"STS.gs.{stem}.txt").write_text(GOLD, encoding="utf-8")
+    (tmp_path / "stsbenchmark").mkdir()
+    rows = 'main-news\tMSRpar\t2012\t7\t2.500\t"A" cat.\tThe cat.\n'
+    rows += "main\ti\t2014\t8\t5\ta\tb\tlicence\n"
+    for split in ("dev", "test"):
+        (tmp_path / "stsbenchmark" / f"sts-{split}.csv").write_text(rows, encoding="utf-8")
+    return tmp_path
+
+
+def write(data_dir: Path, inputs: str | bytes, gold: str | bytes) -> None:
+    """The two files of STS 2015 belief."""
+    for name, content in zip(file_names("2015", "belief"), (inputs, gold), strict=True):
+        data = content.encode("utf-8") if isinstance(content, str) else content
+        (data_dir / "sts15" / name).write_bytes(data)
+
+
+def belief(data_dir: Path) -> ScoredPairs:
+    return next(pairs for pairs in read_sts(data_dir) if pairs.name == "belief")
+
+
+def test_there_are_25_datasets_in_five_years(data_dir: Path) -> None:
+    found = read_sts(data_dir)
+    assert [len([p for p in found if p.group == year]) for year in STS_DATASETS] == [5, 4, 6, 5, 5]
+    assert found[0] == ScoredPairs(
+        "MSRpar",
+        "2012",
+        ["a cat sleeps", "a dog barks"],
+        ["the cat is asleep", "it rains"],
+        [4.6, 0.0],
+    )
+
+
+def test_only_smt_of_2013_may_be_missing(data_dir: Path) -> None:
+    for name in file_names("2013", "SMT"):
+        (data_dir / "sts13" / name).unlink()
+    found = read_sts(data_dir)
+    assert len(found) == 24
+    assert "SMT" not in [pairs.name for pairs in found]
+    (data_dir / "sts13" / "STS.gs.FNWN.txt").unlink()
+    with pytest.raises(DataError, match=r"STS\.gs\.FNWN\.txt is not in .*sts13.*official files"):
+        read_sts(data_dir)
+
+
+@pytest.mark.parametrize("year", STS_DATASETS)
+def test_a_missing_year_is_a_data_error(year: str, data_dir: Path) -> None:
+    shutil.rmtree(data_dir / f"sts{year[2:]}")
+    with pytest.raises(DataError, match=f"sts{year[2:]}"):
+        read_sts(data_dir)
+
+
+def test_training_data_of_the_same_name_is_never_taken(data_dir: Path) -> None:
+    folder = data_dir / "sts12"
+    (folder / "test-gold").rename(folder / "train")
+    with pytest.raises(DataError, match="MSRpar"):
+        read_sts(data_dir)
+
+
+def test_untokenised_originals_come_before_other_folders(data_dir: Path) -> None:
+    for folder, first in [("original", "untokenised"), ("a-tokenised", "tokenised")]:
+        (data_dir / "sts15" / folder).mkdir()
+        for name, content in zip(
+            file_names("2015", "belief"), (f"{first}\tb\n", "1\n"), strict=True
+        ):
+            (data_dir / "sts15" / name).unlink(missing_ok=True)
+            (data_dir / "sts15" / folder / name).write_text(content, encoding="utf-8")
+    assert belief(data_dir).first == ["untokenised"]
+
+
+@pytest.mark.parametrize("gold", ["\n3\n\n1\n\n", "\r\n3\r\n \r\n1\r\n\r\n"], ids=["empty", "CRLF"])
+def test_an_unscored_pair_is_skipped_and_the_rest_stay_aligned(gold: str, data_dir: Path) -> None:
+    write(data_dir, "a\tb\nc\td\ne\tf\ng\th\ni\tj\n", gold)
+    pairs = belief(data_dir)
+    assert (pairs.first, pairs.second, pairs.scores) == (["c", "g"], ["d", "h"], [3.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    ["a\tb\r\nc\td\r\n", "\ufeffa\tb\nc\td\n", "a\tb\nc\td", "a\tb\tsource\tx\nc\td\n"],
+    ids=["CRLF", "BOM", "no last line end", "more columns"],
+)
+def test_a_harmless_oddity_does_not_change_the_pairs(inputs: str, data_dir: Path) -> None:
+    write(data_dir, inputs, "1\n2\n")
+    assert (belief(data_dir).first, belief(data_dir).second) == (["a", "c"], ["b", "d"])
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b", "\x1c"])
+def test_only_a_line_end_ends_a_line(mark: str, data_dir: Path) -> None:
+    write(data_dir, f"a{mark}b\tc\n", "1\n")
+    assert belief(data_dir).first == [f"a{mark}b"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "count"),
+    [("1\n", 1), ("1\n2\n3\n", 3), ("1\n2\n\n", 3)],
+    ids=["fewer", "more", "one empty line more"],
+)
+def test_files_that_do_not_align_are_a_data_error(gold: str, count: int, data_dir: Path) -> None:
+    write(data_dir, "a\tb\nc\td\n", gold)
+    message = (
+        rf"belief: .*STS\.input\.belief\.txt has 2 lines and .*STS\.gs\.belief\.txt has {count};"
+    )
+    with pytest.raises(DataError, match=message):
+        read_sts(data_dir)
+
+
+@pytest.mark.parametrize("score", ["high", "nan", "inf", "5.1", "-0.1", "2,5"])
+def test_a_score_that_is_no_number_from_0_to_5_is_named(score: str, data_dir: Path) -> None:
+    write(data_dir, "a\tb\nc\td\n", f"1\n{score}\n")
+    message = rf"STS\.gs\.belief\.txt:2 has '{score}' where a score from 0 to 5 was expected"
+    with pytest.raises(DataError, match=message):
+        read_sts(data_dir)
+
+
+@pytest.mark.parametrize("gold", ["1\n2\n", "\n2\n"], ids=["all scored", "after an unscored pair"])
+def test_a_line_without_a_tab_is_named(gold: str, data_dir: Path) -> None:
+    write(data_dir, "a\tb\nno tab\n", gold)
+    with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:2 is no pair of sentences"):
+        read_sts(data_dir)
+
+
+def test_a_file_in_another_encoding_is_a_data_error(data_dir: Path) -> None:
+    write(data_dir, b"caf\xe9\tb\n", "1\n")
+    with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:1 is not utf-8 text"):
+        read_sts(data_dir)
+
+
+def test_the_tracks_of_2017_come_in_the_order_asked_for(data_dir: Path) -> None:
+    assert [pairs.name for pairs in read_sts17(data_dir)] == list(STS17_TRACKS)
+    assert [pairs.name for pairs in read_sts17(data_dir, ["tr-en", "en-en"])] == ["tr-en", "en-en"]
+
+
+def test_track_6_has_more_inputs_than_scores(data_dir: Path) -> None:
+    path = data_dir / "sts17" / "STS.input.track6.tr-en.txt"
+    path.write_text("a\tb\nc\td\ne\tf\ng\th\n", encoding="utf-8")
+    (pairs,) = read_sts17(data_dir, ["tr-en"])
+    assert (pairs.first, pairs.second, pairs.scores) == (["a", "c"], ["b", "d"], [4.6, 0.0])
+
+
+def test_other_tracks_have_a_score_for_each_input(data_dir: Path) -> None:
+    path = data_dir / "sts17" / "STS.input.track5.en-en.txt"
+    path.write_text("a\tb\nc\td\ne\tf\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"en-en: .* has 3 lines and .* has 2;"):
+        read_sts17(data_dir, ["en-en"])
+
+
+def test_a_track_with_fewer_inputs_than_scores_is_a_data_error(data_dir: Path) -> None:
+    (data_dir / "sts17" / "STS.input.track5.en-en.txt").write_text("a\tb\n", encoding="utf-8")
+    message = r"en-en: .*STS\.input\.track5\.en-en\.txt has 1 line and .*STS\.gs.* has 2;"
+    with pytest.raises(DataError, match=message):
+        read_sts17(data_dir, ["en-en"])
+
+
+def test_the_training_sets_of_2012_are_read_by_name(data_dir: Path) -> None:
+    folder = data_dir / "sts12" / "train"
+    folder.mkdir()
+    for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
+        (folder / f"STS.input.{name}.txt").write_text(f"{name}\ttrain\n", encoding="utf-8")
+        (folder / f"STS.gs.{name}.txt").write_text("3\n", encoding="utf-8")
+    found = list(read_sts_train([data_dir / "sts12"]))
+    assert [pairs.first for pairs in found] == [["MSRpar"], ["MSRvid"], ["SMTeuroparl"]]
+    assert {pairs.group for pairs in found} == {"2012 train"}
+    assert read_sts(data_dir)[0].first == ["a cat sleeps", "a dog barks"]
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_benchmark_is_tab_separated_and_unquoted(split: str, data_dir: Path) -> None:
+    expected = ScoredPairs(split, "STS-B", ['"A" cat.', "a"], ["The cat.", "b"], [2.5, 5.0])
+    assert read_stsb(data_dir, split) == expected
+
+
+def test_a_short_row_of_the_benchmark_is_a_data_error(data_dir: Path) -> None:
+    (data_dir / "stsbenchmark" / "sts-dev.csv").write_text(
+        "main\ti\t2014\t8\t5\ta\n", encoding="utf-8"
+    )
+    with pytest.raises(DataError, match=r"sts-dev.csv:1 has 6 columns, expected 7"):
+        read_stsb(data_dir, "dev")
+
+
+def test_a_score_of_the_benchmark_is_named_by_its_line(data_dir: Path) -> None:
+    """Empty lines are passed over, yet counted."""
+    (data_dir / "stsbenchmark" / "sts-dev.csv").write_text(
+        "main\ti\t2014\t8\t5\ta\tb\n\nmain\ti\t2014\t9\thigh\ta\tb\n", encoding="utf-8"
+    )
+    with pytest.raises(DataError, match=r"sts-dev\.csv:3 has 'high'"):
+        read_stsb(data_dir, "dev")
+
+
+def test_a_missing_benchmark_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"sts-dev\.csv"):
+        read_stsb(tmp_path, "dev")

@@ -1,0 +1,77 @@
+"""Tagged corpora fall into parts in their order, never within a document."""
+
+from __future__ import annotations
+
+import pytest
+
+from paraphrastic_hf.corpora.readers.tagging import (
+    TaggedSentence,
+    cut,
+    split_in_order,
+    tagged_sentences,
+)
+from paraphrastic_hf.errors import DataError
+
+
+def texts(*documents: str) -> list[TaggedSentence]:
+    return [TaggedSentence(["a"], ["DT"], document) for document in documents]
+
+
+def names(parts: list[list[TaggedSentence]]) -> list[str]:
+    return ["".join(sentence.document for sentence in part) for part in parts]
+
+
+def test_parts_end_with_the_document_that_reaches_their_share() -> None:
+    corpus = texts(*"uuuuuvvvwx")
+    assert names(split_in_order(corpus, [0.5, 0.2])) == ["uuuuu", "vvv", "wx"]
+    assert names(split_in_order(corpus, [0.6, 0.1])) == ["uuuuuvvv", "w", "x"]
+
+
+def test_sentences_without_a_document_are_cut_anywhere() -> None:
+    parts = split_in_order(texts(*[""] * 10), [0.8, 0.1])
+    assert [len(part) for part in parts] == [8, 1, 1]
+
+
+def test_nothing_is_lost_and_the_order_is_kept() -> None:
+    corpus = [TaggedSentence([str(n)], ["CD"], f"d{n // 3}") for n in range(40)]
+    parts = split_in_order(corpus, [0.7, 0.15])
+    assert [sentence for part in parts for sentence in part] == corpus
+    documents = [{sentence.document for sentence in part} for part in parts]
+    assert not documents[0] & documents[1]
+    assert not documents[1] & documents[2]
+
+
+def test_a_part_without_a_sentence_is_refused() -> None:
+    with pytest.raises(DataError, match="part 2 of 3 has no sentence"):
+        split_in_order(texts(*"uuuuu"), [0.5, 0.2])
+
+
+def test_rows_become_sentences_and_empty_ones_are_left_out() -> None:
+    rows = [
+        {"tokens": ["a", "cat"], "tags": ["DT", "NN"], "document": "w1"},
+        {"tokens": [], "tags": [], "document": "w1"},
+    ]
+    assert tagged_sentences(rows, "made") == [TaggedSentence(["a", "cat"], ["DT", "NN"], "w1")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"tokens": ["a"], "tags": []}], "row 0 of made has 1 word and 0 tags"),
+        ([{"tokens": ["a"]}], "made has no column 'tags'; its columns are tokens"),
+        ([{"tokens": [], "tags": []}], "made has no tagged sentence"),
+    ],
+)
+def test_bad_rows_are_refused(rows: list[dict[str, list[str]]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        tagged_sentences(rows, "made")
+
+
+def test_a_long_sentence_is_cut_with_its_tags() -> None:
+    whole = TaggedSentence(list("abcde"), list("vwxyz"), "d")
+    assert cut(whole, 2) == [
+        TaggedSentence(["a", "b"], ["v", "w"], "d"),
+        TaggedSentence(["c", "d"], ["x", "y"], "d"),
+        TaggedSentence(["e"], ["z"], "d"),
+    ]
+    assert cut(whole, 5) == [whole]

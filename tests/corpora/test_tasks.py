@@ -1,0 +1,284 @@
+"""Transfer, probing and retrieval sets: rows of the official files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf import load_dataset
+from paraphrastic_hf.errors import DataError
+from tests.corpora.made_files import Row, put, rows
+
+Files = dict[str, "str | bytes"]
+
+
+def named(name: str, config: str | None, data_dir: Path, split: str) -> list[tuple[str, ...]]:
+    """The texts of each row with the name of its class."""
+    streamed = load_dataset(name, config, split=split, data_dir=data_dir, streaming=True)
+    label = streamed.features["label"]
+    return [(*list(row.values())[:-1], label.int2str(row["label"])) for row in streamed]
+
+
+# Two files, a class each
+
+TWO_FILES = {
+    "mr": ("rt-polarity.neg", "rt-polarity.pos", "negative", "positive"),
+    "cr": ("custrev.neg", "custrev.pos", "negative", "positive"),
+    "mpqa": ("mpqa.neg", "mpqa.pos", "negative", "positive"),
+    "subj": ("subj.subjective", "subj.objective", "subjective", "objective"),
+}
+
+
+@pytest.mark.parametrize("name", TWO_FILES)
+@pytest.mark.parametrize("top", ["", "senteval_transfer/{}/"], ids=["own folder", "SentEval's"])
+def test_each_class_has_a_file_and_empty_lines_count(name: str, top: str, tmp_path: Path) -> None:
+    first, second, *labels = TWO_FILES[name]
+    top = top.format(name.upper())
+    put(tmp_path, {f"{top}{first}": "dull .\n\nlong \n", f"{top}{second}": "a joy .\n"})
+    assert named(name, None, tmp_path, "train") == [
+        ("dull .", labels[0]),
+        ("", labels[0]),
+        ("long", labels[0]),
+        ("a joy .", labels[1]),
+    ]
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_both_classes_are_needed(missing: int, tmp_path: Path) -> None:
+    files = dict.fromkeys(TWO_FILES["mr"][:2], "text\n")
+    del files[TWO_FILES["mr"][missing]]
+    with pytest.raises(DataError, match=rf"mr: {TWO_FILES['mr'][missing]} is not in "):
+        rows("mr", None, put(tmp_path, files))
+
+
+def test_latin_1_text_is_named(tmp_path: Path) -> None:
+    files: Files = {"rt-polarity.neg": b"dull\ncaf\xe9\n", "rt-polarity.pos": "joy\n"}
+    with pytest.raises(DataError, match=r"rt-polarity\.neg:2 is not utf-8 text.*iconv"):
+        rows("mr", None, put(tmp_path, files))
+
+
+# SST, TREC, MRPC, XNLI
+
+SST: Files = {
+    **{f"stsa.binary.{part}": f"0 dull {part} .\n1 a joy .\n" for part in ("train", "dev", "test")},
+    **{f"stsa.fine.{part}": f"0 awful {part}\n4 great\n2 so so\n" for part in ("train", "dev")},
+    "stsa.fine.test": "3 fine\n1 meh\n",
+    **{f"sentiment-{part}": f"dull {part}\t0\njoy\t1\n" for part in ("train", "dev", "test")},
+}
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_sst_has_binary_and_fine_sentences_and_phrases(split: str, tmp_path: Path) -> None:
+    part = "dev" if split == "validation" else split
+    folder = put(tmp_path / "sst", SST)
+    assert named("sst", "binary", folder, split) == [
+        (f"dull {part} .", "negative"),
+        ("a joy .", "positive"),
+    ]
+    assert named("sst", "phrases", folder, split)[0] == (f"dull {part}", "negative")
+    fine = [label for _, label in named("sst", "fine", folder, split)]
+    expected = ["positive", "negative"] if split == "test" else None
+    assert fine == (expected or ["very negative", "very positive", "neutral"])
+
+
+def test_a_packed_file_of_phrases_is_read(tmp_path: Path) -> None:
+    folder = put(tmp_path, {"sentiment-train.xz": "a\t0\n", "sentiment-dev": "b\t1\n"})
+    assert named("sst", "phrases", folder, "train") == [("a", "negative")]
+
+
+def trec(tmp_path: Path, text: bytes) -> Path:
+    return put(tmp_path, {"train_5500.label": text, "TREC_10.label": "NUM:dist How far ?\n"})
+
+
+def test_trec_is_latin_1_with_coarse_and_fine_labels(tmp_path: Path) -> None:
+    folder = trec(tmp_path, b"DESC:def What is a caf\xe9 ?\nHUM:ind Who ?\n")
+    assert named("trec", "coarse", folder, "train") == [
+        ("What is a café ?", "DESC"),
+        ("Who ?", "HUM"),
+    ]
+    assert [row["label"] for row in rows("trec", "fine", folder)] == ["DESC:def", "HUM:ind"]
+    assert named("trec", "coarse", folder, "test") == [("How far ?", "NUM")]
+
+
+MRPC_HEAD = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+
+
+def mrpc(tmp_path: Path, text: str) -> Path:
+    return put(tmp_path, {"msr_paraphrase_train.txt": text, "msr_paraphrase_test.txt": text})
+
+
+def test_mrpc_has_a_header_after_its_byte_order_mark_and_literal_quotes(tmp_path: Path) -> None:
+    folder = mrpc(tmp_path, MRPC_HEAD + '1\t11\t12\t"So , he said\tHe said "\r\n0\t3\t4\ta\tb\r\n')
+    assert named("mrpc", None, folder, "test") == [
+        ('"So , he said', 'He said "', "paraphrase"),
+        ("a", "b", "different"),
+    ]
+
+
+def test_mrpc_without_its_header_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"msr_paraphrase_train\.txt:1 starts with .*'Quality'"):
+        rows("mrpc", None, mrpc(tmp_path, "1\t11\t12\ta\tb\n"))
+
+
+XNLI_HEAD = (
+    "language\tgold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
+    "sentence2_parse\tsentence1\tsentence2\tpromptID\n"
+)
+XNLI_ROWS = "fr\tneutral\t\t\t\t\tune\tdeux\t1\nen\tentailment\t\t\t\t\tone\ttwo\t1\n"
+
+
+def test_official_xnli_has_the_languages_in_one_file(tmp_path: Path) -> None:
+    part = {f"xnli.{part}.tsv": XNLI_HEAD + XNLI_ROWS for part in ("dev", "test")}
+    folder = put(tmp_path / "XNLI-1.0", part)
+    assert named("xnli", "fr", folder, "test") == [("une", "deux", "neutral")]
+    assert named("xnli", "en", tmp_path, "validation") == [("one", "two", "entailment")]
+    with pytest.raises(DataError, match="xnli de: the split test holds no row"):
+        rows("xnli", "de", folder, "test")
+
+
+def test_xtreme_s_xnli_has_a_file_a_language_and_no_test_labels(tmp_path: Path) -> None:
+    folder = put(tmp_path, {"dev-fr.tsv": "une\tdeux\tcontradiction\n", "test-fr.tsv": "a\tb\n"})
+    assert named("xnli", "fr", folder, "validation") == [("une", "deux", "contradiction")]
+    assert list(load_dataset("xnli", "fr", data_dir=folder, streaming=True)) == ["validation"]
+
+
+# Corpus and configuration, then a file, the number of its wrong line, and its text.
+WRONG = {
+    "sst binary": ("sst", "binary", "stsa.binary.train", 2, "0 a\n2 b\n"),
+    "sst fine": ("sst", "fine", "stsa.fine.train", 2, "4 a\n5 b\n"),
+    "sst phrases": ("sst", "phrases", "sentiment-train", 2, "a\t0\nb\t-1\n"),
+    "sst empty": ("sst", "binary", "stsa.binary.train", 2, "0 a\n\n1 b\n"),
+    "sst no text": ("sst", "binary", "stsa.binary.train", 1, "0\n"),
+    "trec": ("trec", "coarse", "train_5500.label", 2, "HUM:x a\nOOPS:x b\n"),
+    "trec no kind": ("trec", "fine", "train_5500.label", 1, "HUM a\n"),
+    "trec no text": ("trec", "fine", "train_5500.label", 1, "HUM:ind\n"),
+    "mrpc": ("mrpc", None, "msr_paraphrase_train.txt", 2, MRPC_HEAD + "2\t1\t2\ta\tb\n"),
+    "mrpc short": ("mrpc", None, "msr_paraphrase_train.txt", 2, MRPC_HEAD + "1\t1\t2\ta\n"),
+    "xnli": ("xnli", "fr", "dev-fr.tsv", 2, "a\tb\tneutral\na\tb\t-\n"),
+    "xnli official": ("xnli", "fr", "xnli.dev.tsv", 2, XNLI_HEAD + "fr\t-" + "\tx" * 7),
+    "probing": ("probing", "tree_depth", "tree_depth/va.txt", 1, "a b 5\n"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_label_or_row_is_named_by_file_and_line(what: str, tmp_path: Path) -> None:
+    name, config, file, line, text = WRONG[what]
+    split = "validation" if name in ("xnli", "probing") else "train"
+    with pytest.raises(DataError, match=re.escape(f"{file}:{line} ")):
+        rows(name, config, put(tmp_path / "here", {file: text}), split)
+
+
+def test_a_label_of_an_odd_digit_is_a_wrong_label(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"stsa\.binary\.train:1"):
+        rows("sst", "binary", put(tmp_path, {"stsa.binary.train": "² dull\n"}))
+
+
+# Probing
+
+
+def test_senteval_s_probing_file_has_three_splits(tmp_path: Path) -> None:
+    text = 'tr\tNN\tthe cat\nva\tNNS\tcats\ntr\tNN\t"a dog\nte\tNNS\tdogs\n'
+    folder = put(tmp_path, {"obj_number.txt": text})
+    assert rows("probing", "obj_number", folder) == [
+        {"text": "the cat", "label": "NN"},
+        {"text": '"a dog', "label": "NN"},
+    ]
+    assert rows("probing", "obj_number", folder, "validation") == [{"text": "cats", "label": "NNS"}]
+    assert rows("probing", "obj_number", folder, "test") == [{"text": "dogs", "label": "NNS"}]
+
+
+def test_x_probe_has_no_training_split(tmp_path: Path) -> None:
+    files: Files = {f"en/tree_depth/{part}.txt": f"cats {part}\t5\n" for part in ("va", "te")}
+    folder = put(tmp_path / "probing_xprobe", files)
+    put(folder, {f"de/tree_depth/{part}.txt": "Katzen\t7\n" for part in ("va", "te")})
+    found = load_dataset("probing", "tree_depth", data_dir=tmp_path, streaming=True)
+    assert list(found) == ["validation", "test"]
+    assert rows("probing", "tree_depth", folder, "test") == [{"text": "cats te", "label": "5"}]
+
+
+# Retrieval and translation scores
+
+
+def test_tatoeba_has_a_column_a_language(tmp_path: Path) -> None:
+    files: Files = {"tatoeba.fra-eng.fra": "un\ndeux\n", "tatoeba.fra-eng.eng": "one\ntwo\n"}
+    assert rows("tatoeba", "fra", put(tmp_path, files), "test") == [
+        {"fra": "un", "eng": "one"},
+        {"fra": "deux", "eng": "two"},
+    ]
+    put(tmp_path, {"tatoeba.fra-eng.eng": "one\n"})
+    with pytest.raises(DataError, match=r"fra-eng\.eng ends after line 1, but .*fra-eng\.fra goes"):
+        rows("tatoeba", "fra", tmp_path, "test")
+
+
+def bucc(tmp_path: Path, gold: str = "zh-2\ten-1\n", part: str = "dev") -> Path:
+    files = {"zh": "zh-1\t猫\nzh-2\t狗\n", "en": "en-1\ta dog\n", "gold": gold}
+    return put(tmp_path, {f"zh-en.{part}.{end}": text for end, text in files.items()})
+
+
+@pytest.mark.parametrize("part", ["dev", "training", "sample"])
+def test_bucc_has_gold_pairs_and_two_piles(part: str, tmp_path: Path) -> None:
+    folder = bucc(tmp_path, part=part)
+    found = {split: rows("bucc", "zh-en", folder, split) for split in ("gold", "source", "target")}
+    assert found["gold"] == [{"zh": "狗", "en": "a dog", "id": "zh-2 en-1"}]
+    assert [row["id"] for row in found["source"]] == ["zh-1", "zh-2"]
+    assert found["target"] == [{"zh": None, "en": "a dog", "id": "en-1"}]
+
+
+@pytest.mark.parametrize("gold", ["zh-2\ten-9\n", "zh-9\ten-1\n", "en-1\tzh-2\n"])
+def test_a_gold_id_that_is_no_sentence_is_named(gold: str, tmp_path: Path) -> None:
+    folder = bucc(tmp_path, "zh-1\ten-1\n" + gold)
+    with pytest.raises(DataError, match=r"zh-en\.dev\.gold:2 pairs .* which are not both sent"):
+        rows("bucc", "zh-en", folder, "gold")
+
+
+def da(tmp_path: Path, files: Files) -> list[Row]:
+    return rows("wmt_da", "newstest2015.cs-en", put(tmp_path, files), "test")
+
+
+def segments(human: object) -> str:
+    output = {"generated_sentence": "the boat ", "scores": {"human": human}}
+    return json.dumps({"7": {"references_sentences": "a boat", "system": {"wmt15": output}}})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("newstest2015.cs-en.tsv", "-0.5\ta boat\tthe boat\n"),
+        ("15_cs-en_formated.json", segments(-0.5)),
+        ("15_cs-en_formated.json.gz", segments("-0.5")),
+    ],
+)
+def test_scored_translations_are_read_as_a_table_or_as_json(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    expected = [{"sentence1": "a boat", "sentence2": "the boat", "score": -0.5}]
+    assert da(tmp_path, {name: text}) == expected
+
+
+@pytest.mark.parametrize("score", ["NaN", "good", ""])
+def test_a_human_score_that_is_no_number_is_named(score: str, tmp_path: Path) -> None:
+    text = f"0.1\ta\tb\n{score}\tc\td\n"
+    with pytest.raises(DataError, match=r"newstest2015\.cs-en\.tsv:2 has .* a score was expected"):
+        da(tmp_path, {"newstest2015.cs-en.tsv": text})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1]",
+        '{"7": {}}',
+        segments("good"),
+        segments(None),
+        segments(float("nan")),
+        '{"7": ["a"]}',
+    ],
+)
+def test_json_that_is_not_of_segments_is_a_data_error(text: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"15_cs-en_formated\.json(: 7 has| is not the expected JSON)"
+    ):
+        da(tmp_path, {"15_cs-en_formated.json": text})

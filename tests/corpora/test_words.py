@@ -1,0 +1,180 @@
+"""Word vectors as text: what other people's files hold, good and bad."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import lzma
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.corpora.readers.words import load_vectors, read_vectors
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io import lines
+
+GOOD = "the 0.5 -1\ncat 1e-2 0.25\nété 0 3\n"
+
+
+def write(tmp_path: Path, content: str | bytes) -> Path:
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(path: Path, **options: object) -> dict[str, list[float]]:
+    return {word: vector.tolist() for word, vector in read_vectors(path, **options)}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("lines_end", ["\n", "\r\n", " \n"])
+@pytest.mark.parametrize("header", ["", "3 2\n", " 3 2 \n", "\ufeff"])
+def test_words_and_numbers_are_read(tmp_path: Path, header: str, lines_end: str) -> None:
+    path = write(tmp_path, header + GOOD.replace("\n", lines_end))
+    words, table = load_vectors(path)
+    assert words == ["the", "cat", "été"]
+    np.testing.assert_array_equal(table, np.float32([[0.5, -1], [0.01, 0.25], [0, 3]]))
+
+
+def test_tabs_and_runs_of_spaces_separate_too(tmp_path: Path) -> None:
+    assert read(write(tmp_path, "the\t0.5\t-1\ncat  1  2\n")) == {"the": [0.5, -1], "cat": [1, 2]}
+
+
+def test_packed_files_are_read(tmp_path: Path) -> None:
+    (tmp_path / "v.txt.gz").write_bytes(gzip.compress(GOOD.encode()))
+    (tmp_path / "v.txt.xz").write_bytes(lzma.compress(GOOD.encode()))
+    with zipfile.ZipFile(tmp_path / "one.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("glove/v.txt", GOOD)
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("glove/v.txt", GOOD)
+        archive.writestr("README", "hello")
+    names = ["v.txt.gz", "v.txt.xz", "one.zip", "one.zip/glove/v.txt", "two.zip/glove/v.txt"]
+    for name in names:
+        assert list(read(tmp_path / name)) == ["the", "cat", "été"]
+    with pytest.raises(DataError, match=r"two.zip holds glove/v.txt, README; give one of them"):
+        read(tmp_path / "two.zip")
+
+
+def test_a_word_may_have_spaces_inside_and_around(tmp_path: Path) -> None:
+    rows = ["the 1.5 2.5", ". . . 1.5 2.5", "at name@domain.com 1.5 2.5", " th 1.5 2.5"]
+    rows += ["e t 1.5 2.5", "a 1 1.5 2.5", "he  1.5 2.5"]
+    path = write(tmp_path, "\n".join(rows))
+    assert list(read(path)) == ["the", ". . .", "at name@domain.com", " th", "e t", "a 1", "he "]
+
+
+BAD = {
+    "ragged, short": (b"cat 0.25", r":2 has 1 number for 'cat', but 2 were expected"),
+    "ragged, long": (b"cat 0.25 0.5 0.75", r":2 has 3 numbers for 'cat', but 2"),
+    "not a number": (b"cat 0.25 x", r":2 holds what is no number"),
+    "nan": (b"cat 0.25 nan", r":2 holds 'nan', which is no finite number"),
+    "inf": (b"cat -inf 0.25", r":2 holds '-inf'"),
+    "too large": (b"cat 1e39 0.25", r":2 holds '1e39'"),
+    "not utf-8": (b"caf\xe9 1 2", r":2 has a word that is not UTF-8"),
+    "twice": (b"the 1 2", r":2 has 'the' a second time"),
+    "no word": (b" 1.5 2.5", r":2 has no word"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_row_is_refused_or_skipped(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    row, message = BAD[name]
+    path = write(tmp_path, b"the 0.5 -1\n" + row + b"\nend 1 1\n")
+    with pytest.raises(DataError, match=rf"vectors.txt{message}.*bad_rows skip"):
+        read(path)
+    with caplog.at_level(logging.WARNING):
+        assert read(path, bad_rows="skip") == {"the": [0.5, -1], "end": [1, 1]}
+    assert "vectors.txt:2" in caplog.text
+    assert "skipped 1 of 3 rows" in caplog.text
+
+
+def test_of_two_vectors_of_a_word_the_first_or_the_last_is_kept(tmp_path: Path) -> None:
+    path = write(tmp_path, "the 1 1\ncat 2 2\nthe 3 3\n")
+    first, last = (load_vectors(path, bad_rows=choice) for choice in ("skip", "last"))
+    assert first[0] == last[0] == ["the", "cat"]
+    np.testing.assert_array_equal(first[1], [[1, 1], [2, 2]])
+    np.testing.assert_array_equal(last[1], [[3, 3], [2, 2]])
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "3 2\n"])
+def test_an_empty_file_is_refused(tmp_path: Path, content: str) -> None:
+    for choice in ("refuse", "skip"):
+        with pytest.raises(DataError, match=r"vectors.txt is empty; expected a word"):
+            read(write(tmp_path, content), bad_rows=choice)
+
+
+def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has 3 rows, but its first line says 4"):
+        read(write(tmp_path, "4 2\n" + GOOD))
+    whole = gzip.compress(GOOD.encode() * 1000)
+    (tmp_path / "v.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"v.gz is damaged after line \d"):
+        read(tmp_path / "v.gz", bad_rows="last")
+
+
+@pytest.mark.parametrize("content", ["2 0\nthe\ncat\n", "2 9999999999999\nthe 1\n"])
+def test_a_first_line_of_no_or_countless_columns_is_refused(tmp_path: Path, content: str) -> None:
+    for choice in ("refuse", "skip"):
+        with pytest.raises(DataError, match=r"first line of .* has vectors of .* expected 1 to"):
+            read(write(tmp_path, content), bad_rows=choice)
+
+
+def test_a_row_without_numbers_is_bad(tmp_path: Path) -> None:
+    path = write(tmp_path, "the\ncat 1 2\n")
+    with pytest.raises(DataError, match=r":1 has no number after 'the'"):
+        read(path)
+    assert read(path, bad_rows="skip") == {"cat": [1, 2]}
+    with pytest.raises(DataError, match="no good row"):
+        load_vectors(write(tmp_path, "the\ncat\n"), bad_rows="skip")
+
+
+def test_three_million_numbers_on_a_line_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "the" + " 1" * 3_000_000)
+    with pytest.raises(DataError, match=r":1 has vectors of 3,000,000 numbers, expected 1 to"):
+        load_vectors(path)
+
+
+def test_wide_vectors_take_no_more_memory_than_the_rows_there_are(tmp_path: Path) -> None:
+    path = write(tmp_path, "".join(f"w{n}{' 0.5' * 20_000}\n" for n in range(10)))
+    tracemalloc.start()
+    assert load_vectors(path)[1].shape == (10, 20_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 << 20  # a block, 64 MB, and the table
+
+
+def test_a_file_without_line_ends_is_refused_before_it_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    path = write(tmp_path, b"the 1 2\n" + b"x" * 1001)
+    for choice in ("refuse", "skip"):
+        with pytest.raises(DataError, match=r":2 has more than 1,000 bytes; expected lines"):
+            read(path, bad_rows=choice)
+
+
+def test_a_message_does_not_repeat_a_whole_row(tmp_path: Path) -> None:
+    for row in (b"x" * 100_000, b"x" * 100_000 + b" 1", b"y 1 " + b"x" * 100_000):
+        with pytest.raises(DataError) as error:
+            read(write(tmp_path, b"the 1 2\n" + row))
+        assert len(str(error.value)) < 1000
+
+
+def test_a_number_of_five_thousand_digits_is_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no finite number") as error:
+        read(write(tmp_path, f"the 1 {'9' * 5000}\n"))
+    assert len(str(error.value)) < 1000
+
+
+def test_only_words_asked_for_take_memory(tmp_path: Path) -> None:
+    numbers = " 0.125" * 50
+    path = write(tmp_path, "".join(f"word{n}{numbers}\n" for n in range(20_000)))
+    tracemalloc.start()
+    found = read(path, wanted={"word7", "word19999"}, dimension=50)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert list(found) == ["word7", "word19999"]
+    assert peak < 1_000_000 < path.stat().st_size

@@ -1,0 +1,265 @@
+"""Every block of the README and of the guides runs as it stands there, one after the other, in one
+folder.
+
+Python runs as pasted. A shell block goes line by line through the command line's `main`, with
+options at the end that make models small. Files that a reader brings, and the folder DATA, are made
+here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+import torch
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.cli.main import main
+from tests.conversion.released import UNKNOWN, WORDS, random_arrays, save
+from tests.corpora.layouts import FILES
+from tests.corpora.made_files import put
+from tests.data_root import demo_pairs, write_supervised
+from tests.evaluation.sts_files import write_sts
+
+ROOT = Path(__file__).parents[2]
+GUIDES = ROOT / "docs" / "guides"
+ORDER = (  # in which guides run, since some use what others leave
+    *("train", "use", "generate", "translate", "score", "evaluate", "mine", "corpora", "convert"),
+    *("publish", "space"),
+)
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *(GUIDES / f"{name}.md" for name in ORDER))
+}
+NOT_RUN = {  # the beginning of a line, and why it does not run here
+    "make": "sets up an environment from a package index; CI does",
+    "pip install": "downloads from a package index; tests/check_wheel.py installs the wheel",
+    "source .venv": "is of an interactive shell",
+    "python hub_cards/spaces": "serves until it is stopped; tests/space clicks it through",
+    "paraphrastic train default/english ": "downloads its teacher",
+    "paraphrastic evaluate runs/mine --suite all": "takes minutes; tests/evaluation has all suites",
+}
+SMALL = ["--vocab_size", "200", "--hidden_size", "8", "--epochs", "1"]
+SMALLER = {  # what is added to a command that begins so
+    "paraphrastic train recipes/simple-and-effective-2019/own.yaml": SMALL,
+    "paraphrastic train own ": SMALL,
+    "paraphrastic tune": ["--vocab_size", "200", "--hidden_size", "8", "--quiet"],
+    "paraphrastic train recipes/towards-universal-2016": ["--epochs", "1"],
+    "paraphrastic train recipes/charagram-2016": [*SMALL, "--batch_size", "8"],
+    "paraphrastic train recipes/language-model": [
+        *("--vocab_size", "120", "--hidden_size", "8", "--heads", "2", "--feed_forward", "16"),
+        *("--held_out", "5", "--batch_tokens", "400"),
+    ],
+    "paraphrastic train bilingual-generative-2020": [
+        *("--vocab_size", "150", "--hidden_size", "8", "--state_size", "8", "--heads", "2"),
+        *("--feed_forward", "16", "--held_out", "5", "--epochs", "1"),
+    ],
+    "paraphrastic train beyond-bleu-2019/small-mle": [
+        *("--vocab_size", "150", "--hidden_size", "8", "--held_out", "5", "--epochs", "1"),
+    ],
+    "paraphrastic train beyond-bleu-2019/small-minimum-risk": [
+        *("--held_out", "5", "--steps", "2", "--candidates.count", "2"),
+    ],
+    "paraphrastic translate": ["--max-tokens", "5"],
+    "paraphrastic transfer": ["--max-tokens", "5"],
+    "paraphrastic significance": ["--samples", "20"],
+    "paraphrastic simile": ["--samples", "20"],
+    "paraphrastic compare": ["--samples", "20"],
+    "paraphrastic judge": ["--samples", "20"],
+}
+SKIPPING = 3  # the status where files are missing, of which there are few here
+OF_FEW_FILES = ("paraphrastic significance english multilingual",)
+LANGUAGE_MODEL_SOURCES = (
+    *("en-fr/tatoeba", "en-en/indian_mturk_translations", "en-en/fisher_4refs"),
+    *("en-en/coco_val2017_captions", "en-en/wiki_auto_gem_valid", "en-en/onestop_english"),
+    "en-en/suttacentral",
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code in a Markdown file: the number of its first line, its language and text."""
+
+    line: int
+    language: str
+    text: str
+
+
+def blocks(markdown: str) -> list[Block]:
+    """Fenced blocks, and indented ones, which are the shell's."""
+    found, lines, number = [], markdown.splitlines(), 0
+    while number < len(lines):
+        start = number
+        if lines[number].startswith("```"):
+            number = lines.index("```", number + 1)
+            language = lines[start].removeprefix("```")
+            found.append(Block(start + 2, language, "\n".join(lines[start + 1 : number])))
+        elif lines[number].startswith("    ") and not (start and lines[start - 1].strip()):
+            while number < len(lines) and lines[number].startswith("    "):
+                number += 1
+            found.append(
+                Block(start + 1, "sh", "\n".join(line[4:] for line in lines[start:number]))
+            )
+        number += 1
+    return found
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a shell block, continued lines joined, comments left out."""
+    joined = re.sub(r"\\\n\s*", "", text)
+    bare = (re.sub(r"(^|\s)#.*", "", line).strip() for line in joined.splitlines())
+    return [line for line in bare if line]
+
+
+def is_run(command: str) -> bool:
+    return not command.startswith(tuple(NOT_RUN))
+
+
+def expanded(word: str) -> list[str]:
+    """A word of a command, with the paths that its stars stand for, as a shell has it."""
+    return sorted(map(str, Path().glob(word))) if "*" in word else [word]
+
+
+def run(command: str) -> None:
+    """A command of this package, made small."""
+    program, *words = shlex.split(command)
+    assert program == "paraphrastic", f"{command!r} neither runs here nor is in NOT_RUN"
+    more = [word for start, words in SMALLER.items() if command.startswith(start) for word in words]
+    status = main([*(path for word in words for path in expanded(word)), *more])
+    assert status == (SKIPPING if command.startswith(OF_FEW_FILES) else 0), command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with what the pages take for granted."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    (tmp_path / "recipes").symlink_to(ROOT / "recipes")
+    pairs = demo_pairs()
+    firsts, seconds = ("".join(f"{pair[side]}\n" for pair in pairs) for side in (0, 1))
+    both = "".join(f"{a}\t{b}\n" for a, b in pairs)
+    bitext = (ROOT / "recipes/default/en-fr.tsv").read_text(encoding="utf-8").splitlines()
+    english, french = ("".join(line.split("\t")[side] + "\n" for line in bitext) for side in (0, 1))
+    put(
+        tmp_path,
+        {
+            **{"mine.tsv": both, "pairs.tsv": both, "lines.txt": firsts},
+            **{"text.en": english, "text.fr": french, "en.txt": english, "fr.txt": french},
+            **{"before.fr": english, "after.fr": french, "reference.fr": french},
+            **{"reference.txt": firsts, "system.txt": seconds},
+            **{"baseline.txt": "".join(f"{b}\n" for _, b in pairs[1:] + pairs[:1])},
+            **{"source.txt": english, "style.txt": english},
+            **{"new.txt": seconds, "para-nmt-50m/para-nmt-50m.txt": paranmt(pairs)},
+        },
+    )
+    write_released(tmp_path)
+    write_data(tmp_path / "DATA", both)
+    return tmp_path
+
+
+def paranmt(pairs: list[tuple[str, str]]) -> str:
+    return "".join(f"{a}\t{b}\t0.{number % 9 + 1}\n" for number, (a, b) in enumerate(pairs))
+
+
+def write_data(root: Path, both: str) -> None:
+    """The folder of all data: corpora to train on, and official evaluation files in `eval`."""
+    put(root, {f"train/{name}.tsv.xz": both for name in LANGUAGE_MODEL_SOURCES})
+    words = sorted(set(re.findall(r"[a-z]+", both.lower())))
+    counts = "".join(f"{word}\t{1000 - number}\n" for number, word in enumerate(words))
+    put(root, {"words/enwiki_vocab_min200.txt.xz": "huge\t2000\n" + counts})
+    put(root / "eval", dict(FILES))
+    write_sts(root / "eval")
+    for kind, line in (("input", "The dog bites the man.\tThe dog bites a man.\n"), ("gs", "0\n")):
+        with (root / "eval" / "sts12" / f"STS.{kind}.MSRpar.txt").open("a") as file:
+            file.write(line)  # nearly the same words and another meaning: Hard-
+    write_supervised(root)
+
+
+def write_released(folder: Path) -> None:
+    """Word vectors and checkpoints as the papers' releases have them."""
+    rng = np.random.default_rng(0)
+    vectors = (f"{word} {' '.join(map(str, rng.normal(size=4).round(3)))}\n" for word in WORDS)
+    (folder / "paragram-phrase-XXL.txt").write_text("".join(vectors), encoding="utf-8")
+    trigrams = [" th", "the", "he ", " ca", "cat", UNKNOWN]
+    tables = random_arrays(rng, (len(trigrams), 4), (len(WORDS), 4))
+    rows = tuple({name: row for row, name in enumerate(names)} for names in (trigrams, WORDS))
+    save(folder / "ngram-word-concat-40.pickle", [*tables, rows])
+    stream = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([side.lower() for pair in demo_pairs() for side in pair]),
+        model_writer=stream,
+        vocab_size=150,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    (folder / "paranmt.model").write_bytes(stream.getvalue())
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=stream.getvalue())
+    names = [pieces.id_to_piece(number) for number in range(3, pieces.get_piece_size())]
+    saved = {
+        "state_dict": {"embedding.weight": torch.randn(len(names) + 1, 4)},
+        "vocab": {name: row for row, name in enumerate([*names, UNKNOWN])},
+        "vocab_fr": None,
+        "args": argparse.Namespace(
+            sp_model="paranmt.model", model="avg", pool="mean", zero_unk=1, ngrams=0, lower_case=1
+        ),
+    }
+    torch.save(saved, folder / "model.para.lc.100.pt")
+
+
+def test_the_readme_and_the_guides_run_from_the_first_block_to_the_last(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for page, block in ((page, block) for page, text in PAGES.items() for block in blocks(text)):
+        place = f"{page}, line {block.line}"
+        try:
+            if block.language == "python":
+                names: dict[str, Any] = {"__name__": "readme"}
+                exec(compile(block.text, place, "exec"), names)
+            elif block.language == "sh":
+                for command in filter(is_run, commands(block.text)):
+                    run(command)
+        except BaseException as error:
+            error.add_note(f"{place}:\n{block.text}")
+            raise
+    assert capsys.readouterr().out
+
+
+def test_every_guide_is_run() -> None:
+    assert {path.stem for path in GUIDES.glob("*.md")} == set(ORDER)
+
+
+@pytest.mark.parametrize("beginning", NOT_RUN)
+def test_what_does_not_run_is_still_on_a_page(beginning: str) -> None:
+    lines = [line for text in PAGES.values() for b in blocks(text) for line in commands(b.text)]
+    plain = (re.sub(r"```.*?```", "", text, flags=re.DOTALL) for text in PAGES.values())
+    prose = [code for text in plain for code in re.findall(r"`([^`\n]+)`", text)]
+    assert any(line.startswith(beginning) for line in [*lines, *prose])
+
+
+def test_the_readme_fits_two_screens() -> None:
+    assert len(PAGES["README.md"].splitlines()) <= 100
+
+
+def test_blocks_are_python_or_shell_but_for_formulas() -> None:
+    found = [block for text in PAGES.values() for block in blocks(text)]
+    assert {block.language for block in found} == {"python", "sh", "text"}
+    assert len(found) > 20
+
+
+def test_cosines_of_the_limits_are_those_of_english() -> None:
+    """A packaged model that was trained again has others: write them into the table."""
+    row = re.compile(r"^\| [^|]*\| (-?\d\.\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+    written, first, second = zip(*row.findall(PAGES["docs/guides/use.md"]), strict=True)
+    assert len(written) >= 7
+    encoder = SentenceEncoder.from_pretrained("english")
+    left, right = (encoder.encode(list(texts), normalize=True) for texts in (first, second))
+    assert [f"{cosine:.2f}" for cosine in (left * right).sum(1)] == list(written)

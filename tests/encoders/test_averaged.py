@@ -1,0 +1,102 @@
+"""Encoders that are averages though their model is of another kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.encoders.averaged import averaged
+from paraphrastic_hf.encoders.languages import languages_of
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
+from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+
+TEXTS = ["a cat sleeps on the mat", "", "rain"]
+
+
+def generative(
+    inner: SubwordTokenizer,
+    kind: str = "average",
+    start: int | None = None,
+    languages: list[str] | None = None,
+) -> SentenceEncoder:
+    tokenizer = MarkedTokenizer(inner, "end")
+    end = tokenizer.special.end[0]
+    torch.manual_seed(0)
+    settings = {
+        "vocab_size": tokenizer.vocab_size,
+        "hidden_size": 8,
+        "encoder_kind": kind,
+        "encoder_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+        "eos_token_id": end,
+        "decoder_start_token_id": start,
+    }
+    if languages is not None:
+        shared = MGTConfig(**settings, languages=languages, has_language_variables=False)
+        return SentenceEncoder(MGTModel(shared).eval(), tokenizer)
+    return SentenceEncoder(BGTModel(BGTConfig(**settings)).eval(), tokenizer)
+
+
+def test_of_a_shared_encoder_too(subword: SubwordTokenizer) -> None:
+    encoder = generative(subword, start=1, languages=["en", "fr", "de"])
+    expected = encoder.encode(TEXTS, normalize=True)
+    np.testing.assert_allclose(averaged(encoder).encode(TEXTS, normalize=True), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [None, 0, 1])
+def test_its_vectors_point_where_those_of_the_model_point(
+    start: int | None, subword: SubwordTokenizer
+) -> None:
+    encoder = generative(subword, start=start)
+    table = averaged(encoder)
+    rows = table.table()
+    assert rows is not None
+    assert not rows[0].any()
+    expected = encoder.encode(TEXTS, normalize=True)
+    np.testing.assert_allclose(table.encode(TEXTS, normalize=True), expected, atol=1e-6)
+    assert not expected[1].any()
+
+
+def test_packed_from_the_command_line_stock_sentence_transformers_reads_it(
+    subword: SubwordTokenizer, tmp_path: Path
+) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    encoder = generative(subword)
+    encoder.save_pretrained(tmp_path / "bgt")
+    packed = str(tmp_path / "table")
+    assert main(["pack", str(tmp_path / "bgt"), "--precision", "float32", "--output", packed]) == 0
+    assert languages_of(Path(packed)) == ["en", "fr"]
+    found = SentenceTransformer(packed, device="cpu").encode(TEXTS, normalize_embeddings=True)
+    np.testing.assert_allclose(found, encoder.encode(TEXTS, normalize=True), atol=1e-6)
+
+
+def test_other_encoders_stay_and_what_is_no_average_is_refused(
+    subword: SubwordTokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    transformer = generative(subword, "transformer")
+    assert averaged(transformer) is transformer
+    transformer.save_pretrained(tmp_path / "bgt")
+    assert main(["pack", str(tmp_path / "bgt"), "--output", str(tmp_path / "table")]) == 2
+    assert "is no average, and only averages are packed" in capsys.readouterr().err
+    other = generative(subword)
+    other.tokenizer = subword
+    with pytest.raises(ModelError, match=r"leaves token \d+ out of the average, .* adds \[\]"):
+        averaged(other)
+    encoder = generative(subword)
+    encoder.model.read_variable("en")
+    with pytest.raises(ModelError, match="the variable en is no average"):
+        averaged(encoder)
+    centred = generative(subword)
+    centred.model.centre_on(torch.ones(8))
+    with pytest.raises(ModelError, match="has a mean taken from its sentence vectors"):
+        averaged(centred)

@@ -1,0 +1,96 @@
+"""A model directory gets no more memory and time than its weights file warrants."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.errors import ModelError, ParaphrasticError
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.bert import save_bert
+from tests.robustness.subjects import SUBJECTS
+
+FAMILIES = (
+    *("model of words", "recurrent model", "mixture", "predictor", "classifier", "tagger"),
+    *("parser", "language model", "BGT", "MGT", "Marian", "gated convolution", "SCPN"),
+)
+LAYERS = ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_layers", "layers")
+SECONDS = 20  # on a busy machine; a model of a million layers takes minutes
+
+
+def counts(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every whole number within a config: what holds it, and its key or place there."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in list(items):
+        if isinstance(each, (dict, list)):
+            yield from counts(each)
+        elif type(each) is int:
+            yield value, key
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_count_of_a_config_is_believed(family: str, tmp_path: Path) -> None:
+    """Each of them a million, and 10^12: refused, or read right, and soon."""
+    subject, good = SUBJECTS[family], tmp_path / "good"
+    good.mkdir()
+    subject.make(good)
+    config = json.loads((good / "config.json").read_text())
+    refused = []
+    for holder, key in counts(config):
+        right = holder[key]
+        for wrong in (10**6, 10**12):
+            holder[key] = wrong
+            shutil.copytree(good, tmp_path / "bad")
+            (tmp_path / "bad" / "config.json").write_text(json.dumps(config))
+            start = time.monotonic()
+            try:
+                subject.read(tmp_path / "bad")
+            except ParaphrasticError:
+                refused.append((key, wrong))
+            assert time.monotonic() - start < SECONDS, (key, wrong)
+            shutil.rmtree(tmp_path / "bad")
+        holder[key] = right
+    assert {wrong for _, wrong in refused} == {10**6, 10**12}
+    for key, _ in [(key, right) for key, right in config.items() if key in LAYERS]:
+        assert {(key, 10**6), (key, 10**12)} <= set(refused)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_vectors_that_overflow_are_refused_by_the_name_of_the_model(normalize: bool) -> None:
+    rows = np.array([[0, 0], [0, 0], [3e38, 3e38], [1e30, -1e30]], np.float32)
+    encoder = SentenceEncoder.from_table(rows, WordTokenizer(["cat", "dog"]), "huge")
+    with pytest.raises(ModelError, match=r"^huge .* 1 of 2 texts"):
+        encoder.encode(["cat cat", "dog"], normalize=normalize)
+    found = encoder.encode(["dog", "cat", ""], normalize=True)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["predictor", "classifier", "language model"])
+def test_finite_weights_that_overflow_predict_nothing(name: str, tmp_path: Path) -> None:
+    SUBJECTS[name].make(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    save_file({k: v * 0 + 3e38 for k, v in weights.items()}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match=f"{tmp_path.name} .*(NaN|infinit)"):
+        SUBJECTS[name].read(tmp_path)
+
+
+@pytest.mark.parametrize("count", [10**6, 10**12])
+def test_a_model_of_sentence_transformers_has_no_more_layers_than_its_weights(
+    count: int, tmp_path: Path
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    model = save_bert(tmp_path)
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps(config | {"num_hidden_layers": count}))
+    with pytest.raises(ModelError, match=r"config\.json"):
+        load_encoder(str(model))

@@ -1,0 +1,128 @@
+"""The cosine of two texts, taken apart into its tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf import SentenceEncoder, TokenContributions, token_contributions
+from paraphrastic_hf.encoders.contributions import left_out
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+
+PAIRS = [
+    ("The physician examined the child's X-ray!", "The doctor looked at the picture."),
+    ("a cat", "a cat"),
+    ("Ünïcode — ☃ \ud800 and a cat", "日本語です the cat"),
+    ("cat " * 40, "The price of bread went up."),
+    ("A cat sleeps on the sofa.", "The price of bread went up."),
+]
+
+
+@pytest.fixture(scope="module")
+def english() -> SentenceEncoder:
+    return SentenceEncoder.from_pretrained("english")
+
+
+@pytest.fixture
+def animals() -> SentenceEncoder:
+    """Two words at a right angle, of lengths 3 and 4."""
+    rows = np.array([[0, 0], [0, 0], [3, 0], [0, 4]])
+    return SentenceEncoder.from_table(rows, WordTokenizer(["cat", "dog"]), "animals")
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_the_shares_sum_to_the_cosine(english: SentenceEncoder, first: str, second: str) -> None:
+    found = token_contributions(english, first, second)
+    expected = float(english.similarity(first, second)[0, 0])
+    assert found.cosine == pytest.approx(expected, abs=1e-5)  # encode sums in float32
+    for own in (found.of_first(), found.of_second()):
+        assert own.sum() == pytest.approx(found.cosine, abs=1e-12)
+
+
+def test_a_cosine_is_taken_apart_by_hand(animals: SentenceEncoder) -> None:
+    """mean(cat, dog) = (1.5, 2) of length 2.5, and dog is (0, 4): 0.5 * 16 / (2.5 * 4) = 0.8."""
+    found = token_contributions(animals, "cat dog", "dog")
+    assert found.first == ("cat", "dog")
+    assert found.second == ("dog",)
+    np.testing.assert_allclose(found.pairs, [[0], [0.8]])
+    np.testing.assert_allclose(found.of_first(), [0, 0.8])
+    assert found.cosine == pytest.approx(0.8)
+
+
+def test_the_order_of_the_texts_only_turns_the_pairs(english: SentenceEncoder) -> None:
+    there, back = (token_contributions(english, *texts) for texts in (PAIRS[0], PAIRS[0][::-1]))
+    np.testing.assert_allclose(there.pairs, back.pairs.T)
+    assert (there.first, there.second) == (back.second, back.first)
+
+
+@pytest.mark.parametrize("texts", [("", "dog"), ("wombat", "dog"), ("", "")])
+def test_a_text_without_a_known_token_has_nothing_to_take_apart(
+    animals: SentenceEncoder, texts: tuple[str, str]
+) -> None:
+    found = token_contributions(animals, *texts)
+    assert found.first == ()
+    assert found.cosine == 0
+    assert found.pairs.shape == (0, len(found.second))
+
+
+def test_tokens_that_cancel_each_other_give_zeros_and_not_nan() -> None:
+    rows = np.array([[0.0], [0.0], [1.0], [-1.0]])
+    encoder = SentenceEncoder.from_table(rows, WordTokenizer(["up", "down"]))
+    assert token_contributions(encoder, "up down", "up").pairs.tolist() == [[0.0], [0.0]]
+
+
+def test_character_ngrams_are_tokens_too(char_ngram: CharNgramTokenizer) -> None:
+    rows = np.random.default_rng(0).standard_normal((char_ngram.vocab_size, 5))
+    encoder = SentenceEncoder.from_table(rows, char_ngram)
+    texts = ("a cat sleeps", "the cat is asleep")
+    found = token_contributions(encoder, *texts)
+    assert found.cosine == pytest.approx(float(encoder.similarity(*texts)[0, 0]), abs=1e-5)
+    assert len(found.first) > 3
+
+
+@pytest.fixture
+def recurrent(word: WordTokenizer) -> SentenceEncoder:
+    torch.manual_seed(0)
+    model = RecurrentModel(RecurrentConfig(vocab_size=word.vocab_size, hidden_size=4))
+    return SentenceEncoder(model.eval(), word)
+
+
+def test_an_encoder_that_does_more_than_average_is_refused(recurrent: SentenceEncoder) -> None:
+    with pytest.raises(ModelError, match="no sum over tokens; left_out"):
+        token_contributions(recurrent, "a", "b")
+
+
+def test_a_text_that_is_no_string_is_refused(animals: SentenceEncoder) -> None:
+    with pytest.raises(TypeError, match="a text must be a string, got list"):
+        token_contributions(animals, ["cat"], "dog")  # type: ignore[arg-type]
+
+
+def test_left_out_is_the_cosine_less_that_without_the_word(
+    english: SentenceEncoder, recurrent: SentenceEncoder
+) -> None:
+    first, second = "A cat sleeps.", "The cat is asleep."
+    for encoder in (english, recurrent):
+        whole = float(encoder.similarity(first, second)[0, 0])
+        without = float(encoder.similarity("A sleeps.", second)[0, 0])
+        of_first, of_second = left_out(encoder, first, second)
+        assert (of_first.shape, of_second.shape) == ((3,), (4,))
+        assert of_first[1] == pytest.approx(whole - without, abs=1e-5)
+
+
+def test_the_only_word_left_out_leaves_a_cosine_of_zero(animals: SentenceEncoder) -> None:
+    of_first, of_second = left_out(animals, "dog", "dog")
+    np.testing.assert_allclose([*of_first, *of_second], [1, 1])
+
+
+def test_no_words_have_no_effects(animals: SentenceEncoder) -> None:
+    assert [len(side) for side in left_out(animals, "", "")] == [0, 0]
+
+
+def test_what_is_given_can_be_built_by_hand() -> None:
+    found = TokenContributions(("a",), ("b", "c"), np.array([[0.25, 0.5]]))
+    assert found.cosine == 0.75
+    assert found.of_second().tolist() == [0.25, 0.5]

@@ -1,0 +1,334 @@
+"""`SentenceEncoder` is what sentence-transformers and scikit-learn expect of an encoder: their own
+code runs on it, and gives what it gives for a `SentenceTransformer` of the same table."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer, util
+from sentence_transformers.sentence_transformer.evaluation import (
+    BinaryClassificationEvaluator,
+    EmbeddingSimilarityEvaluator,
+    InformationRetrievalEvaluator,
+    ParaphraseMiningEvaluator,
+    TripletEvaluator,
+)
+from sentence_transformers.util import mine_hard_negatives, quantize_embeddings
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from transformers import AutoModel
+
+from paraphrastic_hf import SentenceEncoder, mine
+from paraphrastic_hf.mining.search import nearest_texts
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from tests.texts import SENTENCES
+
+DOCUMENTS = dict(enumerate(SENTENCES))
+QUERIES = {f"q{i}": text[:-3] for i, text in DOCUMENTS.items()}
+NAMED = {f"d{i}": text for i, text in DOCUMENTS.items()}
+RELEVANT = {f"q{i}": {f"d{i}"} for i in DOCUMENTS}
+SCORES = [i / len(SENTENCES) for i in DOCUMENTS]
+
+
+@pytest.fixture(scope="module")
+def english() -> SentenceEncoder:
+    return SentenceEncoder.from_pretrained("english")
+
+
+@pytest.fixture(scope="module")
+def theirs(english: SentenceEncoder, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("english")
+    english.save_pretrained(folder)
+    return SentenceTransformer(str(folder), device="cpu")
+
+
+@pytest.fixture(params=["averages", "n-grams"])
+def encoder(
+    request: pytest.FixtureRequest, english: SentenceEncoder, char_ngram: CharNgramTokenizer
+) -> SentenceEncoder:
+    """One on the fast path and one in torch."""
+    if request.param == "averages":
+        return english
+    torch.manual_seed(0)
+    config = AveragingConfig(vocab_size=char_ngram.vocab_size, hidden_size=16)
+    return SentenceEncoder(AveragingModel(config), char_ngram)
+
+
+EVALUATORS: dict[str, Callable[[], Any]] = {
+    "similarity": lambda: EmbeddingSimilarityEvaluator(SENTENCES, SENTENCES[::-1], SCORES),
+    "similarity of bytes": lambda: EmbeddingSimilarityEvaluator(
+        SENTENCES, SENTENCES[::-1], SCORES, precision="int8", truncate_dim=128
+    ),
+    "similarity of bits": lambda: EmbeddingSimilarityEvaluator(
+        SENTENCES, SENTENCES[::-1], SCORES, precision="binary"
+    ),
+    "classes": lambda: BinaryClassificationEvaluator(
+        SENTENCES * 2, SENTENCES + SENTENCES[::-1], [1] * len(SENTENCES) + [0] * len(SENTENCES)
+    ),
+    "retrieval": lambda: InformationRetrievalEvaluator(QUERIES, NAMED, RELEVANT, truncate_dim=64),
+    "mining": lambda: ParaphraseMiningEvaluator(
+        {**QUERIES, **NAMED}, [(f"q{i}", f"d{i}") for i in DOCUMENTS]
+    ),
+    "triplets": lambda: TripletEvaluator(list(QUERIES.values()), SENTENCES, SENTENCES[::-1]),
+}
+
+
+@pytest.mark.parametrize("kind", EVALUATORS)
+def test_their_evaluators_give_the_scores_of_the_same_table(
+    kind: str, english: SentenceEncoder, theirs: Any
+) -> None:
+    ours, expected = (EVALUATORS[kind]()(model) for model in (english, theirs))
+    assert set(ours) == set(expected)
+    # bytes: a number at the edge of two steps may be on either side
+    tolerance = 1e-3 if "bytes" in kind else 1e-5
+    for name, value in expected.items():
+        assert ours[name] == pytest.approx(value, abs=tolerance), name
+    assert ours in english.model_card_data.metrics.values()
+
+
+def test_their_functions_find_what_they_find_in_the_same_table(
+    english: SentenceEncoder, theirs: Any
+) -> None:
+    texts = [*QUERIES.values(), *SENTENCES]
+    mined = [util.paraphrase_mining(model, texts) for model in (english, theirs)]
+    assert [pair[1:] for pair in mined[0][:20]] == [pair[1:] for pair in mined[1][:20]]
+    queries, documents = english.encode(list(QUERIES.values())), english.encode(SENTENCES)
+    hits = util.semantic_search(queries, documents, top_k=1)
+    highest = english.similarity(queries, documents).max(1)
+    np.testing.assert_allclose([hit[0]["score"] for hit in hits], highest, atol=1e-6)
+    as_tensors = [english.encode(t, convert_to_tensor=True) for t in (SENTENCES, SENTENCES[:2])]
+    assert util.semantic_search(as_tensors[1], as_tensors[0])[1][0]["corpus_id"] == 1
+
+
+@pytest.mark.filterwarnings("ignore")  # theirs, of a small corpus
+def test_their_miner_of_hard_negatives_runs(english: SentenceEncoder) -> None:
+    from datasets import Dataset
+
+    pairs = Dataset.from_dict({"query": list(QUERIES.values()), "answer": SENTENCES})
+    mined = mine_hard_negatives(pairs, english, num_negatives=1, range_max=3, verbose=False)
+    assert set(mined.column_names) == {"query", "answer", "negative"}
+
+
+def test_their_names_mean_what_they_mean_to_them(encoder: SentenceEncoder) -> None:
+    plain = encoder.encode(SENTENCES)
+    for name in ("encode_query", "encode_document"):
+        np.testing.assert_array_equal(getattr(encoder, name)(SENTENCES, batch_size=7), plain)
+    cut = encoder.encode(SENTENCES, truncate_dim=5, normalize_embeddings=True)
+    assert cut.shape == (len(SENTENCES), 5)
+    lengths = np.linalg.norm(plain[:, :5], axis=1, keepdims=True)
+    expected = plain[:, :5] / np.where(lengths > 0, lengths, 1)
+    np.testing.assert_allclose(cut, expected, atol=1e-6)
+    tensor = encoder.encode(SENTENCES, convert_to_tensor=True, device="cpu")
+    assert isinstance(tensor, torch.Tensor)
+    np.testing.assert_array_equal(tensor.numpy(), plain)
+    rows = encoder.encode(SENTENCES, convert_to_numpy=False)
+    assert isinstance(rows, list)
+    assert torch.equal(rows[3], tensor[3])
+    asked = encoder.encode(["cat"], prompt="the ", prompt_name=None)
+    np.testing.assert_array_equal(asked, encoder.encode(["the cat"]))
+    assert encoder.encode("the cat", convert_to_tensor=True, truncate_dim=3).shape == (3,)
+    assert encoder.get_embedding_dimension() == encoder.get_sentence_embedding_dimension()
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8", "uint8", "binary", "ubinary"])
+def test_fewer_bytes_are_those_of_sentence_transformers(
+    precision: Any, english: SentenceEncoder
+) -> None:
+    texts = SENTENCES * (1 + 100 // len(SENTENCES))  # of fewer they warn
+    expected = quantize_embeddings(english.encode(texts), precision=precision)
+    np.testing.assert_array_equal(english.encode(texts, precision=precision), expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"truncate_dim": 0}, "truncate_dim must be from 1 to"),
+        ({"truncate_dim": 513}, "truncate_dim must be from 1 to"),
+        ({"precision": "int4"}, "precision must be one of float32"),
+        ({"precision": "int8"}, "encode more texts together"),
+        ({"prompt_name": "query"}, "no prompt 'query'"),
+    ],
+)
+def test_a_value_without_a_meaning_is_refused(
+    options: dict[str, Any], message: str, encoder: SentenceEncoder
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        encoder.encode(["a cat"], **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("normalise", "normalize"), ("show_progress", "show_progress_bar"), ("batchsize", "batch_si")],
+)
+def test_a_wrong_keyword_names_the_nearest(name: str, near: str, encoder: SentenceEncoder) -> None:
+    with pytest.raises(TypeError, match=rf"no keyword '{name}'; did you mean '{near}"):
+        encoder.encode(["a cat"], **{name: True})
+
+
+def test_a_table_is_no_list_of_texts(encoder: SentenceEncoder) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": SENTENCES})
+    np.testing.assert_array_equal(encoder.encode(frame["text"]), encoder.encode(SENTENCES))
+    for wrong in (frame, np.array([SENTENCES]), np.array("a cat")):
+        with pytest.raises(TypeError, match="one column"):
+            encoder.encode(wrong)
+
+
+def test_similarity_is_the_matrix_and_pairwise_its_diagonal(encoder: SentenceEncoder) -> None:
+    vectors = encoder.encode(SENTENCES)
+    whole = encoder.similarity(SENTENCES, SENTENCES[:4])
+    assert whole.shape == (len(SENTENCES), 4)
+    tensors = torch.from_numpy(vectors)
+    np.testing.assert_allclose(whole, util.cos_sim(vectors, vectors[:4]).numpy(), atol=1e-6)
+    for first in (vectors, list(vectors), vectors.tolist(), np.array(SENTENCES)):
+        np.testing.assert_allclose(encoder.similarity(first, SENTENCES[:4]), whole, atol=1e-6)
+    for first in (tensors, list(tensors)):
+        found = encoder.similarity(first, vectors[:4])
+        assert isinstance(found, torch.Tensor)
+        np.testing.assert_allclose(found.numpy(), whole, atol=1e-6)
+    square = encoder.similarity(SENTENCES, SENTENCES)
+    rows = encoder.similarity_pairwise(SENTENCES, SENTENCES[::-1])
+    np.testing.assert_allclose(rows, np.diag(square[:, ::-1]), atol=1e-6)
+    one = encoder.similarity("the cat", SENTENCES[:4])
+    assert one.shape == (1, 4)
+    np.testing.assert_allclose(encoder.similarity(encoder.encode("the cat"), SENTENCES[:4]), one)
+    assert encoder.similarity(SENTENCES, []).shape == (len(SENTENCES), 0)
+
+
+def test_similarity_refuses_what_is_neither_text_nor_vector(encoder: SentenceEncoder) -> None:
+    with pytest.raises(ValueError, match="equally many, got 1 and 2"):
+        encoder.similarity_pairwise(["a"], ["a", "b"])
+    with pytest.raises(ValueError, match="numbers; compare"):
+        encoder.similarity(["a"], np.ones((1, 3)))
+    with pytest.raises(ValueError, match=r"must be \(n, dim\)"):
+        encoder.similarity(["a"], np.ones((1, 3, 2)))
+    with pytest.raises(TypeError, match=r"texts\[1\] must be a string"):
+        encoder.similarity(["a", 3], ["a"])
+
+
+@pytest.mark.parametrize("wrong", [None, float("nan"), {"a cat"}, [None], [float("nan")], b"a", {}])
+def test_similarity_refuses_what_encode_refuses_and_says_the_same(
+    wrong: object, encoder: SentenceEncoder
+) -> None:
+    with pytest.raises(TypeError) as by_encode:
+        encoder.encode(wrong)  # type: ignore[arg-type]
+    for compare in (encoder.similarity, encoder.similarity_pairwise):
+        with pytest.raises(TypeError) as by_similarity:
+            compare(["a cat"], wrong)
+        assert str(by_similarity.value) == str(by_encode.value)
+
+
+def test_similarity_reads_any_iterable_that_encode_reads(encoder: SentenceEncoder) -> None:
+    whole = encoder.similarity(SENTENCES, SENTENCES)
+    assert np.array_equal(encoder.similarity(iter(SENTENCES), tuple(SENTENCES)), whole)
+
+
+def test_no_cosine_exceeds_one(encoder: SentenceEncoder) -> None:
+    """In float32 about every third vector has a product of more than 1 with itself."""
+    vectors = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
+    assert np.abs(encoder.similarity(vectors, vectors)).max() == 1
+    assert np.abs(encoder.similarity_pairwise(vectors, -vectors)).max() <= 1
+    found = nearest_texts(vectors, [([str(i) for i in range(500)], vectors)], 1)
+    assert max(matches[0].cosine for matches in found) == 1
+    assert mine(vectors, vectors, score="cosine").score.max() == 1
+
+
+@pytest.mark.parametrize("dimension", [4.0, "4", True])
+def test_a_dimension_that_is_no_whole_number_is_named(
+    dimension: object, encoder: SentenceEncoder
+) -> None:
+    with pytest.raises(TypeError, match=rf"truncate_dim.*{dimension!r}"):
+        encoder.encode("a cat", truncate_dim=dimension)  # type: ignore[arg-type]
+
+
+LABELS = [len(text) % 2 for text in SENTENCES]
+
+
+def test_a_pipeline_of_scikit_learn_searches_its_settings(encoder: SentenceEncoder) -> None:
+    pipeline = Pipeline([("text", encoder), ("classes", LogisticRegression(max_iter=2000))])
+    grid = {"text__normalize": [True, False], "text__truncate_dim": [4, None]}
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(SENTENCES, LABELS)
+    assert len(search.cv_results_["params"]) == 4
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(again.predict(SENTENCES), search.predict(SENTENCES))
+    best = {f"text__{key}": value for key, value in again.named_steps["text"].get_params().items()}
+    assert search.best_params_.items() <= best.items()
+    assert "SentenceEncoder" in repr(pipeline)
+    assert "SentenceEncoder" in pipeline._repr_html_()
+
+
+def test_a_clone_has_settings_of_its_own_and_the_same_table(encoder: SentenceEncoder) -> None:
+    copied = clone(encoder).set_params(truncate_dim=4)
+    assert copied.transform(SENTENCES).shape == (len(SENTENCES), 4)
+    assert encoder.transform(SENTENCES).shape == (len(SENTENCES), encoder.dimension)
+    assert copied._weights is encoder._weights
+    assert encoder.get_params()["truncate_dim"] is None
+    with pytest.raises(ValueError, match="no setting 'normalise': did you mean 'normalize'"):
+        encoder.set_params(normalise=True)
+
+
+def test_a_column_of_a_table_is_transformed(encoder: SentenceEncoder) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": SENTENCES, "length": [len(text) for text in SENTENCES]})
+    columns = ColumnTransformer([("text", encoder, "text")], remainder="passthrough")
+    fitted = make_pipeline(columns, LogisticRegression(max_iter=2000)).fit(frame, LABELS)
+    assert fitted[0].transform(frame).shape == (len(SENTENCES), encoder.dimension + 1)
+
+
+def test_an_encoder_shows_what_it_is(
+    english: SentenceEncoder, subword: SubwordTokenizer, tmp_path: Path
+) -> None:
+    assert repr(english.with_dimension(64)) == (
+        "SentenceEncoder('english-64', rows=62000, dimensions=64, languages=['en'])"
+    )
+    model = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8))
+    encoder = SentenceEncoder(model, subword)
+    assert "SentenceEncoder(None, rows=" in repr(encoder)
+    assert "languages=unknown)" in repr(encoder)
+    encoder.save_pretrained(tmp_path)
+    recipe = "data: {sources: [{path: a.tsv, languages: [en, fr]}, {path: b.tsv}]}"
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    assert "languages=['en', 'fr'])" in repr(SentenceEncoder.from_pretrained(tmp_path))
+    (tmp_path / "README.md").write_text("---\nlanguage: de\n---\n")
+    assert "languages=['de'])" in repr(SentenceEncoder.from_pretrained(tmp_path))
+    (tmp_path / "README.md").write_text("---\nlanguage: [\n---\n")
+    (tmp_path / "recipe.yaml").write_text("data: {languages: [en], sources: [{path: a}]}")
+    assert "languages=['en'])" in repr(SentenceEncoder.from_pretrained(tmp_path))
+    for odd in ("5", "[5, {languages: 5}]", "[{path: a, languages: " + "[" * 90 + "]" * 90 + "}]"):
+        (tmp_path / "recipe.yaml").write_text(f"data: {{sources: {odd}}}")
+        assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))
+    (tmp_path / "recipe.yaml").write_bytes(b"\xff")
+    assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))
+
+
+def test_a_model_that_is_saved_again_knows_its_languages(tmp_path: Path) -> None:
+    first = SentenceEncoder.from_pretrained("multilingual").with_dimension(16)
+    first.save_pretrained(tmp_path / "again")
+    again = SentenceEncoder.from_pretrained(tmp_path / "again")
+    assert "languages=['en', 'fr', 'de'," in repr(again)
+    assert repr(again).partition(",")[2] == repr(first).partition(",")[2]
+    model = AutoModel.from_pretrained(tmp_path / "again")  # a setting that transformers keeps
+    assert model.config.languages[:2] == ["en", "fr"]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"a cat", {"a cat": 1}])
+def test_what_is_no_text_is_refused_by_its_type(wrong: Any) -> None:
+    encoder = SentenceEncoder.from_pretrained()
+    with pytest.raises(TypeError, match=f"list of strings, got {type(wrong).__name__}"):
+        encoder.encode(wrong)
+
+
+def test_a_name_where_a_model_is_meant_is_answered_with_what_to_write() -> None:
+    with pytest.raises(TypeError, match=r"SentenceEncoder\.from_pretrained\('english'\)"):
+        SentenceEncoder("english")  # type: ignore[arg-type]

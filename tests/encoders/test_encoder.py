@@ -1,0 +1,327 @@
+"""`SentenceEncoder` with and without the fast path: the same vectors, the same errors, no torch."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.encoders.static import engine as static
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import HOSTILE, SENTENCES
+
+TEXTS = [*SENTENCES, *HOSTILE, "", "\ud800 the cat", "the " * 50]
+needs_compiled = pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled")
+
+
+@pytest.fixture(params=["subword", "word"])
+def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    tokenizer: SubwordTokenizer | WordTokenizer = request.getfixturevalue(request.param)
+    torch.manual_seed(0)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
+    SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture(params=[pytest.param(True, marks=needs_compiled), False], ids=["C", "no C"])
+def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Every test that asks for it runs with the compiled module and without."""
+    if not request.param:
+        monkeypatch.setattr(static, "WordTable", None)
+    return bool(request.param)
+
+
+def table_in(directory: Path) -> torch.Tensor:
+    return load_file(directory / "model.safetensors")["embedding.weight"]
+
+
+def write_table(directory: Path, table: torch.Tensor) -> None:
+    path = directory / "model.safetensors"
+    save_file({"embedding.weight": table.contiguous()}, path, metadata={"format": "pt"})
+
+
+def by_hand(encoder: SentenceEncoder, table: torch.Tensor, texts: list[str]) -> np.ndarray:
+    wide = table.double().numpy()
+    rows = encoder.tokenizer.encode_batch(texts)
+    return np.array([wide[row].sum(0) / max(1, len(row)) for row in rows])
+
+
+FRESH = """
+import json, sys
+import numpy as np
+from paraphrastic_hf import SentenceEncoder
+encoder = SentenceEncoder.from_pretrained(sys.argv[1])
+vectors = encoder.encode(json.loads(sys.argv[2]), normalize=True)
+print(json.dumps([sorted({name.split(".")[0] for name in sys.modules}), vectors.tolist()]))
+"""
+
+
+@needs_compiled
+def test_a_fresh_process_encodes_without_torch_or_transformers(directory: Path) -> None:
+    command = [sys.executable, "-c", FRESH, str(directory), json.dumps(TEXTS)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    modules, vectors = json.loads(done.stdout)
+    assert not {"torch", "transformers", "datasets", "scipy", "pandas"} & set(modules)
+    encoder = SentenceEncoder.from_pretrained(directory)
+    np.testing.assert_allclose(encoder.encode(TEXTS, normalize=True), vectors, atol=1e-7)
+
+
+def test_vectors_are_those_of_the_table(compiled: bool, directory: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(directory)
+    expected = by_hand(encoder, table_in(directory), TEXTS)
+    # 1e-6 is promised; rows are below 5 in size
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected, rtol=0, atol=1e-6)
+    assert encoder.dimension == 8
+
+
+def test_asking_for_the_model_keeps_the_vectors(compiled: bool, directory: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(directory)
+    before, dimension = encoder.encode(TEXTS), encoder.dimension
+    assert isinstance(encoder.model, AveragingModel)
+    np.testing.assert_array_equal(encoder.encode(TEXTS), before)
+    assert encoder.dimension == dimension
+    again = SentenceEncoder(encoder.model, encoder.tokenizer)
+    np.testing.assert_array_equal(again.encode(TEXTS), before)
+
+
+def test_training_the_model_changes_the_vectors_at_once(compiled: bool, directory: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(directory)
+    before = encoder.encode(TEXTS)
+    model = encoder.model.train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    ids = torch.arange(2, 40)[None]
+    model(ids, torch.ones_like(ids)).sentence_embedding.sum().backward()
+    optimizer.step()
+    after = encoder.encode(TEXTS)
+    assert not np.allclose(after, before)
+    weight = model.get_input_embeddings().weight
+    expected = by_hand(encoder, weight.detach(), TEXTS)
+    np.testing.assert_allclose(after, expected, rtol=0, atol=1e-6)
+    with torch.no_grad():
+        weight.zero_()
+    assert not encoder.encode(TEXTS).any()
+    model.embedding = torch.nn.Embedding.from_pretrained(torch.ones_like(weight))
+    np.testing.assert_allclose(encoder.encode(["the cat"]), np.ones((1, 8)), atol=1e-6)
+    assert model.training
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_a_model_of_another_dtype_takes_the_slow_path(
+    dtype: torch.dtype, compiled: bool, directory: Path
+) -> None:
+    encoder = SentenceEncoder.from_pretrained(directory)
+    expected = encoder.encode(SENTENCES)
+    encoder.model.to(dtype)
+    vectors = encoder.encode(SENTENCES)
+    assert vectors.dtype == np.float32
+    # sums of some twenty numbers below 4 with 8 (bfloat16) or 11 (float16) bits
+    tolerance = {torch.float64: 1e-6, torch.float16: 1e-2, torch.bfloat16: 1e-1}[dtype]
+    np.testing.assert_allclose(vectors, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_stored_rows_of_another_dtype_are_read_as_float32(
+    dtype: torch.dtype, compiled: bool, directory: Path
+) -> None:
+    table = table_in(directory).to(dtype)
+    write_table(directory, table)
+    vectors = SentenceEncoder.from_pretrained(directory).encode(SENTENCES)
+    write_table(directory, table.float())
+    expected = SentenceEncoder.from_pretrained(directory).encode(SENTENCES)
+    np.testing.assert_array_equal(vectors, expected)
+
+
+DAMAGE = {
+    "NaN": [float("nan")],
+    "infinity": [float("inf")],
+    "both infinities": [float("inf"), -float("inf")],
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_rows_that_are_not_finite_are_named(
+    damage: str, dtype: torch.dtype, compiled: bool, directory: Path
+) -> None:
+    table = table_in(directory)
+    for i, value in enumerate(DAMAGE[damage]):
+        table[7 + 3 * i, 2] = value
+    write_table(directory, table.to(dtype))
+    with pytest.raises(ModelError, match=r"row 7 of the table of .*model holds"):
+        SentenceEncoder.from_pretrained(directory)
+
+
+@pytest.mark.parametrize("kept", [0, 7, 100, -4, -100])
+def test_weights_cut_short_are_a_model_error(kept: int, compiled: bool, directory: Path) -> None:
+    path = directory / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(ModelError, match=r"cannot load the model in .*copy, download or train"):
+        SentenceEncoder.from_pretrained(directory)
+
+
+@pytest.mark.parametrize("config", ["", "[]", "{", '"text"', "null", '{"model_type": 3}', "\0"])
+def test_a_damaged_config_is_a_model_error(config: str, compiled: bool, directory: Path) -> None:
+    (directory / "config.json").write_text(config)
+    with pytest.raises(ModelError, match=r"cannot load|holds a"):
+        SentenceEncoder.from_pretrained(directory)
+
+
+def test_a_table_of_another_size_is_a_model_error(compiled: bool, directory: Path) -> None:
+    table = table_in(directory)
+    for wrong in (table[:-1], table[:, :-1], table.flatten(), torch.cat([table, table])):
+        write_table(directory, wrong)
+        with pytest.raises(ModelError):
+            SentenceEncoder.from_pretrained(directory)
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"vocab_size": len(table) - 1}))
+    write_table(directory, table[:-1])
+    with pytest.raises(ModelError, match="belong to different models"):
+        SentenceEncoder.from_pretrained(directory)
+
+
+def test_options_give_the_same_with_and_without_the_compiled_module(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fast = SentenceEncoder.from_pretrained(directory)
+    monkeypatch.setattr(static, "WordTable", None)
+    slow = SentenceEncoder.from_pretrained(directory)
+    for options in [{"normalize": True}, {"batch_size": 3}, {"progress": True}, {"apart": True}]:
+        expected = slow.encode(TEXTS, **options)  # type: ignore[arg-type]
+        vectors = fast.encode(TEXTS, **options)  # type: ignore[arg-type]
+        assert vectors.dtype == expected.dtype
+        np.testing.assert_allclose(vectors, expected, atol=3e-6)  # the slow path sums in float32
+    assert "100%" in capsys.readouterr().err
+    assert fast.encode("the cat").shape == slow.encode("the cat").shape == (8,)
+    assert fast.encode([]).shape == slow.encode([]).shape == (0, 8)
+    np.testing.assert_allclose(
+        fast.similarity(TEXTS, TEXTS), slow.similarity(TEXTS, TEXTS), atol=3e-6
+    )
+
+
+def test_an_encoder_without_its_model_is_saved_and_pickled_whole(
+    compiled: bool, directory: Path, tmp_path: Path
+) -> None:
+    encoder = SentenceEncoder.from_pretrained(directory)
+    expected = encoder.encode(TEXTS)
+    again = pickle.loads(pickle.dumps(encoder))
+    np.testing.assert_array_equal(again.encode(TEXTS), expected)
+    again.save_pretrained(tmp_path / "again")
+    read = SentenceEncoder.from_pretrained(tmp_path / "again")
+    np.testing.assert_array_equal(read.encode(TEXTS), expected)
+
+
+def test_threads_share_one_encoder(compiled: bool, directory: Path) -> None:
+    """One of them asks for the model meanwhile."""
+    encoder = SentenceEncoder.from_pretrained(directory)
+    expected = encoder.encode(TEXTS)
+    with ThreadPoolExecutor(8) as pool:
+        jobs = [pool.submit(encoder.encode, TEXTS) for _ in range(16)]
+        pool.submit(lambda: encoder.model).result()
+        jobs += [pool.submit(encoder.encode, TEXTS) for _ in range(16)]
+        for job in jobs:
+            np.testing.assert_allclose(job.result(), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"bytes", ["a"]])
+def test_what_is_no_string_is_named_by_either_path(
+    wrong: object, compiled: bool, directory: Path
+) -> None:
+    encoder = SentenceEncoder.from_pretrained(directory)
+    with pytest.raises(TypeError, match=r"texts\[300\] must be a string, got"):
+        encoder.encode([*["a"] * 300, wrong, *["b"] * 300])  # type: ignore[list-item]
+
+
+def test_a_generator_is_read_once_and_whole(compiled: bool, directory: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(directory)
+    vectors = encoder.encode(text for text in TEXTS)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(vectors, encoder.encode(TEXTS))
+
+
+def test_unit_length_holds_for_very_small_rows(compiled: bool, directory: Path) -> None:
+    write_table(directory, torch.full_like(table_in(directory), 1e-30))
+    vector = SentenceEncoder.from_pretrained(directory).encode("the cat", normalize=True)
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)  # one rounding of each number
+
+
+def test_a_norm_power_changes_lengths_and_no_direction(
+    model: AveragingModel, subword: SubwordTokenizer
+) -> None:
+    torch.manual_seed(0)
+    config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
+    encoder = SentenceEncoder(AveragingModel(config), subword)
+    before = encoder.model.get_input_embeddings().weight.detach().numpy().copy()
+    for kind in (encoder, SentenceEncoder(AveragingModel(config).half(), subword)):
+        kind.model.get_input_embeddings().weight.data.copy_(torch.from_numpy(before))
+        after = kind.with_norm_power(0.5).model.get_input_embeddings().weight.detach().numpy()
+        norms = np.linalg.norm(before, axis=1, keepdims=True)
+        expected = before / np.sqrt(np.where(norms > 0, norms, 1))
+        np.testing.assert_allclose(after, expected, atol=1e-3 if kind is not encoder else 1e-6)
+    np.testing.assert_array_equal(encoder.model.get_input_embeddings().weight.detach(), before)
+    with pytest.raises(ValueError, match="power must be a number, got nan"):
+        encoder.with_norm_power(float("nan"))
+
+
+def test_the_number_of_threads_changes_no_vector(directory: Path, compiled: bool) -> None:
+    texts = TEXTS * 20
+    expected = SentenceEncoder.from_pretrained(directory).encode(texts)
+    for threads in (1, 3):
+        encoder = SentenceEncoder.from_pretrained(directory, num_threads=threads)
+        np.testing.assert_array_equal(encoder.encode(texts), expected)
+        again = SentenceEncoder(encoder.model, encoder.tokenizer, num_threads=threads)
+        np.testing.assert_array_equal(again.encode(texts), expected)
+
+
+@pytest.mark.parametrize("threads", [0, -2])
+def test_no_threads_are_refused(threads: int, directory: Path) -> None:
+    with pytest.raises(ValueError, match=f"at least 1, or -1 for all, got {threads}"):
+        SentenceEncoder.from_pretrained(directory, num_threads=threads)
+
+
+def test_a_table_of_short_numbers_is_held_in_half_the_memory(directory: Path) -> None:
+    """Eight binary digits at most: the vectors stay the same, bit for bit, also once the model is
+    loaded; one number with more keeps the whole table."""
+    table = table_in(directory).bfloat16().float()
+    write_table(directory, table)
+    encoder = SentenceEncoder.from_pretrained(directory)
+    if encoder._static is None:
+        pytest.skip("_words.c is not compiled")
+    assert encoder._weights.table().numbers.dtype == np.uint16
+    expected = encoder.encode(TEXTS)
+    _ = encoder.model
+    assert encoder._weights.table().numbers.dtype == np.float32
+    np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
+    table[-1, -1] += table[-1, -1] / 1024
+    write_table(directory, table)
+    again = SentenceEncoder.from_pretrained(directory)
+    assert again._weights.table().numbers.dtype == np.float32
+
+
+def test_tokens_are_counted_on_the_way(directory: Path, compiled: bool) -> None:
+    texts = ["", "a cat", "ñandú \ud800 中文", "\x00", "a b c " * 500, *TEXTS] * 60
+    encoder = SentenceEncoder.from_pretrained(directory)
+    for _ in range(2):  # never met, and met
+        vectors, counts = encoder.encode_and_count(texts)
+        np.testing.assert_array_equal(
+            counts, np.diff(encoder.tokenizer.encode_batch(texts).offsets)
+        )
+        np.testing.assert_array_equal(vectors, encoder.encode(texts))
+
+
+@pytest.mark.parametrize("batch_size", [0, -1, "x", 2.5, None])
+def test_a_batch_size_is_refused_by_the_fast_path_too(batch_size: object) -> None:
+    encoder = SentenceEncoder.from_pretrained("english")
+    with pytest.raises(ValueError, match=f"batch_size.*{batch_size!r}"):
+        encoder.encode(["a cat"], batch_size=batch_size)  # type: ignore[arg-type]
+    assert encoder.encode(["a cat"], batch_size=np.int64(1)).shape == (1, 512)

@@ -1,0 +1,202 @@
+"""Loading a model by Hub name and pushing one, with the small server of `tests/hub/server.py`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf import (
+    AveragingConfig,
+    AveragingModel,
+    LanguageModel,
+    LanguageModelConfig,
+    LanguageScorer,
+    RelatednessConfig,
+    RelatednessModel,
+    SentenceEncoder,
+    SentencePredictor,
+    SimileScorer,
+    Tagger,
+    TaggerConfig,
+    TaggerModel,
+)
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests import fresh
+from tests.hub.server import environment, folder_files, serve
+
+TEXTS = ["the cat sleeps"]
+PROGRAM = """
+import json, sys
+import numpy as np
+from paraphrastic_hf import SentenceEncoder
+encoder = SentenceEncoder.from_pretrained(sys.argv[1], **json.loads(sys.argv[3]))
+np.save(sys.argv[2], encoder.encode(["the cat sleeps"]))
+"""
+EVERY_KIND = """
+import sys
+from paraphrastic_hf import LanguageScorer, SentencePredictor, SimileScorer, Tagger
+from paraphrastic_hf.encoders.load import load_encoder
+options = {"revision": "old", "cache_dir": sys.argv[1], "token": "hf_secret"}
+assert LanguageScorer.from_pretrained("someone/language", **options).score(["the cat"]).nats < 0
+assert SentencePredictor.from_pretrained("someone/scores", **options).predict(["a"], ["b"]) > 0
+assert len(Tagger.from_pretrained("someone/tags", **options).tag([["the", "cat"]])[0]) == 2
+assert load_encoder("someone/sp", **options).name == "sp"
+assert SimileScorer("someone/sp", **options).score(["the cat"], ["the cat"]).score > 0.99
+"""
+NAMES = ("mine", "packed")
+PUSH = """
+import sys
+from paraphrastic_hf import SentenceEncoder
+encoder = SentenceEncoder.from_pretrained(sys.argv[1])
+print(encoder.push_to_hub("me/mine", private=True, commit_message="First"))
+encoder.with_dimension(4).push_to_hub("me/small")
+encoder.push_to_hub("me/packed", precision="int4")
+"""
+
+
+@pytest.fixture
+def encoder(subword: SubwordTokenizer) -> SentenceEncoder:
+    torch.manual_seed(0)
+    config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
+    return SentenceEncoder(AveragingModel(config), subword)
+
+
+@pytest.fixture
+def served(encoder: SentenceEncoder, tmp_path: Path) -> dict[str, dict[str, bytes]]:
+    """A model, and another on its branch `old`."""
+    encoder.save_pretrained(tmp_path / "served")
+    encoder.with_dimension(4).save_pretrained(tmp_path / "old")
+    return {
+        "models/someone/sp": folder_files(tmp_path / "served"),
+        "models/someone/sp@old": folder_files(tmp_path / "old"),
+    }
+
+
+@pytest.fixture
+def endpoint(served: dict[str, dict[str, bytes]]) -> Iterator[str]:
+    with serve(served) as address:
+        yield address
+
+
+def load(
+    name: str, endpoint: str, tmp_path: Path, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    given = name, str(tmp_path / "vector.npy"), json.dumps(options)
+    return fresh.run(PROGRAM, *given, environment=environment(endpoint, tmp_path / "home"))
+
+
+def test_a_hub_name_loads_the_same_model(
+    encoder: SentenceEncoder, endpoint: str, tmp_path: Path
+) -> None:
+    done = load("someone/sp", endpoint, tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))
+
+
+def test_a_name_that_is_nowhere_is_a_clear_error(endpoint: str, tmp_path: Path) -> None:
+    done = load("someone/absent", endpoint, tmp_path)
+    assert (
+        "ModelError: someone/absent is neither a model directory nor a Hub repository"
+        in done.stderr
+    )
+
+
+def test_a_revision_is_loaded_into_the_cache_named_and_from_it_without_a_network(
+    encoder: SentenceEncoder, endpoint: str, tmp_path: Path
+) -> None:
+    options = {"revision": "old", "cache_dir": str(tmp_path / "cache")}
+    done = load("someone/sp", endpoint, tmp_path, **options, local_files_only=True)
+    assert "ModelError: someone/sp is neither" in done.stderr
+    for again in ({}, {"local_files_only": True}):
+        done = load("someone/sp", endpoint, tmp_path, **options, **again)
+        assert done.returncode == 0, done.stderr[-3000:]
+        vector = np.load(tmp_path / "vector.npy")
+        np.testing.assert_allclose(vector, encoder.encode(TEXTS)[:, :4], atol=1e-7)
+    assert any((tmp_path / "cache").rglob("model.safetensors"))
+    assert not any((tmp_path / "home").rglob("model.safetensors"))
+
+
+def test_a_private_model_is_loaded_with_its_token(
+    served: dict[str, dict[str, bytes]], tmp_path: Path
+) -> None:
+    with serve(served, tokens={"models/someone/sp": "hf_secret"}) as endpoint:
+        assert "ModelError" in load("someone/sp", endpoint, tmp_path).stderr
+        done = load("someone/sp", endpoint, tmp_path, token="hf_secret")
+        assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_every_kind_of_model_takes_the_same_options(
+    served: dict[str, dict[str, bytes]], subword: SubwordTokenizer, tmp_path: Path
+) -> None:
+    words = WordTokenizer(["the", "cat"])
+    inner = AveragingConfig(vocab_size=words.vocab_size, hidden_size=4).to_dict()
+    marked = MarkedTokenizer(words, "both", opens_prompts=True)
+    special = {"bos_token_id": marked.special.start, "eos_token_id": marked.special.end}
+    config = LanguageModelConfig(vocab_size=marked.vocab_size, hidden_size=8, **special)
+    made = {
+        "scores": SentencePredictor(RelatednessModel(RelatednessConfig(encoder=inner)), words),
+        "tags": Tagger(TaggerModel(TaggerConfig.of(inner, ["A", "B"], head_size=4)), words),
+        "language": LanguageScorer(LanguageModel(config), marked),
+    }
+    for name, kind in made.items():
+        kind.save_pretrained(tmp_path / name)
+        served[f"models/someone/{name}@old"] = folder_files(tmp_path / name)
+    tokens = {key.partition("@")[0]: "hf_secret" for key in served}
+    with serve(served, tokens=tokens) as endpoint:
+        variables = environment(endpoint, tmp_path / "home")
+        done = fresh.run(EVERY_KIND, str(tmp_path / "cache"), environment=variables)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_a_model_is_pushed_with_its_card_and_loads_again(
+    encoder: SentenceEncoder, tmp_path: Path
+) -> None:
+    encoder.save_pretrained(tmp_path / "mine")
+    (tmp_path / "mine" / "README.md").write_text("# Mine")
+    repositories: dict[str, dict[str, bytes]] = {}
+    with serve(repositories) as endpoint:
+        variables = environment(endpoint, tmp_path / "home")
+        done = fresh.run(PUSH, str(tmp_path / "mine"), environment=variables)
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert done.stdout.strip().startswith(f"{endpoint}/me/mine/commit/")
+        pushed = repositories["models/me/mine"]
+        assert pushed["README.md"] == b"# Mine"
+        assert "README.md" not in repositories["models/me/small"]  # the card is not its own
+        sizes = [len(repositories[f"models/me/{name}"]["model.safetensors"]) for name in NAMES]
+        assert sizes[1] < sizes[0] / 3  # int4 of 8 dimensions, with a scale a row
+        done = load("me/mine", endpoint, tmp_path)
+        assert done.returncode == 0, done.stderr[-3000:]
+    np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))
+
+
+@pytest.mark.parametrize(
+    "loaded",
+    [
+        SentenceEncoder.from_pretrained,
+        SentencePredictor.from_pretrained,
+        Tagger.from_pretrained,
+        LanguageScorer.from_pretrained,
+        SimileScorer,
+    ],
+)
+def test_a_misspelt_option_names_the_nearest(loaded: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="no keyword 'revison'; did you mean 'revision'"):
+        loaded(str(tmp_path), revison="main")
+
+
+def test_an_option_of_the_hub_is_for_a_name(encoder: SentenceEncoder) -> None:
+    with pytest.raises(TypeError, match="revision is for a model that is loaded by name"):
+        SimileScorer(encoder, revision="main")
+    with pytest.raises(
+        TypeError, match=r"push\(\) has no keyword 'privat'; did you mean 'private'"
+    ):
+        encoder.push_to_hub("me/mine", privat=True)

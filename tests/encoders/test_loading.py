@@ -1,0 +1,311 @@
+"""One directory, every loader: ours, transformers with and without the package, sentence-
+transformers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
+from safetensors.torch import save_file
+from sentence_transformers import SentenceTransformer
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
+
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.encoders.batches import length_batches
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.io.files import WEIGHTS
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests import fresh
+
+PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
+TEXTS = [
+    "The cat sleeps.",
+    "",
+    "☃☃",
+    "the <pad> cat <unk>",
+    "the  ﬁsh\u00a0AND the cafe\u0301",
+    "don't",
+    "a\tb\0c",
+]
+TRAIN = {
+    "sentencepiece": lambda lines: SubwordTokenizer.train(
+        lines, vocab_size=200, character_coverage=1.0
+    ),
+    "word": lambda lines: WordTokenizer.train(lines, vocab_size=300),
+    "char_ngram": lambda lines: CharNgramTokenizer.train(lines, vocab_size=1000),
+}
+KINDS = list(TRAIN)
+
+BLOCK = """
+import sys, json
+import numpy as np
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "paraphrastic_hf":
+            raise ImportError("this process must do without " + name)
+directory, output, texts = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+"""
+BLOCKED = BLOCK + "sys.meta_path.insert(0, Block())\n"
+AUTO = """
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+import torch
+tokenizer = AutoTokenizer.from_pretrained(directory, **options)
+config = AutoConfig.from_pretrained(directory, **options)
+model = AutoModel.from_pretrained(directory, **options).eval()
+with torch.no_grad():
+    output_ = model(**tokenizer(texts, padding=True, return_tensors="pt"))
+assert output_.last_hidden_state.shape[0] == len(texts)
+assert torch.equal(output_.pooler_output, output_.sentence_embedding)
+np.save(output, output_.sentence_embedding.numpy())
+"""
+STOCK = """
+from sentence_transformers import SentenceTransformer
+np.save(output, SentenceTransformer(directory, **options).encode(texts))
+"""
+ROUTES = {
+    "transformers after import": BLOCK + "import paraphrastic_hf\noptions = {}\n" + AUTO,
+    "transformers, import last": BLOCK
+    + "import transformers\nimport paraphrastic_hf\noptions = {}\n"
+    + AUTO,
+    "transformers without the package": BLOCKED + "options = {'trust_remote_code': True}\n" + AUTO,
+    "sentence-transformers without the package": BLOCKED + "options = {}\n" + STOCK,
+    "sentence-transformers through the bridge": BLOCK
+    + "options = {'trust_remote_code': True}\n"
+    + STOCK,
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def saved(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
+    lines = PAIRS.read_text(encoding="utf-8").replace("\t", "\n").splitlines()
+    tokenizer: TextTokenizer = TRAIN[request.param](lines)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=16))
+    directory = tmp_path_factory.mktemp("models") / request.param
+    SentenceEncoder(model, tokenizer).save_pretrained(directory)
+    return request.param, directory
+
+
+def run(route: str, directory: Path, output: Path) -> np.ndarray:
+    done = fresh.run(ROUTES[route], str(directory), str(output), json.dumps(TEXTS))
+    assert done.returncode == 0, done.stderr[-3000:]
+    return np.load(output)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_fresh_process_gets_the_same_vectors(
+    route: str, saved: tuple[str, Path], tmp_path: Path
+) -> None:
+    kind, directory = saved
+    if kind == "char_ngram" and route == "sentence-transformers without the package":
+        pytest.skip(
+            "no stock tokenizer can express overlapping n-grams: TRIGRAM goes through the bridge"
+        )
+    expected = SentenceEncoder.from_pretrained(directory).encode(TEXTS)
+    # 1e-5 is promised; both sides are means of the same float32 rows, summed in another order
+    np.testing.assert_allclose(run(route, directory, tmp_path / "v.npy"), expected, atol=1e-5)
+
+
+def test_texts_without_known_tokens_are_zero_with_cosine_zero(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    vectors = encoder.encode(["", "☃☃", " \t "])
+    assert not vectors.any()
+    assert not encoder.similarity(["", "☃"], ["the cat", "☃", ""]).any()
+
+
+def test_batch_size_does_not_change_the_vectors(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    texts = PAIRS.read_text(encoding="utf-8").splitlines()
+    np.testing.assert_allclose(
+        encoder.encode(texts, batch_size=3), encoder.encode(texts), atol=1e-6
+    )
+
+
+def test_odd_texts_are_encoded(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    vectors = encoder.encode(["lone \ud800 surrogate", "nul\0byte", "the cat " * 130_000, "x"])
+    assert np.isfinite(vectors).all()
+    np.testing.assert_array_equal(encoder.encode(["nul\0byte"]), encoder.encode(["nul byte"]))
+
+
+def test_one_text_gives_one_vector_and_normalize_unit_length(saved: tuple[str, Path]) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    assert encoder.encode("the cat").shape == (16,)
+    assert np.linalg.norm(encoder.encode("the cat", normalize=True)) == pytest.approx(1, abs=1e-6)
+    assert encoder.encode([]).shape == (0, 16)
+    with pytest.raises(TypeError, match=r"texts\[1\] must be a string, got NoneType"):
+        encoder.encode(["a", None])  # type: ignore[list-item]
+
+
+def test_saving_again_loses_nothing(saved: tuple[str, Path], tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    encoder.save_pretrained(tmp_path / "again")
+    again = SentenceEncoder.from_pretrained(tmp_path / "again")
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+    assert {p.name for p in saved[1].iterdir()} == {p.name for p in (tmp_path / "again").iterdir()}
+
+
+def test_damaged_directories_are_named(saved: tuple[str, Path], tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    with pytest.raises(ModelError, match="no model directory"):
+        SentenceEncoder.from_pretrained(tmp_path / "absent" / "model")
+    encoder.save_pretrained(tmp_path / "cut")
+    weights = tmp_path / "cut" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(ModelError, match="cannot load the model in"):
+        SentenceEncoder.from_pretrained(tmp_path / "cut")
+    (tmp_path / "cut" / "config.json").unlink()
+    with pytest.raises(ModelError, match=r"has no config\.json"):
+        SentenceEncoder.from_pretrained(tmp_path / "cut")
+
+
+DAMAGE = {
+    "brackets": ("paraphrastic_tokenizer.json", b"[" * 100_000, "nested too deeply"),
+    "a billion parts": (
+        "paraphrastic_tokenizer.json",
+        b'{"kind": "mixed", "parts": 1000000000}',
+        "tokenizers/0",
+    ),
+    "no parts": ("paraphrastic_tokenizer.json", b'{"kind": "mixed", "parts": 0}', "no tokenizer"),
+    "a list for a flag": (
+        "paraphrastic_tokenizer.json",
+        b'{"kind": "sentencepiece", "lowercase": [], "keep_unknown": false}',
+        "must be true or false",
+    ),
+    "config of brackets": ("config.json", b"[" * 100_000, "nested"),
+    "config of digits": ("config.json", b'{"vocab_size": ' + b"9" * 5000 + b"}", "digits"),
+    "a huge size": (
+        "config.json",
+        b'{"model_type": "paraphrastic-averaging", "vocab_size": 9, "hidden_size": 1000000000000}',
+        "hidden_size",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+@pytest.mark.filterwarnings("ignore")
+def test_files_that_ask_for_much_are_refused_at_once(
+    name: str, subword: SubwordTokenizer, tmp_path: Path
+) -> None:
+    table = np.ones((subword.vocab_size, 4), np.float32)
+    SentenceEncoder.from_table(table, subword).save_pretrained(tmp_path)
+    file, content, message = DAMAGE[name]
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(ModelError, match=message):
+        SentenceEncoder.from_pretrained(tmp_path)
+
+
+def damaged_pieces(model: bytes, damage: str) -> bytes:
+    """A sentencepiece model that sentencepiece itself still reads."""
+    if damage == "not UTF-8":
+        return model.replace("\u2581the".encode(), b"\xff\x96\x81the")
+    proto = ModelProto.FromString(model)
+    if damage == "no score":
+        proto.pieces[9].score = float("nan")
+    else:
+        proto.trainer_spec.unk_id, proto.trainer_spec.pad_id = 0, 1
+        proto.pieces[0].type, proto.pieces[1].type = 2, 3
+        proto.pieces[0].piece, proto.pieces[1].piece = "<unk>", "<pad>"
+    return bytes(proto.SerializeToString())
+
+
+@pytest.mark.parametrize("damage", ["not UTF-8", "no score", "other marks"])
+def test_damaged_pieces_are_refused(damage: str, subword: SubwordTokenizer, tmp_path: Path) -> None:
+    table = np.ones((subword.vocab_size, 4), np.float32)
+    SentenceEncoder.from_table(table, subword).save_pretrained(tmp_path)
+    path = tmp_path / "spiece.model"
+    damaged = damaged_pieces(path.read_bytes(), damage)
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+    with pytest.raises(ModelError, match=r"cannot read the sentencepiece model .*spiece.model"):
+        SentenceEncoder.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("table", [np.full((3, 2), 1e300), np.ones((3, 0)), np.ones(3)])
+def test_tables_of_no_columns_or_beyond_float32_are_refused(table: np.ndarray) -> None:
+    with pytest.raises(ModelError, match=r"no finite number in float32|must be of shape \(vocab"):
+        SentenceEncoder.from_table(table, WordTokenizer(["cat"]))
+
+
+def test_weights_beyond_float32_are_refused(tmp_path: Path) -> None:
+    SentenceEncoder.from_table(np.ones((3, 2)), WordTokenizer(["cat"])).save_pretrained(tmp_path)
+    save_file(
+        {"embedding.weight": torch.full((3, 2), 1e300, dtype=torch.float64)}, tmp_path / WEIGHTS
+    )
+    with pytest.raises(ModelError, match="no finite number in float32"):
+        SentenceEncoder.from_pretrained(tmp_path)
+
+
+def test_a_damaged_model_of_ours_has_no_other_loader(
+    saved: tuple[str, Path], tmp_path: Path
+) -> None:
+    encoder = SentenceEncoder.from_pretrained(saved[1])
+    encoder.save_pretrained(tmp_path / "nan")
+    table = encoder.model.embedding.weight.detach().clone()
+    table[5] = float("nan")
+    save_file({"embedding.weight": table}, tmp_path / "nan" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ModelError, match="finite"):
+        load_encoder(tmp_path / "nan")
+
+
+def test_a_folder_named_like_a_packaged_model_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("english", "simile"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in (None, "english", "simile"):
+        assert SentenceEncoder.from_pretrained(name).name == (name or "english")
+    model = AveragingModel(AveragingConfig(vocab_size=3, hidden_size=4))
+    SentenceEncoder(model, WordTokenizer(["cat"])).save_pretrained("english")
+    assert SentenceEncoder.from_pretrained("english").dimension == 4
+    assert SentenceEncoder.from_pretrained().dimension == 512
+    assert SentenceEncoder.from_pretrained("simile").dimension == 512
+
+
+def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path: Path) -> None:
+    tokenizer = CharNgramTokenizer(ngrams=["cat"])
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
+    SentenceEncoder(model, tokenizer).save_pretrained(tmp_path / "model")
+    options = {"trust_remote_code": True, "device": "cpu", "local_files_only": True}
+    theirs = SentenceTransformer(str(tmp_path / "model"), **options)
+    theirs.prompts["query"] = "a cat: "
+    theirs.similarity_fn_name = "dot"
+    theirs.save_pretrained(str(tmp_path / "again"))
+    again = SentenceTransformer(str(tmp_path / "again"), **options)
+    assert again.prompts["query"] == "a cat: "
+    assert again.similarity_fn_name == "dot"
+    np.testing.assert_array_equal(again.encode(["cat"]), theirs.encode(["cat"]))
+
+
+def test_a_batch_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        next(length_batches(np.ones(3, np.int64), 0))
+
+
+def test_a_hub_that_does_not_answer_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*arguments: Any, **options: Any) -> str:
+        raise LocalEntryNotFoundError("no connection")
+
+    asked: list[dict[str, Any]] = []
+
+    def theirs(name: str, **options: Any) -> None:
+        asked.append(options)
+        raise OSError("not in the cache")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", silent)
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer", theirs)
+    for name in ("someone/model", "bert-base"):
+        with pytest.raises(ModelError, match="not in the cache"):
+            load_encoder(name)
+    assert [each["local_files_only"] for each in asked] == [True, True]

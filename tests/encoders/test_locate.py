@@ -1,0 +1,84 @@
+"""Which names may be those of models, and which are refused before anyone is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub
+import pytest
+
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
+from paraphrastic_hf.errors import ModelError
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with two trained models."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("word", "trigram"):
+        (tmp_path / "trained" / name).mkdir(parents=True)
+        (tmp_path / "trained" / name / "config.json").touch()
+    return tmp_path
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names that the Hub is asked for; it has none."""
+    names: list[str] = []
+
+    def snapshot_download(name: str, **_: Any) -> str:
+        names.append(name)
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    return names
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("/no/such", "./sp", "../sp", "~/sp", "runs/sp", "a/b/c", "sp/", "trained/char"),
+        *("C:\\models\\sp", "model.pt", "someone/model.safetensors", "vectors.txt.gz"),
+    ],
+)
+def test_what_looks_like_a_path_is_asked_of_no_network(
+    name: str, here: Path, asked: list[str]
+) -> None:
+    for load in (local_directory, load_encoder):
+        with pytest.raises(ModelError, match="is no model directory: nothing is there"):
+            load(name)
+    assert asked == []
+
+
+def test_a_path_names_the_model_beside_it(here: Path) -> None:
+    with pytest.raises(ModelError, match=r"did you mean .trained/word.\?"):
+        check_model_name("trained/wrod")
+    with pytest.raises(ModelError, match=r"did you mean .*trained/trigram"):
+        check_model_name(here / "trained" / "trigrams")
+
+
+def test_a_file_is_no_model(here: Path) -> None:
+    (here / "sp").touch()
+    with pytest.raises(ModelError, match="sp is no model directory; it is a file"):
+        check_model_name("sp")
+
+
+@pytest.mark.parametrize("name", ["someone/sp", "all-MiniLM-L6-v2", "gpt2", "someone/english-2.0"])
+def test_any_other_name_is_asked_of_the_hub(name: str, here: Path, asked: list[str]) -> None:
+    with pytest.raises(ModelError, match="neither a model directory nor a Hub repository"):
+        local_directory(name)
+    assert asked == [name]
+
+
+@pytest.mark.parametrize(
+    "name", ["english", "multilingual", "tiny", "simile", "trained/word", "trained"]
+)
+def test_models_and_folders_that_are_there_pass(name: str, here: Path) -> None:
+    check_model_name(name)
+
+
+def test_a_folder_of_ones_own_may_have_any_name(here: Path) -> None:
+    (here / "englsh").mkdir()
+    check_model_name("englsh")

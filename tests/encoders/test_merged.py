@@ -1,0 +1,197 @@
+"""Several averages of one vocabulary made one."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf import AveragingConfig, MixedConfig, MixedModel, SentenceEncoder
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.encoders.merged import merged, merged_table
+from paraphrastic_hf.errors import ModelError, RecipeError
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.encoder.finish import whitened
+from paraphrastic_hf.training.encoder.recipe import FinishArguments
+from paraphrastic_hf.training.encoder.settings import TokenizerArguments
+from paraphrastic_hf.training.engine.run import train
+from tests.training.encoder.test_finish import PAIRS, recipe
+
+WORDS = [f"w{number}" for number in range(300)]
+
+
+def rotation(random: np.random.Generator, size: int) -> np.ndarray:
+    return np.linalg.qr(random.normal(size=(size, size)))[0]
+
+
+def runs(count: int, noise: float, size: int = 12) -> tuple[np.ndarray, list[np.ndarray]]:
+    """What is common to some tables, and the tables: each turned, scaled and with noise."""
+    random = np.random.default_rng(3)
+    common = random.normal(size=(len(WORDS) + 2, size)) * np.geomspace(3, 0.3, size)
+    common[0] = 0
+    tables = []
+    for number in range(count):
+        noisy = common + noise * random.normal(size=common.shape)
+        noisy[0] = 0
+        turn = rotation(random, size) if number else np.eye(size)
+        tables.append((noisy @ turn * (1 + number)).astype(np.float32))
+    return common, tables
+
+
+def distance(table: np.ndarray, common: np.ndarray) -> float:
+    """How far the products of rows, which no rotation changes, are from the common ones."""
+    found, wanted = (each / np.linalg.norm(each) for each in (table, common))
+    return float(np.linalg.norm(found @ found.T - wanted @ wanted.T))
+
+
+def test_turned_and_scaled_copies_come_back_as_the_first() -> None:
+    _, tables = runs(4, noise=0)
+    np.testing.assert_allclose(merged_table(tables), tables[0], rtol=1e-4, atol=1e-5)
+
+
+def test_the_mean_of_noisy_runs_is_nearer_to_what_they_share_than_each_of_them() -> None:
+    common, tables = runs(4, noise=0.5)
+    single = min(distance(table, common) for table in tables)
+    two, four = (distance(merged_table(tables[:count]), common) for count in (2, 4))
+    assert four < two < single
+    assert four < 0.7 * single
+
+
+def test_a_row_is_as_long_as_it_is_in_the_runs_on_average_and_padding_stays_zero() -> None:
+    _, tables = runs(3, noise=0.5)
+    found = merged_table(tables)
+    assert not found[0].any()
+    sizes = [np.sqrt((table**2).sum(1).mean()) for table in tables]
+    lengths = [
+        np.linalg.norm(table, axis=1) * sizes[0] / size
+        for table, size in zip(tables, sizes, strict=True)
+    ]
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.mean(lengths, 0), rtol=1e-4)
+
+
+def test_one_encoder_is_itself() -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny")
+    np.testing.assert_allclose(merged([encoder]).table(), encoder.table(), rtol=1e-5)
+
+
+def test_what_cannot_be_merged_is_refused() -> None:
+    _, (table, other) = runs(2, noise=0)
+    one = SentenceEncoder.from_table(table, WordTokenizer(WORDS), "one")
+    words = SentenceEncoder.from_table(other, WordTokenizer([*WORDS[1:], "else"]), "words")
+    narrow = SentenceEncoder.from_table(other[:, :5], WordTokenizer(WORDS), "narrow")
+    with pytest.raises(ModelError, match=r"words has another vocabulary than one.*tokenizer\.of"):
+        merged([one, words])
+    with pytest.raises(ModelError, match="narrow has 5 dimensions and one 12"):
+        merged([one, narrow])
+    with pytest.raises(ValueError, match="encoders must be one or more, got none"):
+        merged([])
+
+
+def test_pack_merges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, tables = runs(2, noise=0.5)
+    encoders = [
+        SentenceEncoder.from_table(table, WordTokenizer(WORDS), name)
+        for table, name in zip(tables, ("one", "two"), strict=True)
+    ]
+    for encoder in encoders:
+        encoder.save_pretrained(tmp_path / str(encoder.name))
+    one, two, both = (str(tmp_path / name) for name in ("one", "two", "both"))
+    options = ["--precision", "float32", "--output", both]
+    assert main(["pack", one, "--merge", two, *options]) == 0
+    found = SentenceEncoder.from_pretrained(both)
+    np.testing.assert_allclose(found.table(), merged(encoders).table(), rtol=1e-5, atol=1e-6)
+    capsys.readouterr()
+    assert main(["pack", one, "--merge", "tiny", *options, "--overwrite"]) == 2
+    assert "tiny has another vocabulary than" in capsys.readouterr().err
+    assert main(["pack", one, "--merge", two, two, *options, "--overwrite"]) == 2
+    assert "--merge names a model twice" in capsys.readouterr().err
+
+
+def test_a_run_merges_others_before_it_whitens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train(recipe(PAIRS), "one")
+    second = dataclasses.replace(recipe(PAIRS), tokenizer=TokenizerArguments(of="one"), seed=2)
+    train(second, "two")
+    finish = FinishArguments(merge_with=["one"], whiten=0.25, spread=True)
+    train(dataclasses.replace(second, finish=finish), "both")
+    one, two, both = map(SentenceEncoder.from_pretrained, ("one", "two", "both"))
+    assert one.tokenizer.tokens() == both.tokenizer.tokens()
+    mean = merged([two, one])
+    texts = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    vectors = torch.from_numpy(mean.encode(texts))
+    expected = whitened(torch.from_numpy(mean.table()), vectors, 0.25).numpy()
+    assert not np.allclose(
+        np.linalg.norm(both.table(), axis=1), np.linalg.norm(two.table(), axis=1)
+    )
+    rows = np.linalg.norm(expected, axis=1) > 0
+    correlation = np.corrcoef(
+        (expected @ expected.T)[rows].ravel(), (both.table() @ both.table().T)[rows].ravel()
+    )
+    assert correlation[0, 1] > 0.98  # axes of the first sides here, of both sides there
+    card = Path("both/README.md").read_text(encoding="utf-8")
+    assert "Its table is the mean of its own and of one, turned onto it." in " ".join(card.split())
+
+
+def test_a_tokenizer_is_found_under_the_data_root(tmp_path: Path) -> None:
+    _, (table, _) = runs(2, noise=0)
+    SentenceEncoder.from_table(table, WordTokenizer(WORDS)).save_pretrained(tmp_path / "words")
+    arguments = TokenizerArguments(of="words", kind="word")
+    assert train_tokenizer(arguments, [], 1, tmp_path).vocab_size == len(WORDS) + 2
+
+
+def test_a_mixture_has_no_tokenizer_that_a_recipe_could_have(tmp_path: Path) -> None:
+    mixed = MixedTokenizer([WordTokenizer(WORDS), WordTokenizer(WORDS)])
+    config = MixedConfig(
+        parts=[AveragingConfig(vocab_size=len(WORDS) + 2, hidden_size=2).to_dict()] * 2
+    )
+    SentenceEncoder(MixedModel(config), mixed).save_pretrained(tmp_path)
+    with pytest.raises(RecipeError, match="is of several parts or of byte pairs"):
+        train_tokenizer(TokenizerArguments(of=str(tmp_path)), [], seed=1)
+
+
+def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) -> None:
+    known = dataclasses.replace(
+        recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(of="tiny")
+    )
+    with pytest.raises(ModelError, match="english has another vocabulary than this run"):
+        train(known, tmp_path / "at-once")
+    assert not (tmp_path / "at-once" / "work" / "corpus").exists()
+    with pytest.raises(RecipeError, match=r"finish\.merge_with must be runs that are named once"):
+        recipe(PAIRS, merge_with=["tiny", "tiny"])
+    with pytest.raises(ModelError, match="tiny has another vocabulary than this run"):
+        train(recipe(PAIRS, merge_with=["tiny"]), tmp_path / "run")
+    with pytest.raises(ModelError, match="nowhere"):
+        train(recipe(PAIRS, merge_with=["nowhere"]), tmp_path / "other")
+
+
+@pytest.mark.parametrize("marks", ["none", "end"])
+def test_a_tokenizer_of_another_model(marks: str, tmp_path: Path) -> None:
+    arguments = TokenizerArguments(of="tiny", marks=marks)
+    tokenizer = train_tokenizer(arguments, [], seed=1)
+    own = SentenceEncoder.from_pretrained("tiny").tokenizer
+    assert tokenizer.tokens()[: own.vocab_size] == own.tokens()
+    assert tokenizer.vocab_size == own.vocab_size + (marks == "end")
+
+
+def test_a_tokenizer_with_other_marks_is_refused(tmp_path: Path) -> None:
+    marked = MarkedTokenizer(WordTokenizer(WORDS), "end")
+    rows = np.ones((marked.vocab_size, 2), np.float32)
+    SentenceEncoder.from_table(rows, marked).save_pretrained(tmp_path)
+    with pytest.raises(RecipeError, match="has marks end, and the recipe asks for none"):
+        train_tokenizer(TokenizerArguments(of=str(tmp_path), kind="word"), [], seed=1)
+    with pytest.raises(RecipeError, match=r"has kind word.*sentencepiece; set tokenizer\.kind to"):
+        train_tokenizer(TokenizerArguments(of=str(tmp_path)), [], seed=1)
+    with pytest.raises(RecipeError, match="has lowercase true, and the recipe asks for false"):
+        train_tokenizer(TokenizerArguments(of="tiny", lowercase=False), [], seed=1)
+    with pytest.raises(RecipeError, match=r"tokenizer\.of must be a model's name"):
+        TokenizerArguments(of=" ")
+    with pytest.raises(RecipeError, match=r"tokenizer\.apart must be empty beside tokenizer\.of"):
+        TokenizerArguments(of="tiny", apart=["fr"])

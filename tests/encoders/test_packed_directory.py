@@ -1,0 +1,257 @@
+"""Model directories whose table is in int8 or int4: who reads them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+from sentence_transformers import SentenceTransformer
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.encoders.storage.expanded import copies, expanded
+from paraphrastic_hf.encoders.storage.fingerprint import weights_hash
+from paraphrastic_hf.encoders.storage.locate import packaged_folder, shown_name
+from paraphrastic_hf.encoders.storage.packing import packed, unpacked
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.layers.packed_rows import unpacked_rows
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import SENTENCES
+
+PRECISIONS = ["int8", "int4"]
+
+
+@pytest.fixture(params=PRECISIONS)
+def small(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[SentenceEncoder, Path]:
+    """An encoder of an odd number of dimensions, and the directory it was saved to."""
+    encoder = SentenceEncoder.from_pretrained("english").with_dimension(79)
+    encoder = encoder.with_precision(request.param)
+    encoder.save_pretrained(tmp_path / "small", precision=request.param)
+    return encoder, tmp_path / "small"
+
+
+def test_every_loader_but_the_stock_one_reads_it(small: tuple[SentenceEncoder, Path]) -> None:
+    encoder, folder = small
+    expected = encoder.encode(SENTENCES)
+    np.testing.assert_array_equal(
+        SentenceEncoder.from_pretrained(folder).encode(SENTENCES), expected
+    )
+    tokens = AutoTokenizer.from_pretrained(folder)(SENTENCES, return_tensors="pt", padding=True)
+    model, report = AutoModel.from_pretrained(folder, output_loading_info=True)
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    vectors = model.eval()(**tokens).sentence_embedding.detach().numpy()
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+    bridge = SentenceTransformer(str(folder), trust_remote_code=True, device="cpu")
+    np.testing.assert_allclose(bridge.encode(SENTENCES), expected, atol=1e-6)
+
+
+def test_it_is_as_small_as_it_says(small: tuple[SentenceEncoder, Path]) -> None:
+    encoder, folder = small
+    held = encoder._weights.table().numbers
+    size = (folder / "model.safetensors").stat().st_size
+    assert held.nbytes <= size < held.nbytes + 500
+
+
+def test_saving_what_was_loaded_changes_nothing(
+    small: tuple[SentenceEncoder, Path], tmp_path: Path
+) -> None:
+    encoder, folder = small
+    again = SentenceEncoder.from_pretrained(folder)
+    assert again.rounding_error == 0
+    precision = "int8" if again._weights.table().numbers.dtype == np.int8 else "int4"
+    again.save_pretrained(tmp_path / "again", precision=precision)
+    first, second = (
+        (path / "model.safetensors").read_bytes() for path in (folder, tmp_path / "again")
+    )
+    assert first == second
+    again.save_pretrained(tmp_path / "plain")
+    plain = SentenceEncoder.from_pretrained(tmp_path / "plain")
+    assert weights_hash(plain) == weights_hash(again) == weights_hash(encoder)
+    assert not json.loads((tmp_path / "plain" / "config.json").read_text())["packed"]
+
+
+def test_a_model_that_transformers_loaded_is_saved_plain(
+    small: tuple[SentenceEncoder, Path], tmp_path: Path
+) -> None:
+    encoder, folder = small
+    AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "plain")
+    model = AutoModel.from_pretrained(tmp_path / "plain")
+    np.testing.assert_array_equal(
+        model.get_input_embeddings().weight.detach().numpy(), encoder.table()
+    )
+
+
+def test_a_loaded_table_is_cut_and_evened_without_rounding(
+    small: tuple[SentenceEncoder, Path],
+) -> None:
+    encoder = SentenceEncoder.from_pretrained(small[1])
+    rows, kind = encoder.table(), encoder._weights.table().numbers.dtype
+    for dimension in (1, 40, 41, 79):
+        cut = encoder.with_dimension(dimension)
+        assert cut._weights.table().numbers.dtype == kind
+        np.testing.assert_array_equal(cut.table(), rows[:, :dimension])
+    even = encoder.with_norm_power(0.5)
+    plain = SentenceEncoder.from_table(rows, encoder.tokenizer).with_norm_power(0.5)
+    assert even._weights.table().numbers.dtype == kind
+    np.testing.assert_allclose(even.table(), plain.table(), rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(encoder.with_precision("float32").table(), rows)
+
+
+def test_torch_unpacks_as_numpy_does() -> None:
+    rows = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
+    for precision in PRECISIONS:
+        held = packed(rows, precision)
+        found = unpacked_rows(torch.from_numpy(held), 5).numpy()
+        np.testing.assert_array_equal(found, unpacked(held))
+    one = packed(rows[:1], "int4")
+    np.testing.assert_array_equal(unpacked_rows(torch.from_numpy(one), 5).numpy(), unpacked(one))
+    with pytest.raises(ValueError, match=r"a packed table of 6 dimensions is .* got \(6, 9\)"):
+        unpacked_rows(torch.from_numpy(packed(rows, "int8")), 6)
+
+
+@pytest.mark.parametrize("damage", ["other key", "other width", "nan", "cut", "other type"])
+def test_a_damaged_table_is_refused(small: tuple[SentenceEncoder, Path], damage: str) -> None:
+    folder = small[1]
+    path = folder / "model.safetensors"
+    rows = load_file(path)["embedding.packed"]
+    if damage == "other key":
+        save_file({"embedding.weight": rows}, path)
+    elif damage == "other width":
+        save_file({"embedding.packed": rows[:, 1:].copy()}, path)
+    elif damage == "nan":
+        rows[7, -4:] = np.frombuffer(np.float32(np.nan).tobytes(), rows.dtype)
+        save_file({"embedding.packed": rows}, path)
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:-5])
+    else:
+        save_file({"embedding.packed": rows.astype(np.float32)}, path)
+    with pytest.raises(ModelError, match="row 7 of the table" if damage == "nan" else str(folder)):
+        SentenceEncoder.from_pretrained(folder)
+
+
+def test_precisions_that_cannot_be_saved_are_refused(tmp_path: Path, word: WordTokenizer) -> None:
+    encoder = SentenceEncoder(
+        AveragingModel(AveragingConfig(vocab_size=word.vocab_size, hidden_size=4)), word
+    )
+    with pytest.raises(ValueError, match="one of float32, bfloat16, float16, int8, int4, got 'i2'"):
+        encoder.save_pretrained(tmp_path / "out", precision="i2")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_packed_folder_is_expanded_once_for_stock_loaders(
+    small: tuple[SentenceEncoder, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, folder = small
+    if encoder._weights.table().numbers.dtype == np.int8:
+        pytest.skip("an int8 has seven digits and its scale 24: no float16 holds it")
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+    copy = expanded(folder)
+    assert copy.is_relative_to(copies())
+    assert (copy.name, shown_name(copy)) == ("small", "small")
+    stock = SentenceTransformer(str(copy), device="cpu").float()
+    np.testing.assert_allclose(stock.encode(SENTENCES), encoder.encode(SENTENCES), atol=1e-6)
+    assert weights_hash(SentenceEncoder.from_pretrained(copy)) == weights_hash(encoder)
+    written = (copy / "model.safetensors").stat().st_mtime_ns
+    assert expanded(folder) == copy
+    assert (copy / "model.safetensors").stat().st_mtime_ns == written
+    assert sorted(path.name for path in copy.parent.iterdir()) == ["sha256", "small"]
+    assert [path.name for path in copies().iterdir()] == [copy.parent.name]
+    assert expanded(copy) == copy
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_copy_that_is_damaged_is_made_anew_for_all_to_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+    folder = packaged_folder("tiny")
+    copy = expanded(folder)
+    whole = (copy / name).read_bytes()
+    assert (copy / name).stat().st_mode & 0o444 == 0o444
+    for damaged in (None, whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
+        (copy / name).unlink()
+        if damaged is not None:
+            (copy / name).write_bytes(damaged)
+        assert expanded(folder) == copy
+        assert (copy / name).read_bytes() == whole
+    assert sorted(path.name for path in copy.parent.iterdir()) == ["sha256", "tiny"]
+    assert [path.name for path in copies().iterdir()] == [copy.parent.name]
+
+
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARAPHRASTIC_CACHE", "/proc/x")
+    with pytest.raises(OSError, match=r"tiny to the cache, /proc/x/.*by PARAPHRASTIC_CACHE"):
+        expanded(packaged_folder("tiny"))
+
+
+def test_saving_over_its_own_directory_leaves_the_encoder(
+    tmp_path: Path, word: WordTokenizer
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(word.vocab_size, 7)).astype(np.float32)
+    SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "own")
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "own")
+    encoder.save_pretrained(tmp_path / "own", precision="int4")
+    encoder.save_pretrained(tmp_path / "other")
+    for kept in (encoder.model.get_input_embeddings().weight.detach().numpy(), encoder.table()):
+        np.testing.assert_array_equal(kept, rows)
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "other").table(), rows)
+
+
+def test_a_prefix_is_saved_as_it_is_also_once_it_is_a_model(tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(5)
+    rows = encoder.table()
+    assert encoder.model is not None
+    encoder.save_pretrained(tmp_path / "cut", precision="int4")
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_models_in_other_precisions_are_packed(dtype: torch.dtype, tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(3)
+    rows = encoder.table()
+    encoder.model.to(dtype)
+    encoder.save_pretrained(tmp_path / "cut", precision="int4")
+    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
+
+
+def test_what_float16_cannot_hold_is_refused(tmp_path: Path, word: WordTokenizer) -> None:
+    rows = np.full((word.vocab_size, 2), 1e5, np.float32)
+    with pytest.raises(ValueError, match="has numbers that float16 cannot hold; take bfloat16"):
+        SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "h", precision="float16")
+    assert not (tmp_path / "h").exists()
+
+
+def test_from_pretrained_takes_what_transformers_does(
+    small: tuple[SentenceEncoder, Path], tmp_path: Path
+) -> None:
+    encoder, folder = small
+    rows = encoder.table()
+    model = AveragingModel.from_pretrained(folder, embedding_dropout=0.5)
+    assert (model.config.embedding_dropout, model.config.packed) == (0.5, False)
+    assert model.name_or_path == str(folder)
+    for again in (
+        AutoModel.from_pretrained(folder, state_dict=None),
+        AveragingModel.from_pretrained(folder, config=str(folder)),
+        AutoModel.from_pretrained(folder, dtype=torch.float64),
+    ):
+        found = again.get_input_embeddings().weight.detach().numpy()
+        np.testing.assert_array_equal(found, rows)
+    model.save_pretrained(tmp_path / "plain")
+    plain = AveragingModel.from_pretrained(tmp_path / "plain", embedding_dropout=0.25)
+    assert plain.config.embedding_dropout == 0.25
+
+
+def test_a_new_model_of_a_packed_config_is_saved_plain(
+    small: tuple[SentenceEncoder, Path], tmp_path: Path
+) -> None:
+    config = AutoConfig.from_pretrained(small[1])
+    model = AutoModel.from_config(config)
+    assert (config.packed, model.config.packed) == (True, False)
+    model.save_pretrained(tmp_path / "new")
+    found = AutoModel.from_pretrained(tmp_path / "new").get_input_embeddings().weight
+    assert torch.equal(found, model.get_input_embeddings().weight)

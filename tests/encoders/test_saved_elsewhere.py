@@ -1,0 +1,268 @@
+"""Models that stock sentence-transformers has saved, and those that it reads of ours: the numbers
+that are computed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from datasets import Dataset
+from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
+from sentence_transformers.sentence_transformer.training_args import (
+    SentenceTransformerTrainingArguments,
+)
+from tokenizers import Tokenizer
+from tokenizers.models import Unigram, WordLevel
+from transformers import AutoModel, AutoTokenizer
+
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder, packaged_model
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.errors import MissingExtraError, ModelError
+from paraphrastic_hf.io.files import SETTINGS
+from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.text.char import CharTokenizer
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.mixed import MixedTokenizer
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import HOSTILE, SENTENCES
+
+TEXTS = [*SENTENCES, *HOSTILE, "", "12,000 km²"]
+TOKENIZERS = {
+    "pieces": lambda: SubwordTokenizer.train(SENTENCES, vocab_size=300, character_coverage=0.98),
+    "pieces as they are": lambda: SubwordTokenizer.train(
+        SENTENCES, vocab_size=300, lowercase=False, keep_unknown=True
+    ),
+    "words": lambda: WordTokenizer.train(SENTENCES, vocab_size=100),
+    "words as they are": lambda: WordTokenizer(
+        ["The", "cat", "café"], lowercase=False, keep_unknown=True, spaced=True
+    ),
+}
+
+
+def theirs(folder: Path) -> Any:
+    return SentenceTransformer(str(folder), device="cpu")
+
+
+def saved_by_them(tokenizer: Any, folder: Path) -> SentenceEncoder:
+    """Written by us, saved again by them."""
+    torch.manual_seed(0)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
+    encoder = SentenceEncoder(model, tokenizer)
+    encoder.save_pretrained(folder / "ours")
+    theirs(folder / "ours").save_pretrained(str(folder / "theirs"))
+    return encoder
+
+
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_what_they_have_saved_again_is_the_same_encoder(kind: str, tmp_path: Path) -> None:
+    encoder = saved_by_them(TOKENIZERS[kind](), tmp_path)
+    assert not (tmp_path / "theirs" / "config.json").exists()
+    again = SentenceEncoder.from_pretrained(tmp_path / "theirs")
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+    assert again.tokenizer.tokens() == encoder.tokenizer.tokens()
+    again.save_pretrained(tmp_path / "once more")
+    third = SentenceEncoder.from_pretrained(tmp_path / "once more")
+    np.testing.assert_array_equal(third.encode(TEXTS), encoder.encode(TEXTS))
+    np.testing.assert_allclose(
+        theirs(tmp_path / "once more").encode(TEXTS), third.encode(TEXTS), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("marks", ["start", "end", "both"])
+def test_they_average_marks_as_we_do(marks: str, tmp_path: Path) -> None:
+    tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), marks)
+    torch.manual_seed(0)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
+    encoder = SentenceEncoder(model, tokenizer)
+    encoder.save_pretrained(tmp_path)
+    bridge = SentenceTransformer(str(tmp_path), trust_remote_code=True, device="cpu")
+    np.testing.assert_allclose(bridge.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+    again = SentenceEncoder.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+
+
+@pytest.mark.filterwarnings("ignore")  # of their trainer
+def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) -> None:
+    model = theirs(packaged_model("english")).float()
+    pairs = Dataset.from_dict({"first": SENTENCES, "second": SENTENCES[1:] + SENTENCES[:1]})
+    arguments = SentenceTransformerTrainingArguments(
+        str(tmp_path / "run"), num_train_epochs=1, learning_rate=0.01, report_to="none",
+        save_strategy="no", use_cpu=True,
+    )  # fmt: skip
+    loss = MultipleNegativesRankingLoss(model)
+    SentenceTransformerTrainer(model, arguments, train_dataset=pairs, loss=loss).train()
+    model.save_pretrained(str(tmp_path / "theirs"))
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "theirs")
+    np.testing.assert_allclose(encoder.encode(TEXTS), model.encode(TEXTS), atol=1e-5)
+    english = SentenceEncoder.from_pretrained("english")
+    assert np.abs(encoder.encode(TEXTS) - english.encode(TEXTS)).max() > 0.01
+    assert encoder._static is not None  # on the fast path, if it is compiled
+    assert encoder.with_dimension(64).encode("a cat").shape == (64,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"prompts": {"q": "query: "}, "default_prompt_name": "q"}, "prompts {'q': 'query: '},"),
+        ({"truncate_dim": 4}, "has truncate_dim 4, which"),
+        ({"similarity_fn_name": "dot"}, "has similarity_fn_name 'dot', which"),
+    ],
+)
+def test_settings_that_only_they_follow_are_refused_and_followed_by_the_command_line(
+    settings: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    """Without a word the vectors or the scores would be others than theirs."""
+    encoder = saved_by_them(WordTokenizer(["cat", "query"]), tmp_path)
+    ours, given = str(tmp_path / "ours"), str(tmp_path / "given")
+    SentenceTransformer(ours, device="cpu", **settings).save_pretrained(given)
+    with pytest.raises(ModelError, match=f"{re.escape(named)}.*load .*SentenceTransformer"):
+        SentenceEncoder.from_pretrained(given)
+    loaded = load_encoder(given, device="cpu")
+    np.testing.assert_array_equal(loaded.encode("cat"), theirs(Path(given)).encode("cat"))
+    assert loaded.similarity_fn_name == settings.get("similarity_fn_name", "cosine")
+    encoder.save_pretrained(given)  # in their place
+    assert SentenceEncoder.from_pretrained(given).dimension == 8
+
+
+def test_what_is_no_encoder_of_ours_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    words = Tokenizer(WordLevel({"[UNK]": 0, "cat": 1}, unk_token="[UNK]"))
+    table = StaticEmbedding(words, embedding_weights=np.eye(2, dtype=np.float32))
+    SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(tmp_path / "other"))
+    with pytest.raises(ModelError, match=r"no tokenizer of this package; load .*SentenceTransfor"):
+        SentenceEncoder.from_pretrained(tmp_path / "other")
+    saved_by_them(WordTokenizer(["cat"]), tmp_path)
+    first = theirs(tmp_path / "theirs")[0]
+    two = SentenceTransformer(modules=[first, Normalize()], device="cpu")
+    two.save_pretrained(str(tmp_path / "two"))
+    with pytest.raises(ModelError, match="modules StaticEmbedding, Normalize, not a Static"):
+        SentenceEncoder.from_pretrained(tmp_path / "two")
+    for name in ("tokenizer.json", "model.safetensors", "modules.json", SETTINGS):
+        saved_by_them(WordTokenizer(["cat"]), tmp_path)
+        (tmp_path / "theirs" / name).write_text("[")
+        with pytest.raises(ModelError, match="theirs"):
+            SentenceEncoder.from_pretrained(tmp_path / "theirs")
+
+
+def test_a_tokenizer_of_pieces_of_others_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581cat", -1.0)]
+    Tokenizer(Unigram(pieces, 3, False)).save(str(tmp_path / "tokenizer.json"))
+    with monkeypatch.context() as patched:
+        patched.setattr("paraphrastic_hf.text.rebuilt._subwords", lambda _: pytest.fail("made"))
+        with pytest.raises(ModelError, match="no tokenizer of this package"):
+            load_tokenizer(tmp_path)
+    Tokenizer(Unigram([("<pad>", 0.0), ("<unk>", 0.0)], 1, False)).save(
+        str(tmp_path / "tokenizer.json")
+    )  # of which tokenizers cannot make ours
+    with pytest.raises(ModelError, match="no tokenizer of this package"):
+        load_tokenizer(tmp_path)
+
+
+def test_without_protobuf_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved_by_them(WordTokenizer(["cat"]), tmp_path)
+    monkeypatch.setattr(
+        "paraphrastic_hf.extras._is_there", lambda package: package != "google.protobuf"
+    )
+    with pytest.raises(
+        MissingExtraError, match=r"theirs.* needs protobuf.*paraphrastic-hf\[train\]"
+    ):
+        SentenceEncoder.from_pretrained(tmp_path / "theirs")
+
+
+LONG = {
+    "common words": "the cat sleeps on the sofa",
+    "one word": "the",
+    "largest number": "........",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_text_of_100_000_words_has_the_mean_of_its_words(kind: str) -> None:
+    """In float32, by us, by `AutoModel` and by sentence-transformers with `.float()`."""
+    phrase = LONG[kind]
+    text = " ".join([phrase] * (100_000 // len(phrase.split())))
+    folder = str(packaged_model("english"))
+    encoder = SentenceEncoder.from_pretrained("english")
+    expected = encoder.encode(phrase)
+    # sums of 100,000 numbers up to 4.5 in single precision, one after the other in torch
+    np.testing.assert_allclose(encoder.encode(text), expected, atol=1e-6)
+    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    with torch.no_grad():
+        vector = model(**tokenizer([text], return_tensors="pt")).sentence_embedding[0].numpy()
+    np.testing.assert_allclose(vector, expected, atol=5e-3)
+    np.testing.assert_allclose(theirs(Path(folder)).float().encode(text), expected, atol=5e-3)
+
+
+def test_what_is_saved_is_float32(tmp_path: Path) -> None:
+    SentenceEncoder.from_pretrained("english").save_pretrained(tmp_path)
+    assert load_file(tmp_path / "model.safetensors")["embedding.weight"].dtype == torch.float32
+    assert json.loads((tmp_path / "config.json").read_text())["dtype"] == "float32"
+    assert theirs(tmp_path).dtype == torch.float32
+
+
+def marked(tokenizer: Any, marks: str, opens: bool = False) -> MarkedTokenizer:
+    return MarkedTokenizer(tokenizer, marks, opens_prompts=opens)
+
+
+PLAIN = {
+    **TOKENIZERS,
+    "characters": lambda: CharTokenizer.train(SENTENCES, vocab_size=30),
+    "n-grams": lambda: CharNgramTokenizer.train(SENTENCES, vocab_size=100, orders=(2, 3)),
+}
+SAVED_BY_TRANSFORMERS = {
+    **PLAIN,
+    "words with an end": lambda: marked(PLAIN["words"](), "end"),
+    "words that open prompts": lambda: marked(PLAIN["words"](), "both", opens=True),
+    "characters with marks": lambda: marked(PLAIN["characters"](), "both"),
+    "pieces with a start": lambda: marked(PLAIN["pieces"](), "start"),
+    "a mixture": lambda: MixedTokenizer(
+        [PLAIN["words"](), PLAIN["n-grams"](), marked(PLAIN["characters"](), "both")]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SAVED_BY_TRANSFORMERS)
+def test_what_transformers_has_saved_again_is_the_same_encoder(kind: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    tokenizer = SAVED_BY_TRANSFORMERS[kind]()
+    config = RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=8, embedding_size=4)
+    encoder = SentenceEncoder(RecurrentModel(config).eval(), tokenizer)
+    encoder.save_pretrained(tmp_path / "ours")
+    AutoModel.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
+    AutoTokenizer.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
+    assert not (tmp_path / "theirs" / "paraphrastic_tokenizer.json").exists()
+    again = SentenceEncoder.from_pretrained(tmp_path / "theirs")
+    np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
+    assert again.tokenizer.tokens() == encoder.tokenizer.tokens()
+    again.save_pretrained(tmp_path / "once more")
+    for name in ("tokenizer.json", "paraphrastic_tokenizer.json", "ngrams.json"):
+        first, third = tmp_path / "ours" / name, tmp_path / "once more" / name
+        assert first.exists() == third.exists()
+        assert not first.exists() or first.read_text() == third.read_text()
+
+
+def test_what_only_sentence_transformers_reads_right_is_sent_there(tmp_path: Path) -> None:
+    """Without `modules.json` it would take means over tokens, whatever the model."""
+    encoder = SentenceEncoder.from_pretrained("english")
+    encoder.save_pretrained(tmp_path)
+    (tmp_path / "paraphrastic_tokenizer.json").unlink()
+    Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(ModelError, match="load the model with sentence_transformers"):
+        load_tokenizer(tmp_path)
+    (tmp_path / "modules.json").unlink()
+    with pytest.raises(ModelError, match="load the model with the library that wrote it"):
+        load_tokenizer(tmp_path)

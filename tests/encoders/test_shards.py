@@ -1,0 +1,78 @@
+"""Texts and vectors as files: whole, in order, or not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from paraphrastic_hf.encoders import shards
+from paraphrastic_hf.encoders.shards import shard_writer
+from paraphrastic_hf.encoders.storage.arrays import array_writer
+from paraphrastic_hf.errors import DataError
+
+TEXTS = [f"text {i}" for i in range(10)]
+VECTORS = np.arange(30, dtype=np.float32).reshape(10, 3)
+WRITERS = {"v.npy": array_writer, "v": shard_writer}
+
+
+def test_parquet_files_hold_every_text_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "TEXTS_PER_FILE", 4)
+    with shard_writer(tmp_path / "new" / "out") as write:
+        for start in range(0, 10, 2):
+            write(TEXTS[start : start + 2], VECTORS[start : start + 2])
+    files = sorted(path.name for path in (tmp_path / "new" / "out").iterdir())
+    assert files == [f"part-0000{i}.parquet" for i in range(3)]
+    table = pq.read_table(tmp_path / "new" / "out")
+    assert table["text"].to_pylist() == TEXTS
+    np.testing.assert_array_equal(np.array(table["vector"].to_pylist(), np.float32), VECTORS)
+
+
+def test_an_array_holds_every_vector_in_order(tmp_path: Path) -> None:
+    with array_writer(tmp_path / "v.npy") as write:
+        for start in range(0, 10, 3):
+            write(TEXTS[start : start + 3], VECTORS[start : start + 3].astype(np.float64))
+    found = np.load(tmp_path / "v.npy")
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, VECTORS)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, DataError])
+def test_what_is_not_finished_leaves_nothing(
+    name: str, error: type[BaseException], tmp_path: Path
+) -> None:
+    def broken() -> None:
+        with WRITERS[name](tmp_path / name) as write:
+            write(TEXTS, VECTORS)
+            raise error
+
+    with pytest.raises(error):
+        broken()
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_array_that_is_there_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "v.npy"
+    path.write_bytes(b"old")
+    with array_writer(path) as write:
+        write(TEXTS, VECTORS)
+        assert path.read_bytes() == b"old"
+    assert len(np.load(path)) == 10
+
+
+def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is there already"), shard_writer(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_place_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / name
+    with pytest.raises(DataError, match=f"cannot write {path}"), WRITERS[name](path):
+        pass

@@ -1,0 +1,268 @@
+"""One encoder for many threads and processes; lists that change, items that are no strings."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections import UserList
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.encoders.static import engine as static
+from paraphrastic_hf.encoders.static.engine import StaticEncoder
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import SENTENCES
+
+pytestmark = pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled here")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static, "TEXTS_AT_A_TIME", 8)
+    monkeypatch.setattr(static, "FEW_TEXTS", 3)
+    monkeypatch.setattr(static, "MANY_WORDS", 20)
+
+
+def table_of(tokenizer: SubwordTokenizer | WordTokenizer) -> np.ndarray:
+    random = np.random.default_rng(0)
+    return random.normal(size=(tokenizer.vocab_size, 6)).astype(np.float32)
+
+
+def test_eight_threads_share_one_encoder(
+    subword: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each call brings words of its own, so that the table grows under the others."""
+    table = table_of(subword)
+    texts = [
+        [f"{text} w{job}x{i} w{job * 7 % 40}x{i}" for i, text in enumerate(SENTENCES)]
+        for job in range(60)
+    ]
+    alone = [StaticEncoder(subword, num_threads=1).encode(job, table) for job in texts]
+    shared = StaticEncoder(subword, num_threads=2)
+    with ThreadPoolExecutor(8) as pool:
+        for ours, expected in zip(
+            pool.map(lambda job: shared.encode(job, table), texts), alone, strict=True
+        ):
+            np.testing.assert_array_equal(ours, expected)
+
+
+@pytest.mark.parametrize("kind", ["subword", "word"])
+def test_a_pickled_encoder_gives_the_same_vectors(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    tokenizer = request.getfixturevalue(kind)
+    encoder, table = StaticEncoder(tokenizer, num_threads=2), table_of(tokenizer)
+    expected = encoder.encode(SENTENCES, table)
+    again = pickle.loads(pickle.dumps(encoder))
+    np.testing.assert_array_equal(again.encode(SENTENCES, table), expected)
+
+
+def test_an_encoder_is_sent_to_a_process_of_its_own(word: WordTokenizer) -> None:
+    encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
+    expected = encoder.encode(SENTENCES * 20, table)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        theirs = pool.submit(encoder.encode, SENTENCES * 20, table).result(timeout=60)
+    np.testing.assert_array_equal(theirs, expected)
+
+
+FORK = """
+import json, os, signal, sys
+import numpy as np
+from paraphrastic_hf.encoders.static.engine import StaticEncoder
+from paraphrastic_hf.text.word import WordTokenizer
+texts = json.loads(sys.argv[1])
+word = WordTokenizer(["the", "cat"])
+table = np.eye(4, dtype=np.float32)
+encoder = StaticEncoder(word, num_threads=2)
+expected = encoder.encode(texts, table)
+child = os.fork()
+if not child:
+    signal.alarm(4)
+    os._exit(0 if (encoder.encode(texts, table) == expected).all() else 1)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_goes_on_with_the_encoder() -> None:
+    """As workers of `multiprocessing` and of DataLoader do on Linux."""
+    command = [sys.executable, "-W", "ignore", "-c", FORK, json.dumps(["the cat"] * 1000)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "TOKENIZERS_PARALLELISM": "false"},
+    )
+    assert done.stdout == "0\n", done.stderr
+
+
+# with so many more rows that a row too long or too far is still in the table
+WORDS = sorted({word for text in SENTENCES for word in text.lower().split()})
+WORDS += [f"unused{i}" for i in range(1000)]
+
+
+class Meddling(WordTokenizer):
+    """Does something to the caller's list between two blocks, as another thread may."""
+
+    meddle: Callable[[], object]
+
+    def encode_batch(self, texts: Sequence[str]) -> Ragged:
+        self.meddle()
+        return super().encode_batch(texts)
+
+
+CHANGES: dict[str, Callable[[list[str]], object]] = {
+    "grows": lambda texts: texts.extend(["more"] * 9),
+    "is cut short": lambda texts: texts.__delitem__(slice(20, None)),
+    "is emptied": lambda texts: texts.clear(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_list_that_changes_meanwhile_gives_its_first_vectors_or_an_error(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = Meddling(WORDS)
+    texts = list(SENTENCES[:32])
+    tokenizer.meddle = lambda: None
+    table = table_of(tokenizer)
+    expected = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
+    tokenizer.meddle = lambda: CHANGES[change](texts)
+    # new memory often holds the vectors of the call before
+    monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 77, dtype))
+    try:
+        vectors = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
+    except (RuntimeError, ValueError, IndexError):
+        return
+    np.testing.assert_array_equal(vectors, expected)
+
+
+class Shrinking(list):
+    """Loses its end just before it is sliced, as it may to another thread."""
+
+    def __getitem__(self, item):  # type: ignore[no-untyped-def]
+        del self[-4:]
+        return super().__getitem__(item)
+
+
+def test_a_list_that_shrinks_within_a_block_gives_its_first_vectors_or_an_error() -> None:
+    tokenizer = WordTokenizer(WORDS)
+    encoder, table = StaticEncoder(tokenizer, num_threads=1), table_of(tokenizer)
+    expected = encoder.encode(SENTENCES[:8], table)
+    try:
+        vectors = encoder.encode(Shrinking(SENTENCES[:8]), table)
+    except (RuntimeError, ValueError, IndexError):
+        return
+    np.testing.assert_array_equal(vectors, expected)
+
+
+def test_items_exchanged_by_another_thread_leave_finite_vectors(word: WordTokenizer) -> None:
+    """Strings that the list lets go of while they are read stay alive, and each row is a mean of
+    one text or the other."""
+    table = table_of(word)
+    texts = ["the cat " * 50] * 400
+    done = threading.Event()
+
+    def exchange() -> None:
+        while not done.is_set():
+            for i in range(len(texts)):
+                texts[i] = "".join(["rain ", "rain " * (i % 60 + 1)])
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    encoder = StaticEncoder(word, num_threads=2)
+    allowed = encoder.encode(["the cat", "rain"], table)
+    try:
+        for _ in range(60):
+            vectors = encoder.encode(texts, table)
+            distance = np.abs(vectors[:, None] - allowed).max(-1).min(1)
+            assert distance.max() < 1e-5  # sums of a hundred rows in float32
+    finally:
+        done.set()
+        thread.join()
+
+
+LONE = "a \ud800"
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("wrong", [None, 3, b"bytes", 1.5, ["a"], np.str_])
+@pytest.mark.parametrize("position", [0, 3, 4, 8, 17, 39])
+def test_what_is_no_string_is_named_with_its_position(
+    position: int, wrong: object, threads: int, word: WordTokenizer
+) -> None:
+    texts: list = ["the cat"] * 40
+    texts[position] = wrong
+    encoder, table = StaticEncoder(word, num_threads=threads), table_of(word)
+    message = rf"texts\[{position}\] must be a string, got {type(wrong).__name__}$"
+    with pytest.raises(TypeError, match=message):
+        encoder.encode(texts, table)
+    assert encoder.encode(["the cat"] * 40, table).any()  # and it still works
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"bytes"])
+def test_what_is_no_string_is_named_beside_a_lone_surrogate(
+    wrong: object, word: WordTokenizer
+) -> None:
+    texts: list = ["the cat"] * 40
+    texts[20], texts[22] = LONE, wrong
+    with pytest.raises(TypeError, match=r"texts\[22\] must be a string"):
+        StaticEncoder(word, num_threads=1).encode(texts, table_of(word))
+
+
+@pytest.mark.parametrize("texts", [5, None, (5,), [b""]])
+def test_what_holds_no_strings_is_a_type_error(texts: object, word: WordTokenizer) -> None:
+    with pytest.raises(TypeError):
+        StaticEncoder(word).encode(texts, table_of(word))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [TypeError, KeyboardInterrupt])
+@pytest.mark.parametrize("here", [False, True])
+def test_an_error_in_one_thread_stops_and_awaits_the_others(
+    here: bool, error: type[BaseException], word: WordTokenizer
+) -> None:
+    encoder, ended, halted = StaticEncoder(word, num_threads=3), threading.Event(), []
+
+    def work(number: int) -> None:
+        if (number == 0) is here:
+            raise error
+        ended.wait(0.2)
+        ended.set()
+
+    with pytest.raises(error):
+        encoder._together(work, [0, 1, 2], lambda: halted.append(True))  # type: ignore
+    assert ended.is_set()
+    assert halted
+
+
+ORDER = list(range(len(SENTENCES)))[::-1]
+CONTAINERS: dict[str, Callable[[], object]] = {
+    "list": lambda: SENTENCES,
+    "tuple": lambda: tuple(SENTENCES),
+    "user list": lambda: UserList(SENTENCES),
+    "generator": lambda: (text for text in SENTENCES),
+    "keys": lambda: dict.fromkeys(SENTENCES).keys(),
+    "numpy objects": lambda: np.array(SENTENCES, object),
+    "numpy strings": lambda: np.array(SENTENCES),
+    "series": lambda: pytest.importorskip("pandas").Series(SENTENCES),
+    "series in another order": lambda: pytest.importorskip("pandas").Series(SENTENCES, ORDER),
+    "column": lambda: pytest.importorskip("datasets").Dataset.from_dict({"t": SENTENCES})["t"],
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_every_kind_of_container_gives_its_items_in_order(name: str, word: WordTokenizer) -> None:
+    encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
+    vectors = encoder.encode(CONTAINERS[name](), table)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(vectors, encoder.encode(SENTENCES, table))

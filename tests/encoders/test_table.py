@@ -1,0 +1,205 @@
+"""Packed tables: what they are off by, and that the fast path reads exactly what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf.encoders.static import engine as static
+from paraphrastic_hf.encoders.static.engine import StaticEncoder
+from paraphrastic_hf.encoders.static.table import Table, rounding_error
+from paraphrastic_hf.encoders.storage.packing import packed, shortened, unpacked, width
+from paraphrastic_hf.encoders.vectors import pairwise_cosine
+from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.text.word import WordTokenizer
+from tests.texts import SENTENCES
+
+needs_c = pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled here")
+numbers = st.floats(-1e6, 1e6, width=32)
+tables = st.integers(1, 9).flatmap(lambda n: arrays(np.float32, (4, n), elements=numbers))
+
+
+@given(tables)
+def test_int8_is_off_by_half_a_step_of_its_row_at_most(table: np.ndarray) -> None:
+    step = np.abs(table).max(1, keepdims=True) / 127
+    off = np.abs(unpacked(packed(table, "int8")).astype(np.float64) - table)
+    assert (off <= 0.5 * step * 1.001 + 1e-38).all()
+
+
+@given(tables)
+def test_int4_is_no_further_off_than_seven_steps_to_the_largest_number(table: np.ndarray) -> None:
+    """But for the step itself, which has five binary digits."""
+    exact, held = table.astype(np.float64), packed(table, "int4")
+    assert (held.shape, width(held)) == ((4, (table.shape[1] + 1) // 2 + 4), table.shape[1])
+    step = np.where(exact.any(1, keepdims=True), np.abs(exact).max(1, keepdims=True) / 7, 1)
+    plain = np.linalg.norm(np.rint(exact / step) * step - exact, axis=1)
+    off = np.linalg.norm(unpacked(held) - exact, axis=1)
+    assert (off <= plain * 1.001 + np.linalg.norm(exact, axis=1) / 32 + 1e-38).all()
+
+
+@given(tables)
+def test_numbers_of_int4_are_exact_in_bfloat16(table: np.ndarray) -> None:
+    held = unpacked(packed(np.where(np.abs(table) < 1e-30, 0, table), "int4"))
+    assert shortened(held).dtype == np.uint16
+
+
+@given(tables)
+def test_bfloat16_is_what_torch_rounds_to(table: np.ndarray) -> None:
+    expected = torch.from_numpy(table).bfloat16().float().numpy()
+    np.testing.assert_array_equal(unpacked(packed(table, "bfloat16")), expected)
+
+
+@given(tables)
+def test_packing_again_changes_nothing(table: np.ndarray) -> None:
+    for precision in ("bfloat16", "int8", "int4"):
+        once = unpacked(packed(table, precision))
+        np.testing.assert_allclose(unpacked(packed(once, precision)), once, rtol=1e-6, atol=1e-38)
+
+
+def test_eight_digits_are_shortened_without_loss() -> None:
+    table = np.array([[0.5, -1.25], [3.0, 0.0]], np.float32)
+    assert shortened(table).dtype == np.uint16
+    np.testing.assert_array_equal(unpacked(shortened(table)), table)
+    table[0, 0] = 0.1
+    assert shortened(table) is table
+
+
+def test_the_error_by_hand() -> None:
+    """A row (1, 0) held as (1, 0.1) is off by a tenth of its length; a row of zeros by nothing."""
+    held = np.array([[1.0, 0.1], [0.0, 0.0]], np.float32)
+    exact = np.array([[1.0, 0.0], [0.0, 0.0]], np.float32)
+    assert rounding_error(held, exact) == pytest.approx(0.1)
+
+
+def test_a_table_stays_as_it_was_when_others_are_made_from_it() -> None:
+    rows = np.array([[0.1, 2.0, 0.0], [3.0, -4.0, 5.0]], np.float32)
+    table = Table.of(rows.copy())
+    with pytest.raises(FrozenInstanceError):
+        table.numbers = rows  # type: ignore[misc]
+    for other in (table.with_precision("int8"), table.with_norm_power(2), table.with_dimension(2)):
+        other.numbers[:] = 0
+    np.testing.assert_array_equal(table.rows(), rows)
+
+
+def test_a_table_made_from_a_model_does_not_follow_its_training(word: WordTokenizer) -> None:
+    config = AveragingConfig(vocab_size=word.vocab_size, hidden_size=4)
+    whole = SentenceEncoder(AveragingModel(config), word)
+    same = [whole.with_dimension(4), whole.with_norm_power(1)]
+    before = whole.encode(SENTENCES)
+    torch.nn.init.zeros_(whole.model.get_input_embeddings().weight)
+    for encoder in same:
+        np.testing.assert_array_equal(encoder.encode(SENTENCES), before)
+
+
+@needs_c
+@pytest.mark.parametrize("dimension", [1, 5, 16, 33, 300, 512])
+@pytest.mark.parametrize("precision", ["bfloat16", "int8", "int4"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_the_fast_path_averages_what_a_packed_table_holds(
+    dimension: int, precision: str, normalize: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(50)]
+    tokenizer = WordTokenizer(words)
+    lengths = 10.0 ** rng.integers(-3, 4, (tokenizer.vocab_size, 1))
+    table = (rng.normal(size=(tokenizer.vocab_size, dimension)) * lengths).astype(np.float32)
+    texts = [" ".join(rng.choice(words, n)) for n in (0, 1, 2, 3, 4, 5, 7, 31, 32, 33, 64, 500)]
+    held = packed(table, precision)
+    assert width(held) == dimension
+    found = StaticEncoder(tokenizer).encode(texts, held, normalize=normalize)
+    exact = StaticEncoder(tokenizer).encode(texts, unpacked(held), normalize=normalize)
+    largest = np.abs(table).max() if not normalize else 1
+    np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-7 * largest)
+
+
+@needs_c
+def test_the_packaged_model_in_fewer_bytes() -> None:
+    exact = SentenceEncoder.from_pretrained("tiny").with_precision("float32")
+    half, bytes_ = exact.with_precision("bfloat16"), exact.with_precision("int8")
+    nibbles = exact.with_precision("int4")
+    assert (exact.rounding_error, half.rounding_error) == (0, 0)
+    assert 0 < bytes_.rounding_error < 0.05
+    assert bytes_.name == "tiny-float32-int8"
+    vectors = exact.encode(SENTENCES)
+    np.testing.assert_array_equal(half.encode(SENTENCES), vectors)
+    known = np.abs(vectors).sum(1) > 0
+    assert pairwise_cosine(bytes_.encode(SENTENCES), vectors)[known].min() > 0.999
+    assert bytes_.dimension == exact.dimension
+    held, before = bytes_._weights.table(), exact._weights.table()
+    assert held.numbers.nbytes < 0.53 * before.numbers.nbytes  # which has two bytes a number
+    assert nibbles._weights.table().numbers.nbytes < 0.28 * before.numbers.nbytes
+    np.testing.assert_array_equal(nibbles.table(), exact.table())  # which is held so in its file
+
+
+def test_a_prefix_is_a_slice() -> None:
+    whole = SentenceEncoder.from_pretrained("english")
+    small = whole.with_dimension(64)
+    assert (small.dimension, small.name) == (64, "english-64")
+    np.testing.assert_allclose(
+        small.encode(SENTENCES), whole.encode(SENTENCES)[:, :64], rtol=1e-6, atol=1e-6
+    )
+    for wrong in (0, 513):
+        with pytest.raises(ValueError, match=f"from 1 to 512, got {wrong}"):
+            whole.with_dimension(wrong)
+
+
+@needs_c
+def test_what_is_rounded_already_is_not_rounded_again() -> None:
+    small = SentenceEncoder.from_pretrained("english").with_precision("int8")
+    for again in (lambda: small.with_precision("bfloat16"), lambda: small.with_norm_power(0.5)):
+        with pytest.raises(ModelError, match=r"english-int8 is rounded already, by up to 0\.0075"):
+            again()
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "int8", "int4"])
+def test_the_largest_numbers_stay_finite(precision: str) -> None:
+    largest = np.finfo(np.float32).max
+    table = np.array([[largest, -largest], [3e38, 1e38]], np.float32)
+    held = packed(table, precision)
+    assert np.isfinite(unpacked(held)).all()
+    assert rounding_error(held, table) < (0.1 if precision == "int4" else 0.005)
+
+
+@needs_c
+def test_a_packed_encoder_is_saved_with_its_rounded_numbers(tmp_path: Path) -> None:
+    small = SentenceEncoder.from_pretrained("english").with_precision("int8")
+    before = small.encode(SENTENCES)
+    small.save_pretrained(tmp_path / "small")  # and goes on with its table
+    assert small._weights.table().numbers.dtype == np.int8
+    again = SentenceEncoder.from_pretrained(tmp_path / "small")
+    np.testing.assert_allclose(again.encode(SENTENCES), before, atol=1e-6)
+
+
+def test_an_unknown_precision_is_refused() -> None:
+    with pytest.raises(ValueError, match="one of float32, bfloat16, int8, int4, got 'int2'"):
+        SentenceEncoder.from_pretrained("english").with_precision("int2")
+
+
+@needs_c
+@pytest.mark.parametrize("columns", [0, 3, 4])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_a_row_without_room_for_its_scale_is_refused(columns: int, kind: type) -> None:
+    tokenizer = WordTokenizer(["a"])
+    table = np.zeros((tokenizer.vocab_size, columns), kind)
+    words = static.WordTable(lowercase=True)
+    with pytest.raises(ValueError, match=r"as wide as the table|no column"):
+        words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
+
+
+def test_a_packed_table_serves_tokens_that_cross_white_space_too() -> None:
+    from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+
+    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=100)
+    model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=4))
+    exact = SentenceEncoder(model, tokenizer)
+    packed = exact.with_precision("int8")
+    bound = packed.rounding_error * np.abs(exact.table()).max() * 2
+    np.testing.assert_allclose(packed.encode(SENTENCES), exact.encode(SENTENCES), atol=bound)

@@ -1,0 +1,374 @@
+"""The compiled table on its own: words cut and found, rows averaged, and no input that crashes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles import mean_of_rows
+
+words_module = pytest.importorskip("paraphrastic_hf.encoders.static._words")
+WordTable, average = words_module.WordTable, words_module.average
+
+ROWS = np.arange(20, dtype=np.float32).reshape(5, 4)
+NO_IDS = np.empty(0, np.int32)
+
+
+def i4(*numbers: int) -> np.ndarray:
+    return np.array(numbers, np.int32)
+
+
+def i8(*numbers: int) -> np.ndarray:
+    return np.array(numbers, np.int64)
+
+
+@pytest.fixture
+def table() -> WordTable:
+    """`a` is row 0, `b` rows 1 and 2, `c` nothing."""
+    known = WordTable()
+    known.add(["a", "b", "c"], i4(1, 2, 0), i4(0, 1, 2))
+    return known
+
+
+def missing(table: WordTable, *texts: str) -> list[str]:
+    """The words of texts that a table lacks, in the order they are met."""
+    block = table.block()
+    out = np.empty((len(texts), 4), np.float32)
+    block.mean(list(texts), 0, len(texts), ROWS, out, False)
+    assert list(block.words()) == block.asked()
+    return block.asked()
+
+
+def test_missing_words_are_asked_for_once(table: WordTable) -> None:
+    assert missing(table, "b x a", "", "y x", "x", "c") == ["x", "y"]
+    assert missing(WordTable(), "", " \t\0\x7f", "\n") == []
+    assert missing(WordTable()) == []
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_words_are_cut_at_ascii_spaces_and_control_characters(texts: list[str]) -> None:
+    spaces = dict.fromkeys((*range(33), 127), " ")
+    words = [word for text in texts for word in text.translate(spaces).split(" ") if word]
+    assert missing(WordTable(lowercase=False), *texts) == list(dict.fromkeys(words))
+
+
+@pytest.mark.parametrize("length", [*range(1, 35), 1000])
+def test_words_of_every_length_are_kept_apart_and_found(length: int) -> None:
+    """By their last letter, by their length and by a letter that is in another place."""
+    words = ["x" * length, "x" * (length - 1) + "y", "x" * (length + 1), "y" + "x" * length]
+    known = WordTable()
+    known.add(words, i4(1, 1, 1, 1), i4(0, 1, 2, 3))
+    out = np.empty((8, 5), np.float32)
+    texts = [f"{left}{word}{right}" for word in words for left, right in [("", ""), ("\t ", " ")]]
+    known.block().mean(texts, 0, 8, np.eye(5, dtype=np.float32), out, False)
+    np.testing.assert_array_equal(out, np.eye(4, 5).repeat(2, 0))
+
+
+def test_only_words_of_ascii_alone_are_lowered() -> None:
+    assert missing(WordTable(), "THE Éa [@Z`{") == ["the", "Éa", "[@z`{"]
+    assert missing(WordTable(), "THE [@Z`{ ABCDEFGHIJ") == ["the", "[@z`{", "abcdefghij"]
+    assert missing(WordTable(lowercase=False), "THE Éa") == ["THE", "Éa"]
+
+
+def test_part_of_a_list_is_read_and_written(table: WordTable) -> None:
+    out = np.full((3, 4), 7, np.float32)
+    table.block().mean(["x", "a", "x"], 1, 2, ROWS, out, False)
+    np.testing.assert_array_equal(out, [[7] * 4, ROWS[0], [7] * 4])
+    for start, stop in [(-1, 2), (2, 1), (0, 4), (4, 4), (0, sys.maxsize)]:
+        with pytest.raises(ValueError, match="start and stop"):
+            table.block().mean(["a"] * 3, start, stop, ROWS, out, False)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=1)))
+def test_every_added_word_is_found_again(words: list[str]) -> None:
+    known = WordTable(lowercase=False)
+    known.add(words, np.zeros(len(words), np.int32), NO_IDS)
+    known.add(words, np.zeros(len(words), np.int32), NO_IDS)  # passed over
+    assert len(known) == len(set(words))
+    assert missing(known, *words, "new one") == [w for w in ("new", "one") if w not in words]
+
+
+def test_fifty_thousand_words_are_kept_apart() -> None:
+    known, count = WordTable(), 50_000
+    words = [f"w{i}" for i in range(count)]
+    known.add(words, np.ones(count, np.int32), np.arange(count, dtype=np.int32))
+    rows, out = np.arange(count, dtype=np.float32)[:, None], np.empty((count, 1), np.float32)
+    known.block().mean(words, 0, count, rows, out, False)
+    np.testing.assert_array_equal(out, rows)
+
+
+def test_a_mean_by_hand(table: WordTable) -> None:
+    """`b x` is rows 1, 2 and, for the missing x, 4 and 4: (4 + 8 + 16 + 16) / 4 = 11 and so on."""
+    out = np.full((3, 4), np.nan, np.float32)
+    block, texts = table.block(), ["b x", "", "c"]
+    block.mean(texts, 0, 3, ROWS, out, False)
+    assert block.asked() == ["x"]
+    block.answer(i4(2), i4(4, 4), texts, ROWS, out, False)
+    np.testing.assert_array_equal(out, [[11, 12, 13, 14], [0, 0, 0, 0], [0, 0, 0, 0]])
+    assert block.words() == {"x": [4, 4]}
+    assert block.asked() == []
+
+
+def test_a_block_learns_short_words_while_there_is_room(table: WordTable) -> None:
+    block = table.block()
+    texts = ["x éééé 12345 x", "asked later"]
+    out = np.zeros((2, 4), np.float32)
+    block.mean(texts, 0, 1, ROWS, out, False)
+    block.answer(i4(1, 1, 1), i4(1, 2, 3), texts, ROWS, out, False)
+    block.mean(texts, 1, 2, ROWS, out, False)  # without an answer
+    block.learn(4, 100)
+    assert len(table) == 5
+    assert len(block) == 0
+    assert missing(table, *texts) == ["12345", "asked", "later"]
+    block.mean(texts, 0, 1, ROWS, out, False)
+    block.answer(i4(1), i4(3), texts, ROWS, out, False)
+    block.learn(5, 5)
+    assert len(table) == 5
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 9, 31, 32, 33, 1023, 1024, 1025, 5000])
+def test_a_mean_of_many_rows_equals_the_oracle(count: int) -> None:
+    random = np.random.default_rng(count)
+    rows = random.normal(size=(30, 5)).astype(np.float32)
+    ids = random.integers(30, size=count).astype(np.int32)
+    out = np.empty((1, 5), np.float32)
+    average(ids, i8(count), rows, out, False)
+    # one rounding of a number below 4, and of sums of at most 32 rows
+    np.testing.assert_allclose(out[0], mean_of_rows(rows.tolist(), ids.tolist()), atol=1e-6)
+
+
+@pytest.mark.parametrize("dimension", [1, 5, 64, 300])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_halves_of_short_numbers_give_the_same_means(dimension: int, normalize: bool) -> None:
+    random = np.random.default_rng(dimension)
+    rows = random.normal(size=(30, dimension)).astype(np.float32)
+    rows = (rows.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
+    ids = random.integers(30, size=500).astype(np.int32)
+    ends = i8(*range(0, 20), 60, 500)
+    out = np.empty((2, len(ends), dimension), np.float32)
+    average(ids, ends, rows, out[0], normalize)
+    average(ids, ends, (rows.view(np.uint32) >> 16).astype(np.uint16), out[1], normalize)
+    np.testing.assert_array_equal(*out)
+
+
+def test_no_texts_write_nothing(table: WordTable) -> None:
+    table.block().mean([], 0, 0, ROWS, np.empty((0, 4), np.float32), True)
+    average(NO_IDS, i8(), ROWS, np.empty((0, 4), np.float32), True)
+
+
+GIVEN = {"ids": i4(0, 1, 4), "ends": i8(1, 3), "table": ROWS, "out": np.zeros((2, 4), np.float32)}
+WRONG = {
+    "an id too high": {"ids": i4(0, 5, 1)},
+    "the lowest id": {"ids": i4(0, 1, -(2**31))},
+    "fewer ids than the last end": {"ids": i4(0, 1)},
+    "ids of 8 bytes": {"ids": i8(0, 1, 1)},
+    "ids with a step": {"ids": i4(0, 0, 1, 1, 1, 1)[::2]},
+    "ids as None": {"ids": None},
+    "ids as a list": {"ids": [0, 1, 1]},
+    "ends of 4 bytes": {"ends": i4(1, 3)},
+    "last end too high": {"ends": i8(1, 4)},
+    "last end too low": {"ends": i8(1, 2)},
+    "last end negative": {"ends": i8(1, -3)},
+    "first end negative": {"ends": i8(-1, 3)},
+    "first end too high": {"ends": i8(500_000_000, 3)},
+    "no ends": {"ends": i8()},
+    "table with too few rows": {"table": ROWS[:2]},
+    "table of 8 bytes": {"table": ROWS.astype(np.float64)},
+    "table of half precision": {"table": ROWS.astype(np.float16)},
+    "table of integers": {"table": ROWS.astype(np.int32)},
+    "table in another order": {"table": np.asfortranarray(ROWS)},
+    "table of one dimension": {"table": ROWS.ravel()},
+    "empty table": {"table": ROWS[:0]},
+    "out that cannot be written": {"out": bytes(32)},
+    "out of too few numbers": {"out": np.zeros(7, np.float32)},
+    "out without dimensions": {"out": np.zeros((2, 0), np.float32)},
+    "out of another width": {"out": np.zeros((2, 2), np.float32)},
+    "out of too many rows": {"out": np.zeros((4, 4), np.float32)},
+    "out of 8 bytes": {"out": np.zeros((2, 4))},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_does_not_belong_together_is_refused(name: str, table: WordTable) -> None:
+    given = GIVEN | WRONG[name]
+    with pytest.raises((ValueError, TypeError, BufferError)):
+        average(*given.values(), False)
+    average(*GIVEN.values(), False)
+    if {"table", "out"} & set(WRONG[name]):
+        with pytest.raises((ValueError, TypeError, BufferError)):
+            table.block().mean(["a", "b"], 0, 2, given["table"], given["out"], False)
+
+
+@pytest.mark.parametrize(
+    ("words", "counts", "ids"),
+    [
+        (["x"], i4(2), i4(1)),
+        (["x"], i4(-1), i4(1)),
+        (["x", "y"], i4(1, -1), i4(1)),
+        (["x"], i4(1, 1), i4(1, 1)),
+        (["x"], NO_IDS, NO_IDS),
+        (["x"], i4(2**31 - 1), i4(1)),
+        (["x"], i8(1), i4(1)),
+        (["x"], i4(1), i8(1)),
+        (["x"], [1], [1]),
+        (("x",), i4(1), i4(1)),
+        (["x", 3], i4(1, 1), i4(1, 1)),
+        (["x", None], i4(1, 1), i4(1, 1)),
+        (["x", "\ud800"], i4(1, 1), i4(1, 1)),
+        (["x"], i4(1), i4(1, 1)),
+    ],
+)
+def test_wrong_counts_are_refused(words: list[str], counts: object, ids: object) -> None:
+    known = WordTable()
+    with pytest.raises((ValueError, TypeError)):
+        known.add(words, counts, ids)
+    known.add(["x"], i4(1), i4(3))  # it may have been added before the wrong one was met
+    assert len(known) == 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "ids"),
+    [(i4(2), i4(1)), (i4(-1), i4(1)), (NO_IDS, NO_IDS), (i8(1), i4(1)), ([1], [1])],
+)
+def test_a_wrong_answer_is_refused_and_a_right_one_may_follow(counts: object, ids: object) -> None:
+    block, out = WordTable().block(), np.zeros((1, 4), np.float32)
+    block.mean(["x"], 0, 1, ROWS, out, False)
+    for texts in (["x"], ("x",), []):
+        with pytest.raises((ValueError, TypeError)):
+            block.answer(counts, ids, texts, ROWS, out, False)
+    block.answer(i4(1), i4(3), ["x"], ROWS, out, False)
+    np.testing.assert_array_equal(out[0], ROWS[3])
+
+
+def test_texts_that_are_others_at_the_answer_write_nothing_wrong() -> None:
+    for texts, error in [(["y"], None), ([None], TypeError), ([], (IndexError, ValueError))]:
+        block, out = WordTable().block(), np.zeros((1, 4), np.float32)
+        block.mean(["x"], 0, 1, ROWS, out, False)
+        if error:
+            with pytest.raises(error):
+                block.answer(i4(1), i4(3), texts, ROWS, out, False)
+        else:
+            block.answer(i4(1), i4(3), texts, ROWS, out, False)
+        assert not out.any()
+
+
+def test_an_id_outside_the_rows_is_refused_when_it_is_used() -> None:
+    for bad in (-1, 5, 2**31 - 1):
+        known = WordTable()
+        known.add(["x"], i4(1), i4(bad))
+        with pytest.raises(ValueError, match="out of range"):
+            known.block().mean(["x"], 0, 1, ROWS, np.empty((1, 4), np.float32), False)
+
+
+@pytest.mark.parametrize("given", [5, None, {"a"}, (text for text in "ab"), ("a",), b"ab", [b""]])
+def test_what_is_no_list_of_strings_is_refused(given: object, table: WordTable) -> None:
+    with pytest.raises(TypeError):
+        table.block().mean(given, 0, 1, ROWS, np.empty((1, 4), np.float32), False)
+
+
+def test_positions_that_are_no_numbers_are_refused(table: WordTable) -> None:
+    for wrong in [("0", 1), (0, None), (0, 2**70), (0.5, 1)]:
+        with pytest.raises((TypeError, OverflowError)):
+            table.block().mean(["a"], *wrong, ROWS, np.empty((1, 4), np.float32), False)
+
+
+def test_a_block_comes_only_from_a_table(table: WordTable) -> None:
+    with pytest.raises(TypeError):
+        type(table.block())()
+
+
+def calls() -> list[Callable[[], object]]:
+    """Right and wrong calls, with what they take in their closures."""
+    texts = [f"word{i} Ünder x{i % 7}" * 40 for i in range(100)]
+    out = np.empty((101, 4), np.float32)
+    known = WordTable()
+    known.add(["a"], i4(1), i4(0))
+
+    def right() -> None:
+        block = WordTable().block()
+        block.mean(texts, 0, 100, ROWS, out[:100], True)
+        ids = np.ones(6 * len(block), np.int32)
+        counts = np.full(len(block), 6, np.int32)
+        block.answer(counts, ids, texts, ROWS, out[:100], True)
+        block.words()
+        block.learn(50, 1000)
+
+    def wrong(function: Callable[..., object], *arguments: object) -> Callable[[], None]:
+        def call() -> None:
+            with pytest.raises((ValueError, TypeError, BufferError)):
+                function(*arguments)
+
+        return call
+
+    def unanswered() -> None:
+        block = known.block()
+        block.mean(texts, 0, 100, ROWS, out[:100], True)
+        wrong(block.answer, i4(1), i4(1), texts, ROWS, out[:100], True)()
+
+    return [
+        right,
+        unanswered,
+        wrong(known.block().mean, [*texts, None], 0, 101, ROWS, out, False),
+        wrong(known.block().mean, [*texts, "\ud800"], 0, 101, ROWS, out, False),
+        wrong(known.block().mean, texts, 0, 100, ROWS, out, False),
+        wrong(known.block().mean, ["a"], 0, 1, ROWS[:0], out[:1], False),
+        wrong(known.add, ["y" * 5000], i4(-1), i4(1)),
+        wrong(known.add, [3], i4(1), i4(1)),
+        wrong(known.cut_with, ["a" * 5000, "\ud800"], np.zeros(2, np.float32), True),
+        *(wrong(average, *(GIVEN | WRONG[name]).values(), False) for name in WRONG),
+    ]
+
+
+def resident_bytes() -> int:
+    with open("/proc/self/statm") as numbers:
+        return int(numbers.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux's /proc")
+def test_memory_does_not_grow_over_thousands_of_calls() -> None:
+    for call in calls():
+        for _ in range(30):
+            call()
+    before = resident_bytes()
+    for call in calls():
+        for _ in range(250):
+            call()
+    # one list of 100 texts with its words takes 100 KiB: kept 250 times, 25 MiB
+    assert resident_bytes() - before < 8 * 2**20
+
+
+def test_calls_keep_no_reference_to_what_they_were_given(table: WordTable) -> None:
+    texts = ["a Ünder " + "x" * 30, "b"]
+    out = np.zeros((2, 4), np.float32)
+    counts, ids = i4(1, 1), i4(2, 2)
+    held = [*GIVEN.values(), table, texts, *texts, out, counts, ids]
+    before = [sys.getrefcount(thing) for thing in held]
+    for _ in range(50):
+        block = table.block()
+        block.mean(texts, 0, 2, ROWS, out, True)
+        block.answer(counts, ids, texts, ROWS, out, True)
+        WordTable().add(texts, counts, ids)
+        for wrong in ([*texts, None], ["\ud800", *texts], 5):
+            with pytest.raises((TypeError, ValueError)):
+                block.mean(wrong, 0, 3, ROWS, np.empty((3, 4), np.float32), True)
+        for name in WRONG:
+            with pytest.raises((TypeError, ValueError, BufferError)):
+                average(*(GIVEN | WRONG[name]).values(), False)
+    del block
+    assert [sys.getrefcount(thing) for thing in held] == before
+
+
+def test_types_live_as_long_as_their_objects() -> None:
+    kinds = [WordTable, type(WordTable().block())]
+    before = [sys.getrefcount(kind) for kind in kinds]
+    tables = [WordTable() for _ in range(100)]
+    blocks = [table.block() for table in tables]
+    assert [sys.getrefcount(kind) for kind in kinds] == [count + 100 for count in before]
+    del tables, blocks
+    assert [sys.getrefcount(kind) for kind in kinds] == before

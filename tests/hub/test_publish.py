@@ -1,0 +1,789 @@
+"""`paraphrastic publish`: what is sent, and what is refused before anything is."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
+
+from paraphrastic_hf import SentenceEncoder, packaged_model
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.cli.publish import EPILOG
+from paraphrastic_hf.encoders.storage.locate import ASSETS
+from paraphrastic_hf.errors import BusyError, DiskError, ModelError, PublishError
+from paraphrastic_hf.evaluation.report import write_report
+from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.hub import results
+from paraphrastic_hf.hub.licences import (
+    SourceLicence,
+    checked_licence,
+    source_licences,
+)
+from paraphrastic_hf.hub.model_files import ModelDetails
+from paraphrastic_hf.hub.publish import publish
+from paraphrastic_hf.hub.source_lists import release_class
+from paraphrastic_hf.hub.trained import TrainedModel
+from paraphrastic_hf.io import send
+from paraphrastic_hf.io.leaks import find_leaks
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
+from tests.data_root import DEMO, write_supervised
+from tests.evaluation.sts_files import write_sts
+from tests.hub.matrix import Models, hub_of
+from tests.hub.server import Fault, Hub, account, pointing, running
+
+# huggingface_hub sends large files by a call that its HTTP library will drop
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
+
+OPEN = ModelDetails(source_licences={"pairs.tsv": "cc0-1.0"}, hide_paths=True)
+KEY = "models/me/word"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
+    root = write_supervised(tmp_path_factory.mktemp("data"))
+    return Models(tmp_path_factory.mktemp("models"), root)
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    with hub_of(tmp_path / "home") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def scores(models: Models, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `paraphrastic evaluate --output` leaves of a tiny model on tiny files."""
+    folder = tmp_path_factory.mktemp("scores")
+    write_sts(folder / "eval")
+    encoder = SentenceEncoder.from_pretrained(models("word"))
+    write_report(evaluate(encoder, "sts", folder / "eval", name="word"), folder / "out")
+    return folder / "out"
+
+
+def test_a_dry_run_writes_what_would_be_sent_and_asks_nobody(
+    models: Models, hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    options = ["--dry-run", str(out), "--source-licence", "pairs.tsv=cc0-1.0", "--hide-paths"]
+    assert main(["publish", "model", str(models("word")), "me/word", *options]) == 0
+    assert capsys.readouterr().out.strip() == str(out)
+    assert hub.requests == []
+    names = {path.name for path in out.iterdir()}
+    assert names >= {"README.md", "model.safetensors", "recipe.yaml", "run.json", "training.png"}
+    assert not names & {"checkpoints", "logs", "work"}
+    assert str(models.folder) not in (out / "recipe.yaml").read_text()
+    assert str(models.folder) not in (out / "run.json").read_text()
+    original = (models("word") / "recipe.yaml").read_text()
+    assert "pairs.tsv" in original
+    assert original != (out / "recipe.yaml").read_text()
+    card = ModelCard.load(out / "README.md")
+    assert card.data.license == "cc-by-sa-4.0"
+    assert "| pairs.tsv | 60 | cc0-1.0 |" in card.text
+    assert main(["publish", "model", str(models("word")), "me/word", *options]) == 2
+    assert "not empty" in capsys.readouterr().err
+
+
+def test_a_dry_run_shares_no_file_with_the_model(models: Models, tmp_path: Path) -> None:
+    cases = {"model": (models("word"), OPEN), "space": (write_space(tmp_path / "space"), None)}
+    for kind, (folder, details) in cases.items():
+        before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        out = tmp_path / f"out-{kind}"
+        publish(kind, folder, "me/mine", dry_run=out, details=details)
+        for path in (path for path in out.rglob("*") if path.is_file()):
+            path.write_bytes(b"overwritten")
+        assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_one_process_at_a_time_writes_a_dry_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with locked(out), pytest.raises(BusyError, match=str(out)):
+        publish("space", write_space(tmp_path / "space"), "me/mine", dry_run=out)
+    publish("space", tmp_path / "space", "me/mine", dry_run=out)
+    assert (out / "app.py").exists()
+
+
+@pytest.mark.parametrize("name", ["README.md", "tokenizer.json", "tokenizers"])
+def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: Path) -> None:
+    folder, outside = tmp_path / "model", tmp_path / "outside"
+    shutil.copytree(models("word"), folder)
+    outside.mkdir()
+    (outside / "tokenizer.json").write_text("mine alone")
+    target = outside if name == "tokenizers" else outside / "tokenizer.json"
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(target)
+    if name == "README.md":  # publish writes another one
+        encoder = SentenceEncoder.from_pretrained(folder)
+        with running() as hub, pointing(hub, tmp_path / "home", token="hf_write"):
+            with pytest.raises(PublishError, match=str(outside)):
+                encoder.push_to_hub("me/word")
+            assert not any(hub.repositories.values())
+    else:
+        with pytest.raises(PublishError, match=str(outside)):
+            publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_link_out_of_a_space_is_refused_and_one_within_it_followed(tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    (folder / "same.py").symlink_to("app.py")
+    publish("space", folder, "me/mine", dry_run=tmp_path / "out")
+    assert (tmp_path / "out" / "same.py").read_text() == (folder / "app.py").read_text()
+    (folder / "hosts").symlink_to("/etc/hosts")
+    with pytest.raises(PublishError, match="/etc/hosts"):
+        publish("space", folder, "me/mine", dry_run=tmp_path / "second")
+
+
+def test_the_links_of_a_downloaded_snapshot_are_its_own(models: Models, tmp_path: Path) -> None:
+    snapshot, blobs = tmp_path / "cache" / "snapshots" / "1", tmp_path / "cache" / "blobs"
+    shutil.copytree(models("word"), blobs)
+    snapshot.mkdir(parents=True)
+    for path in (path for path in blobs.iterdir() if path.is_file()):
+        (snapshot / path.name).symlink_to(path)
+    publish("model", snapshot, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
+
+
+def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(models("word"), folder)
+    changed, foreign = folder / code_file(folder), folder / "paraphrastic_evil.py"
+    own = changed.read_text()
+    changed.write_text("import os\n")
+    publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert (tmp_path / "out" / changed.name).read_text() == own
+    for place in (foreign, folder / "tokenizers" / "0" / foreign.name):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("import os\n")
+        with pytest.raises(PublishError, match=str(place)):
+            publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "second")
+        allowed = replace(OPEN, allow_code=True)
+        publish("model", folder, "me/word", details=allowed, dry_run=tmp_path / "third")
+        for path in (changed, place):
+            assert (tmp_path / "third" / path.relative_to(folder)).read_text() == "import os\n"
+        shutil.rmtree(tmp_path / "third")
+        place.unlink()
+
+
+def test_of_the_parts_of_a_tokenizer_only_known_files_are_sent(
+    models: Models, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(models("word"), folder)
+    (folder / "tokenizers").mkdir()
+    (folder / "tokenizers" / "notes.txt").write_text("mine alone")
+    publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
+    assert not list((tmp_path / "out").rglob("notes.txt"))
+
+
+def code_file(folder: Path) -> str:
+    """The file that has a model's class, as its config names it."""
+    config = json.loads((folder / "config.json").read_text())
+    return str(config["auto_map"]["AutoModel"]).split(".")[0] + ".py"
+
+
+def test_scores_are_in_the_index_and_the_result_files_and_on_the_card(
+    models: Models, scores: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = json.loads((scores / "sts.json").read_text())
+    row = next(it for it in measured["rows"] if (it["group"], it["name"]) == ("STS-B", "test"))
+    place = ("STS-B", "test", "spearman")
+    known = ("mteb/stsbenchmark-sts", "STSBenchmark", row["size"])
+    monkeypatch.setattr(results, "BENCHMARKS", {place: known})
+    given = {"evaluation": scores, "summary": "A small one.", "datasets": ["me/pairs"]}
+    details = ModelDetails(**{**vars(OPEN), **given, "base_model": ["me/older"]})
+    publish("model", models("word"), "me/word", details=details)
+    pushed = hub.repositories[KEY]
+    card = ModelCard(pushed["README.md"].decode())
+    found = {result.dataset_config: result for result in card.data.eval_results or []}
+    assert found.keys() == measured["headline"].keys()
+    for name, value in measured["headline"].items():
+        assert found[name].metric_value == pytest.approx(value, abs=1e-4)
+    assert found["MTEB"].metric_type == "spearmanr"
+    assert found["2012"].metric_type == "pearson"
+    assert card.data.datasets == ["me/pairs"]
+    assert card.data.base_model == ["me/older"]
+    assert "A small one." in card.text
+    assert "![sts](sts.png)" in card.text
+    assert pushed["sts.png"].startswith(b"\x89PNG")
+    (entry,) = parse_eval_result_entries(yaml.safe_load(pushed[".eval_results/sts.yaml"]))
+    assert (entry.dataset_id, entry.task_id) == known[:2]
+    assert entry.value == pytest.approx(row["scores"]["spearman"], abs=1e-4)
+
+
+def test_a_benchmark_of_other_rows_is_none_of_ours(scores: Path) -> None:
+    measured = json.loads((scores / "sts.json").read_text())
+    assert results.result_files([measured]) == {}  # these files have a few pairs each
+
+
+def test_scores_of_other_weights_are_refused(models: Models, scores: Path, hub: Hub) -> None:
+    details = ModelDetails(**{**vars(OPEN), "evaluation": scores})
+    with pytest.raises(PublishError, match="of another model"):
+        publish("model", models("weighted"), "me/weighted", details=details)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ("metrics:\n- bleu\n", "names the metric bleu, of which nothing has been measured"),
+        (
+            "model-index:\n- name: word\n  results:\n  - task: {type: sentence-similarity}\n"
+            "    dataset: {type: sts, name: STS}\n"
+            "    metrics: [{type: pearson, value: 99.9}]\n",
+            "pearson 99.9 on STS, which nothing has measured",
+        ),
+        ("license: mit\n", "names the licence mit, and the sources allow cc-by-sa-4.0"),
+        ("tags: [unclosed\n", "cannot read the card"),
+    ],
+)
+def test_a_card_with_what_has_no_ground_is_refused(
+    metadata: str, said: str, models: Models, hub: Hub, tmp_path: Path
+) -> None:
+    licence = "" if "license" in metadata else "license: cc-by-sa-4.0\n"
+    card = tmp_path / "card.md"
+    card.write_text(f"---\n{licence}{metadata}---\n# Mine\n")
+    details = ModelDetails(**{**vars(OPEN), "card": card})
+    with pytest.raises(PublishError, match=said):
+        publish("model", models("word"), "me/word", details=details)
+    assert KEY not in hub.repositories
+
+
+def test_results_that_nothing_measured_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("---\nlicense: mit\n---\n# Mine\n")
+    (tmp_path / ".eval_results").mkdir()
+    entry = [{"dataset": {"id": "mteb/sts12-sts", "task_id": "STS12"}, "value": 99.0}]
+    (tmp_path / ".eval_results" / "sts.yaml").write_text(yaml.safe_dump(entry))
+    with pytest.raises(PublishError, match=r"99\.0 on mteb/sts12-sts, which nothing has measured"):
+        results.refuse_unmeasured(tmp_path, [], [])
+
+
+@pytest.mark.parametrize(
+    ("licence", "allows"),
+    [
+        ("CC BY 3.0 US (PPDB)", "open"),
+        ("CC BY-SA 3.0 (Wikipedia)", "share-alike"),
+        ("CC BY-SA", "share-alike"),
+        ("cc-by-4.0", "open"),
+        ("MIT", "open"),
+        ("CC BY-NC-SA 3.0", "non-commercial"),
+        ("non-commercial, a sample of LDC99T42", "non-commercial"),
+        ("CC BY 4.0; the references are CzEng's (non-commercial)", "non-commercial"),
+        ("cc-by-nd-4.0", "no-derivatives"),
+        ("none stated", "unstated"),
+        ("yours", "unstated"),
+        ("MIT (collection); each set has its authors' terms", "unstated"),
+    ],
+)
+def test_what_a_licence_allows(licence: str, allows: str) -> None:
+    assert release_class(licence) == allows
+
+
+def source(release: str) -> SourceLicence:
+    return SourceLicence(f"{release}.tsv", "its licence", release)
+
+
+def test_the_licence_of_the_weights_follows_from_the_sources() -> None:
+    assert checked_licence([source("open")], None, private=False) == "cc-by-sa-4.0"
+    assert checked_licence([source("open")], "mit", private=False) == "mit"
+    assert checked_licence([source("unstated")], None, private=True) is None
+    with pytest.raises(PublishError, match=r"share-alike\.tsv is share-alike, which allows cc-by"):
+        checked_licence([source("open"), source("share-alike")], "mit", private=False)
+    for release in ("unstated", "non-commercial", "no-derivatives"):
+        with pytest.raises(PublishError, match=f"may not be public.*{release}.tsv"):
+            checked_licence([source("open"), source(release)], None, private=False)
+        with pytest.raises(PublishError, match="may not be published as mit"):
+            checked_licence([source(release)], "mit", private=True)
+    with pytest.raises(PublishError, match="its sources: not on record"):
+        checked_licence([], None, private=False)
+
+
+def test_sources_without_a_licence_make_a_model_private(models: Models, hub: Hub) -> None:
+    with pytest.raises(PublishError, match=r"pairs\.tsv: not stated \(unstated\)"):
+        publish("model", models("word"), "me/word", details=ModelDetails(hide_paths=True))
+    with pytest.raises(PublishError, match=r"sick: CC BY-NC-SA 3\.0 \(non-commercial\)"):
+        publish("model", models("relatedness"), "me/sick")
+    assert hub.repositories == {}
+    publish("model", models("relatedness"), "me/sick", private=True)
+    assert "models/me/sick" in hub.repositories
+    assert "models/me/sick" not in hub.public
+    with pytest.raises(PublishError, match=r"pears\.tsv: the model has no such source; it has pai"):
+        publish(
+            "model",
+            models("word"),
+            "me/word",
+            details=ModelDetails(source_licences={"pears.tsv": "mit"}),
+        )
+
+
+def test_weights_that_the_run_did_not_leave_are_refused(
+    models: Models, hub: Hub, tmp_path: Path
+) -> None:
+    """What it was trained on, and so its licence, would be said of another model."""
+    folder = tmp_path / "mine"
+    shutil.copytree(models("word"), folder)
+    SentenceEncoder.from_pretrained(models("sentencepiece")).save_pretrained(folder)
+    with pytest.raises(PublishError, match=r"mine/model.safetensors is not what the run beside it"):
+        publish("model", folder, "me/word", details=OPEN)
+    SentenceEncoder.from_pretrained(models("word")).save_pretrained(folder)
+    publish("model", folder, "me/word", details=OPEN)  # the same again
+    assert KEY in hub.repositories
+
+
+def test_what_a_model_began_with_counts_as_well(models: Models, tmp_path: Path) -> None:
+    run = TrainedModel.read(models("word"))
+    stated = {"pairs.tsv": "cc0-1.0"}
+    from_english = replace(run, recipe={**run.recipe, "start": "english"})
+    found = source_licences(from_english, stated=stated)
+    assert [it.release for it in found] == ["open", "share-alike"]
+    assert found[1].name == "the packaged model english"
+    earlier = replace(run, recipe={**run.recipe, "start": str(models("relatedness"))})
+    found = source_licences(earlier, stated=stated)
+    assert [(it.name, it.release) for it in found] == [
+        ("pairs.tsv", "open"),
+        ("sick", "non-commercial"),
+    ]
+    gone = replace(run, recipe={**run.recipe, "start": str(tmp_path / "gone")})
+    assert [it.release for it in source_licences(gone, stated=stated)] == ["open", "unstated"]
+
+
+def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
+    publish("model", "english", "me/english")
+    pushed = hub.repositories["models/me/english"]
+    card = ModelCard(pushed["README.md"].decode())
+    assert card.data.license == "cc-by-sa-4.0"
+    assert card.data.language == ["en"]
+    assert "| train/en-en/bible_versions.tsv.xz | 118,367 | public domain / CC0 |" in card.text
+    text = " ".join(card.text.split())
+    assert "chosen by pairs that no reported test set holds" in text
+    assert "It learned the vectors of sentence-transformers/all-MiniLM-L6-v2" in text
+    assert "SentenceTransformer(model).float().encode" in card.text
+    code = json.loads(pushed["config.json"])["auto_map"]  # for where this package is absent
+    assert code["AutoModel"] == "paraphrastic_models_encoders_averaging.AveragingModel"
+    assert "paraphrastic_models_encoders_averaging.py" in pushed
+    assert pushed["model.safetensors"] == (packaged_model() / "model.safetensors").read_bytes()
+
+
+def test_absolute_paths_of_a_run_are_refused_or_cut(models: Models, hub: Hub) -> None:
+    stated = ModelDetails(source_licences=OPEN.source_licences)
+    with pytest.raises(PublishError, match=r"recipe\.yaml, line \d+: an absolute path.*--hide-pa"):
+        publish("model", models("word"), "me/word", details=stated)
+    assert hub.repositories == {}
+    publish("model", models("word"), "me/word", details=OPEN)
+    assert b"pairs.tsv" in hub.repositories[KEY]["recipe.yaml"]
+
+
+CARD = "---\ntitle: Mine\nsdk: gradio\napp_file: app.py\n---\n# Mine\n"
+
+
+def write_space(folder: Path, program: str = "print(1)\n", card: str = CARD) -> Path:
+    folder.mkdir()
+    (folder / "README.md").write_text(card)
+    (folder / "app.py").write_text(program)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("leak", "what"),
+    [
+        ("token = 'hf_" + "a" * 34 + "'", "a token of the Hub, hf_aaaaa"),
+        ("git+https://" + "me:s3cret-word@example.org/x", "a password in an address"),
+        ("key='sk-" + "a1" * 24 + "'", "a key of OpenAI"),
+        ("OPENAI=sk-proj-" + "a-_1" * 30, "a key of OpenAI"),
+        ("sk-ant-" + "api03-" + "a-_1" * 20, "a key of OpenAI or Anthropic"),
+        ("x glpat-" + "a1B2" * 5, "a token of GitLab"),
+        ("AIza" + "a1B2-" * 7, "a key of Google"),
+        ("GOCSPX-" + "a1B2" * 7, "a key of Google"),
+        ("npm_" + "a1B2" * 9, "a token of npm"),
+        ("//registry.npmjs.org/:_authToken=" + "a1B2" * 9, "a key"),
+        ("pypi-AgEIcHlwaS5vcmc" + "a1B2" * 20, "a token of PyPI"),
+        ("WANDB_API_KEY=" + "a1b2" * 10, "a key of wandb"),
+        ("wandb.login(key='" + "a1b2" * 10 + "')", "a key of wandb"),
+        ("wandb_v1_" + "a1B2" * 10, "a token of wandb"),
+        ("key = 'AKIA" + "A" * 16 + "'", "an AWS key"),
+        ("aws_secret_access_key = " + "a1" * 20, "a key"),
+        ("-----BEGIN RSA PRIVATE" + " KEY-----", "a private key"),
+        ("ghp_" + "a" * 36, "a token of GitHub"),
+        ("open('/home/me/pairs.tsv')", "an absolute path, /home/me/pairs.tsv"),
+        (r"open('C:\Users\me\pairs.tsv')", "an absolute path, C:"),
+        ("open('C:/Users/me/pairs.tsv')", "an absolute path, C:"),
+        ("file:///home/me/pairs.tsv", "an absolute path, file:///home/me/pairs.tsv"),
+        ("/lustre/me/pairs.tsv", "an absolute path, /lustre/me/pairs.tsv"),
+        ("/home/jürgen/pairs.tsv", "an absolute path, /home/jürgen/pairs.tsv"),
+    ],
+)
+def test_secrets_and_paths_are_refused(leak: str, what: str, hub: Hub, tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space", f"# fine\n{leak}\n")
+    with pytest.raises(PublishError, match="app.py, line 2: " + what) as error:
+        publish("space", folder, "me/mine")
+    assert "a" * 20 not in str(error.value)  # nobody reads the secret from a log
+    assert hub.repositories == {}
+
+
+@pytest.mark.parametrize(
+    "name", [".env", ".env.local", ".streamlit/secrets.toml", "id_rsa.bak", ".ssh/config", "a.pem"]
+)
+def test_a_file_of_secrets_is_known_by_its_name(name: str, hub: Hub, tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("X=1")
+    with pytest.raises(PublishError, match=re.escape(name)):
+        publish("space", folder, "me/mine")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("name", ["a.txt", "a.png", "a.model", "a.safetensors"])
+def test_text_is_read_whatever_its_name_and_encoding(
+    name: str, encoding: str, tmp_path: Path
+) -> None:
+    text = "# Ünïque\nghp_" + "a1B2" * 9 + "\n/home/me/x\n"
+    (tmp_path / name).write_bytes((text).encode(encoding))
+    token, path = find_leaks(tmp_path)
+    assert "ghp_" in token
+    assert path.endswith("/home/me/x")
+
+
+def test_numbers_are_searched_for_tokens(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).bytes(2**22)
+    (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers)
+    assert find_leaks(tmp_path) == []
+    (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers + b"hf_" + b"a1B2" * 9)
+    assert len(find_leaks(tmp_path)) == 1
+
+
+def test_what_comes_with_the_package_has_no_leak() -> None:
+    for folder in (ASSETS, ROOT / "recipes", ROOT / "hub_cards"):
+        assert find_leaks(folder) == []
+
+
+@pytest.mark.parametrize("line", ["/home/me/pairs.tsv\n", "api_key ", "-----BEGIN A ", "://a:"])
+def test_searching_for_leaks_takes_linear_time(line: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(line * (2**21 // len(line)))
+    start = time.monotonic()
+    find_leaks(tmp_path)
+    assert time.monotonic() - start < 15  # half a second; a minute if lines are counted each time
+
+
+def test_a_run_has_no_path_at_all_from_the_root(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("path: /eos/me/pairs.tsv\nother: train/a/b.tsv\n")
+    (tmp_path / "README.md").write_text("either /or\nand /eos/x\n")
+    assert find_leaks(tmp_path) == ["recipe.yaml, line 1: an absolute path, /eos/me/pairs.tsv"]
+
+
+def test_what_looks_like_a_path_and_is_none_is_sent(hub: Hub, tmp_path: Path) -> None:
+    text = "# https://example.org/home/me/x and data/home/x, /api/models and ./tmp/x\n"
+    publish("space", write_space(tmp_path / "space", text), "me/mine")
+    assert hub.repositories["spaces/me/mine"]["app.py"] == text.encode()
+
+
+def bert(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "said"),
+    [
+        ("model", bert, "holds no finished run of `paraphrastic train`; what was made otherwise"),
+        ("model", write_space, "holds no finished run"),
+        ("model", lambda path: "englsh", "did you mean 'english'"),
+        ("dataset", write_space, "is no export of a corpus"),
+        ("dataset", lambda path: path / "absent", "is no folder"),
+        ("metric", write_space, "holds no metric of `evaluate`"),
+        ("space", bert, "holds no Space: its README.md must name `sdk`"),
+        ("spice", bert, "did you mean 'space'"),
+    ],
+)
+def test_a_folder_that_is_none_of_ours_is_refused(
+    kind: str, make: Callable[[Path], Any], said: str, hub: Hub, tmp_path: Path
+) -> None:
+    folder = make(tmp_path / "folder")
+    with pytest.raises(Exception, match=said) as error:
+        publish(kind, folder, "me/mine")
+    assert error.type.__name__ in ("PublishError", "ModelError")
+    assert hub.repositories == {}
+
+
+def test_a_space_lacks_no_program(hub: Hub, tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space", card=CARD.replace("app.py", "main.py"))
+    with pytest.raises(PublishError, match=r"lacks main\.py, which its card says is run"):
+        publish("space", folder, "me/mine")
+
+
+def test_a_metric_is_called_as_its_script(hub: Hub) -> None:
+    with pytest.raises(PublishError, match="call the repository me/simile"):
+        publish("metric", "simile", "me/similarity")
+    publish("metric", "simile", "me/simile")
+    pushed = hub.repositories["spaces/me/simile"]
+    assert pushed.keys() == set(SPACE_FILES)
+    card = pushed["README.md"].decode()
+    assert 'evaluate.load("me/simile")' in card
+    assert PLACE not in card
+    assert PLACE in (MODULE / "README.md").read_text(encoding="utf-8")
+
+
+ACCOUNTS = {
+    "hf_write": account("me", orgs=["ours"]),
+    "hf_read": account("me", role="read"),
+    "hf_fine": account(
+        "me",
+        role="fineGrained",
+        fineGrained={
+            "scoped": [
+                {"entity": {"type": "user", "name": "me"}, "permissions": ["repo.content.read"]},
+                {"entity": {"type": "model", "name": "me/other"}, "permissions": ["repo.write"]},
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("token", "repository", "said"),
+    [
+        (None, "me/mine", "there is no token of the Hub: make one"),
+        ("hf_nobody", "me/mine", "does not know this token"),
+        ("hf_read", "me/mine", "this token may only read"),
+        ("hf_fine", "me/mine", "fine-grained token may not write to me/mine"),
+        ("hf_write", "you/mine", "the token is of me, and you is not theirs.* me/mine or ours/min"),
+        ("hf_write", "me/mi ne", "is no name of a repository"),
+    ],
+)
+def test_a_weak_token_is_refused_before_any_work(
+    token: str | None, repository: str, said: str, tmp_path: Path
+) -> None:
+    folder = write_space(tmp_path / "space")
+    with (
+        running(accounts=ACCOUNTS) as hub,
+        pointing(hub, tmp_path / "home", token=token),
+        pytest.raises(PublishError, match=said),
+    ):
+        publish("space", folder, repository)
+    assert not any("POST" in request for request in hub.requests)
+
+
+def test_a_weak_token_is_refused_before_a_model_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = SentenceEncoder.from_pretrained()
+    monkeypatch.setattr(SentenceEncoder, "save_pretrained", lambda *_: pytest.fail("saved"))
+    with (
+        running(accounts=ACCOUNTS) as hub,
+        pointing(hub, tmp_path, token="hf_read"),
+        pytest.raises(PublishError, match="may only read"),
+    ):
+        encoder.push_to_hub("me/mine")
+
+
+def test_a_fine_grained_token_may_do_what_it_says(tmp_path: Path) -> None:
+    scopes = {"scoped": [{"entity": {"name": "me"}, "permissions": ["repo.write"]}]}
+    token = account("me", role="fineGrained", fineGrained=scopes)
+    with running(accounts={"hf_one": token}) as hub, pointing(hub, tmp_path, token="hf_one"):
+        publish("space", write_space(tmp_path / "space"), "mine")  # its own, without an owner
+    assert "spaces/me/mine" in hub.repositories
+
+
+def test_a_dry_run_takes_no_name_that_the_hub_would_not(tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    with pytest.raises(PublishError, match="'me/mi ne' is no name of a repository"):
+        publish("space", folder, "me/mi ne", dry_run=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_a_network_the_way_out_is_a_dry_run(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    folder = write_space(tmp_path / "space")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
+    with pytest.raises(PublishError, match=r"cannot ask http.*--dry-run writes the folder"):
+        publish("space", folder, "me/mine")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(PublishError, match="HF_HUB_OFFLINE is set"):
+        publish("space", folder, "me/mine")
+
+
+def test_a_name_that_is_taken_is_refused(models: Models, hub: Hub, tmp_path: Path) -> None:
+    hub.repositories["models/me/word"] = {"config.json": b'{"model_type": "bert"}'}
+    with pytest.raises(PublishError, match="me/word is taken: it holds bert, and this is paraphra"):
+        publish("model", models("word"), "me/word", details=OPEN)
+    hub.repositories["datasets/me/pairs"] = {"README.md": b"# Pairs"}
+    with pytest.raises(PublishError, match="me/pairs is a dataset on the Hub, not a model"):
+        publish("model", models("word"), "me/pairs", details=OPEN)
+    hub.repositories["spaces/me/other"] = {"README.md": CARD.encode(), "x.py": b""}
+    other = write_space(tmp_path / "space", card=CARD.replace("Mine", "Another"))
+    with pytest.raises(PublishError, match="it holds Mine, and this is Another"):
+        publish("space", other, "me/other")
+    assert hub.repositories["models/me/word"] == {"config.json": b'{"model_type": "bert"}'}
+
+
+def test_what_was_to_be_private_does_not_go_where_it_is_public(hub: Hub, tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    publish("space", folder, "me/mine")
+    assert "spaces/me/mine" in hub.public
+    with pytest.raises(PublishError, match="me/mine is public already"):
+        publish("space", folder, "me/mine", private=True)
+    publish("space", folder, "me/other", private=True)
+    assert "spaces/me/other" not in hub.public
+
+
+def test_a_new_revision_replaces_the_files_of_the_old_one(models: Models, hub: Hub) -> None:
+    publish("model", models("word"), "me/word", details=OPEN)
+    hub.repositories[KEY] |= {"spiece.model": b"old", ".eval_results/old.yaml": b"", "own.txt": b""}
+    commit = publish("model", models("word"), "me/word", details=OPEN, message="Again")
+    assert commit.startswith(f"{hub.address}/me/word/commit/")
+    pushed = hub.repositories[KEY]
+    assert not {"spiece.model", ".eval_results/old.yaml"} & pushed.keys()
+    assert "own.txt" in pushed  # what somebody added stays
+
+
+def test_a_branch_and_a_pull_request_leave_main_as_it_is(hub: Hub, tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    with pytest.raises(PublishError, match="there is no space me/mine to open a pull request at"):
+        publish("space", folder, "me/mine", pull_request=True)
+    publish("space", folder, "me/mine")
+    before = dict(hub.repositories["spaces/me/mine"])
+    (folder / "app.py").write_text("print(2)\n")
+    publish("space", folder, "me/mine", revision="next")
+    assert hub.repositories["spaces/me/mine@next"]["app.py"] == b"print(2)\n"
+    address = publish("space", folder, "me/mine", pull_request=True)
+    assert address == f"{hub.address}/spaces/me/mine/discussions/1"
+    assert hub.repositories["spaces/me/mine@refs/pr/1"]["app.py"] == b"print(2)\n"
+    assert hub.repositories["spaces/me/mine"] == before
+    with pytest.raises(PublishError, match="a pull request is to the main branch"):
+        publish("space", folder, "me/mine", pull_request=True, revision="next")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("PUT /lfs", "500", 2),
+        Fault("PUT /lfs", "cut"),
+        Fault("POST .*/preupload", "500"),
+        Fault("POST .*/commit", "500", 2),
+        Fault("POST .*/commit", "after"),  # the commit is made, and its answer lost
+        Fault("POST .*/create", "500"),
+        Fault("POST .*/objects/batch", "500"),
+    ],
+    ids=lambda fault: f"{fault.matches} {fault.kind}",
+)
+def test_an_upload_survives_a_server_in_trouble(fault: Fault, models: Models, hub: Hub) -> None:
+    hub.faults = [Fault(fault.matches, fault.kind, fault.times)]
+    publish("model", models("word"), "me/word", details=OPEN)
+    assert hub.faults[0].times == 0
+    weights = (models("word") / "model.safetensors").read_bytes()
+    assert hub.repositories[KEY]["model.safetensors"] == weights
+
+
+def test_an_upload_that_broke_off_goes_on(models: Models, hub: Hub) -> None:
+    hub.faults = [Fault("POST .*/commit", "500", 10**6)]
+    with pytest.raises(PublishError, match="cannot upload to me/word"):
+        publish("model", models("word"), "me/word", details=OPEN)
+    assert hub.repositories[KEY] == {}
+    sent = sum("PUT" in request for request in hub.requests)
+    hub.faults, hub.requests = [], []
+    publish("model", models("word"), "me/word", details=OPEN)
+    assert sent > 0
+    assert not any("PUT" in request for request in hub.requests)  # it has arrived before
+    assert "model.safetensors" in hub.repositories[KEY]
+
+
+def test_a_branch_that_moves_meanwhile_is_not_written_over(hub: Hub, tmp_path: Path) -> None:
+    folder = write_space(tmp_path / "space")
+    publish("space", folder, "me/mine")
+    (folder / "app.py").write_text("print(2)\n")
+    files = hub.repositories["spaces/me/mine"]
+    hub.faults = [Fault("POST .*/preupload", "none", then=lambda: files.update(other=b"1"))]
+    with pytest.raises(PublishError, match="has changed while it was written to"):
+        publish("space", folder, "me/mine")
+    assert files["app.py"] == b"print(1)\n"
+
+
+def test_a_hub_that_stays_down_is_given_up(hub: Hub, tmp_path: Path) -> None:
+    hub.faults = [Fault("POST", "500", 10**6)]
+    with pytest.raises(PublishError, match="cannot upload to me/mine"):
+        publish("space", write_space(tmp_path / "space"), "me/mine")
+    assert sum("repos/create" in request for request in hub.requests) == send.TRIES
+
+
+def test_options_of_a_model_are_of_a_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(write_space(tmp_path / "space"))
+    assert main(["publish", "space", folder, "me/mine", "--licence", "mit"]) == 2
+    assert "--licence is of a model, not of a space" in capsys.readouterr().err
+    assert main(["publish", "model", folder, "me/mine", "--source-licence", "mit"]) == 2
+    assert "--source-licence takes NAME=LICENCE, got 'mit'" in capsys.readouterr().err
+
+
+def test_the_first_example_of_the_help_works_for_the_model_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    shutil.copy(DEMO, "mine.tsv")
+    small = ["--vocab_size", "200", "--hidden_size", "8", "--epochs", "1"]
+    assert main(["train", "own", "--output", "runs/mine", "--sources", "mine.tsv", *small]) == 0
+    example = next(line for line in EPILOG.splitlines() if " publish model runs/mine " in line)
+    assert main(shlex.split(example, comments=True)[1:]) == 0
+    assert "| mine.tsv | 60 | cc-by-4.0 |" in Path("look/README.md").read_text(encoding="utf-8")
+
+
+def test_help_says_what_is_sent_and_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["publish", "--help"])
+    said = capsys.readouterr().out
+    assert "hf auth login" in said
+    assert "--dry-run look" in said
+    assert "Refused are" in said
+
+
+@pytest.mark.parametrize("name", ["../../x.spm", "a/../../x", "/etc/x", "..\\..\\x", "x\0y"])
+def test_a_file_whose_name_leads_out_of_its_repository_is_not_written(
+    name: str, models: Models, hub: Hub, tmp_path: Path
+) -> None:
+    publish("model", models("word"), "me/word", details=OPEN)
+    hub.repositories[KEY][name] = b"out"
+    cache = tmp_path / "cache" / "of" / "models"
+    with pytest.raises(ModelError, match="me/word"):
+        SentenceEncoder.from_pretrained("me/word", cache_dir=cache)
+    assert not list(tmp_path.glob("x*"))
+
+
+def test_a_killed_dry_run_leaves_nothing_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a process leaves that is killed while it writes; a full disk names the output alone."""
+    space, out = tmp_path / "space", tmp_path / "out"
+    space.mkdir()
+    (space / "README.md").write_text("---\nsdk: static\n---\n", encoding="utf-8")
+
+    def fail(*_: object) -> None:
+        assert not any(out.iterdir())
+        raise OSError(errno.ENOSPC, "No space left on device", str(space / "README.md"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("paraphrastic_hf.hub.publish.copy_files", fail)
+        with pytest.raises(DiskError) as error:
+            publish("space", space, "me/space", dry_run=out)
+    assert str(out) in str(error.value)
+    assert str(space) not in str(error.value)
+    assert not out.exists()
+    (tmp_path / "out.part").mkdir()
+    (tmp_path / "out.part" / "half").touch()
+    publish("space", space, "me/space", dry_run=out)
+    assert [path.name for path in out.iterdir()] == ["README.md"]

@@ -1,0 +1,392 @@
+"""Lines come through as they are written; what is no text is named by file and line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import save
+
+from paraphrastic_hf.corpora import blocks, lines
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.io.lines import (
+    aligned_lines,
+    number_in,
+    open_lines,
+    raw_lines,
+    table_rows,
+    text_lines,
+)
+
+LINE_MARKS = ["\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
+
+
+def written(path: Path, content: str | bytes) -> Path:
+    """Written as bytes, packed as the name says."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
+def test_lines_are_numbered_from_1_packed_or_not(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / name, "one\n\n三\n")
+    assert list(text_lines(path)) == [(1, "one"), (2, ""), (3, "三")]
+
+
+def test_raw_lines_keep_their_ends(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", b"one\r\n\xff\nthree")
+    assert list(raw_lines(path)) == [(1, b"one\r\n"), (2, b"\xff\n"), (3, b"three")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["one\r\ntwo\r\n", "\ufeffone\ntwo\n", "one\ntwo", "\ufeffone\r\ntwo"],
+    ids=["CRLF", "BOM", "no last line end", "all three"],
+)
+def test_a_harmless_oddity_does_not_change_the_lines(content: str, tmp_path: Path) -> None:
+    assert list(text_lines(written(tmp_path / "a.txt", content))) == [(1, "one"), (2, "two")]
+
+
+def test_a_byte_order_mark_inside_a_file_is_text(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", "one\n\ufefftwo\n")
+    assert list(text_lines(path))[1] == (2, "\ufefftwo")
+
+
+@pytest.mark.parametrize("mark", LINE_MARKS)
+def test_only_a_line_feed_ends_a_line(mark: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", f"a{mark}b\tc\nd\te{mark}\n")
+    assert list(text_lines(path)) == [(1, f"a{mark}b\tc"), (2, f"d\te{mark}")]
+    assert [row for _, row in table_rows(path, 2)] == [[f"a{mark}b", "c"], ["d", f"e{mark}"]]
+
+
+def test_a_carriage_return_inside_a_line_is_text(tmp_path: Path) -> None:
+    assert list(text_lines(written(tmp_path / "a.txt", "a\rb\r\n"))) == [(1, "a\rb")]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf"], ids=["empty", "BOM alone"])
+def test_a_file_without_text_has_no_words(content: bytes, tmp_path: Path) -> None:
+    assert "".join(line for _, line in text_lines(written(tmp_path / "a.txt", content))) == ""
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
+def test_latin_1_is_refused_by_file_and_line(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path / name, b"fine\ncaf\xe9\n")
+    with pytest.raises(DataError, match=rf"{name}:2 is not utf-8 text .*byte 3.*iconv"):
+        list(text_lines(path))
+
+
+def test_another_encoding_is_read_if_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", b"caf\xe9\tb\n")
+    assert list(text_lines(path, encoding="latin-1")) == [(1, "café\tb")]
+
+
+def test_a_nul_character_is_refused_by_file_and_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.txt:2 holds a NUL character"):
+        list(text_lines(written(tmp_path / "a.txt", "fine\nle\0ft\n")))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_utf_16_is_refused_at_its_first_line(encoding: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.txt"):
+        list(text_lines(written(tmp_path / "a.txt", "a line\n".encode(encoding))))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "BOM"])
+@pytest.mark.parametrize("end", ["", "\r"], ids=["no last line end", "last line end"])
+def test_where_no_line_feed_is_every_carriage_return_ends_a_line(
+    end: str, mark: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / name, f"{mark}one\r\rthree{end}")
+    assert list(text_lines(path)) == [(1, "one"), (2, ""), (3, "three")]
+    for size in (10, 2**23):
+        monkeypatch.setattr(blocks, "MOST_BYTES", size)
+        found = [line for block in read_blocks(str(path)) for line in block]
+        assert found == ["one", "", "three"]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+@pytest.mark.parametrize("cut", [1, 200], ids=["the last byte", "200 bytes"])
+def test_a_packed_file_cut_short_names_the_last_good_line(
+    cut: int, suffix: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / f"a.txt{suffix}", "".join(f"line {i * i}\n" for i in range(3000)))
+    path.write_bytes(path.read_bytes()[:-cut])
+    seen = []
+    with pytest.raises(DataError, match=f"a.txt{suffix} is damaged after line ") as error:  # noqa: PT012
+        for number, line in text_lines(path):
+            assert line == f"line {(number - 1) ** 2}"
+            seen.append(number)
+    assert f"after line {len(seen)}:" in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+@pytest.mark.parametrize("content", [b"plain text\n", b"\x1f\x8b", b"\xfd7zXZ\0"])
+def test_a_file_that_is_not_packed_as_it_says_is_damaged(
+    content: bytes, suffix: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"a.txt{suffix} is damaged after line 0"):
+        list(text_lines(path))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
+def test_a_missing_file_is_a_data_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"cannot open .*{name}: No such file"):
+        list(text_lines(tmp_path / name))
+
+
+def test_a_folder_in_place_of_a_file_is_a_data_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot open"):
+        list(text_lines(tmp_path))
+
+
+def test_a_table_passes_over_empty_lines_and_keeps_the_numbers(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", "a\tb\n\n  \n\tc\td\n")
+    assert list(table_rows(path, 2)) == [(1, ["a", "b"]), (4, ["", "c", "d"])]
+
+
+def test_a_table_has_the_separator_asked_for(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.txt", "a b ||| c\td ||| 1\n")
+    assert list(table_rows(path, 3, separator=" ||| ")) == [(1, ["a b", "c\td", "1"])]
+
+
+def test_quotes_in_a_table_are_text(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", '"a\tb"\n')
+    assert list(table_rows(path, 2)) == [(1, ['"a', 'b"'])]
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "BOM"])
+def test_a_header_is_no_row(mark: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", f"{mark}id\ttext\r\n1\tb\r\n")
+    assert list(table_rows(path, 2, header="id")) == [(2, ["1", "b"])]
+
+
+@pytest.mark.parametrize("first", ["1\tb", ""], ids=["a row", "an empty line"])
+def test_another_header_says_what_was_expected(first: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", f"{first}\n2\tc\n")
+    with pytest.raises(DataError, match=r"a\.tsv:1 starts with .*; expected 'id'"):
+        list(table_rows(path, 2, header="id"))
+
+
+def test_a_short_row_is_refused_by_file_and_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.tsv", "a\tb\tc\n\nd\te\n")
+    message = r"a\.tsv:3 has 2 columns, expected 3 separated by '\\t': 'd\\te'"
+    with pytest.raises(DataError, match=message):
+        list(table_rows(path, 3))
+
+
+def test_a_short_row_does_not_fill_the_screen(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        list(table_rows(written(tmp_path / "a.tsv", "word " * 10_000), 2))
+    assert len(str(error.value)) < 400
+
+
+def test_aligned_files_come_side_by_side(tmp_path: Path) -> None:
+    first = written(tmp_path / "a.en", "one\r\n\nthree\n")
+    second = written(tmp_path / "a.de.gz", "\ufeffeins\nzwei\ndrei")
+    assert list(aligned_lines(first, second)) == [
+        (1, "one", "eins"),
+        (2, "", "zwei"),
+        (3, "three", "drei"),
+    ]
+
+
+@pytest.mark.parametrize(("longer", "shorter"), [("a.en", "a.de"), ("a.de", "a.en")])
+@pytest.mark.parametrize("short", ["1\n2\n", ""], ids=["two lines", "none"])
+def test_the_file_that_ends_first_is_named_with_its_last_line(
+    short: str, longer: str, shorter: str, tmp_path: Path
+) -> None:
+    written(tmp_path / longer, "1\n2\n3\n")
+    written(tmp_path / shorter, short)
+    message = f"{shorter} ends after line {short.count(chr(10))}, but .*{longer} goes on"
+    with pytest.raises(DataError, match=message):
+        list(aligned_lines(tmp_path / "a.en", tmp_path / "a.de"))
+
+
+@pytest.mark.parametrize("bad", ["a.en", "a.de"])
+def test_a_bad_line_of_either_aligned_file_is_named(bad: str, tmp_path: Path) -> None:
+    for name in ("a.en", "a.de"):
+        written(tmp_path / name, b"1\n" + (b"\xff\n" if name == bad else b"2\n"))
+    with pytest.raises(DataError, match=f"{bad}:2 is not utf-8"):
+        list(aligned_lines(tmp_path / "a.en", tmp_path / "a.de"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0", 0.0), ("5", 5.0), (" 2.5 ", 2.5), ("1e0", 1.0), ("-0", 0.0)]
+)
+def test_a_number_within_the_range_is_read(text: str, value: float) -> None:
+    assert number_in(text, "a.txt:1", low=0, high=5) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["-0.001", "5.001", "nan", "inf", "-inf", "", "high", "2,5", "1 2"]
+)
+def test_what_is_no_number_of_the_range_is_named(text: str) -> None:
+    message = rf"^a\.txt:7 has '{text}' where a score from 0 to 5 was expected"
+    with pytest.raises(DataError, match=message):
+        number_in(text, "a.txt:7", low=0, high=5)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999", "x"])
+def test_without_a_range_a_number_must_still_be_finite(text: str) -> None:
+    assert number_in("-1e9", "a.txt:7") == -1e9
+    with pytest.raises(DataError, match=r"^a\.txt:7 has .* where a label was expected"):
+        number_in(text, "a.txt:7", what="a label")
+
+
+def test_a_range_open_above_still_has_its_lower_end() -> None:
+    assert number_in("1e9", "a.txt:7", low=0) == 1e9
+    with pytest.raises(DataError, match=r"a\.txt:7 has '-1' "):
+        number_in("-1", "a.txt:7", low=0)
+
+
+READERS: dict[str, Callable[[Path], Iterator[object]]] = {
+    "text": text_lines,
+    "table": lambda path: table_rows(path, 2),
+    "aligned": lambda path: aligned_lines(path, path),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.xz"])
+@pytest.mark.parametrize("ending", ["read to the end", "left early", "failed"])
+def test_no_file_stays_open(
+    ending: str, name: str, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+
+    def open_and_note(path: Path) -> object:
+        opened.append(open_lines(path))
+        return opened[-1]
+
+    monkeypatch.setattr(lines, "open_lines", open_and_note)
+    last = b"caf\xe9\tb\n" if ending == "failed" else b"c\td\n"
+    rows = READERS[reader](written(tmp_path / name, b"a\tb\n" + last))
+    if ending == "read to the end":
+        assert len(list(rows)) == 2
+    elif ending == "left early":
+        next(rows)
+        rows.close()  # type: ignore[attr-defined]
+    else:
+        with pytest.raises(DataError):
+            list(rows)
+    assert opened
+    assert all(file.closed for file in opened)
+
+
+def array_of_numpy() -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.zeros(3))
+    return file.getvalue()
+
+
+def archive() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("a.txt", "a cat")
+    return file.getvalue()
+
+
+def parquet() -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table({"text": ["a cat"]}), file)
+    return file.getvalue()
+
+
+OTHER_KINDS = {
+    "a zip archive": archive(),
+    "a parquet file": parquet(),
+    "an array of numpy": array_of_numpy(),
+    "a safetensors file": save({"weight": torch.zeros(2)}),
+    "packed by zstd": b"\x28\xb5\x2f\xfd\x24\x06",
+    "packed by bzip2": bz2.compress(b"a cat\n"),
+    "packed by xz": lzma.compress(b"a cat\n"),
+    "packed by gzip": gzip.compress(b"a cat\n"),
+}
+MARKUP = (
+    *(
+        b"<?xml version='1.0'?>\n<tmx>",
+        b"\xef\xbb\xbf<?xml version='1.0'?>",
+        b"<tmx version='1.4'>\n",
+    ),
+    *(b"<!DOCTYPE mteval SYSTEM 'mteval.dtd'>", b'<srcset setid="newstest" srclang="any">\n'),
+    *(b"<refset>", b"<TSTSET>", b'<DOC docid="1" genre="news">\n<seg id="1">A cat.</seg>'),
+)
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes(OTHER_KINDS[kind])
+    for read in (lambda: list(read_blocks(str(path))), lambda: list(text_lines(path))):
+        with pytest.raises(DataError, match=rf"lines\.txt is {kind}"):
+            read()
+
+
+@pytest.mark.parametrize("start", MARKUP)
+def test_markup_is_not_read_as_lines_of_text(start: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_bytes(start)
+    for read in (lambda: list(read_blocks(str(path))), lambda: list(text_lines(path))):
+        with pytest.raises(DataError, match=r"lines\.txt"):
+            read()
+
+
+def test_lines_packed_by_bzip2_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt.bz2"
+    path.write_bytes(bz2.compress(b"a cat\na dog\n"))
+    assert list(read_blocks(str(path))) == [["a cat", "a dog"]]
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(DataError, match="damaged after line"):
+        list(read_blocks(str(path)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["PK", "PAR1 of the story", "BZh is a name", "1AY&SY", "", "<s> a cat", "<docs are here"],
+)
+def test_text_that_begins_like_other_files_is_text(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text(text + "\nsecond\n", encoding="utf-8")
+    assert list(read_blocks(str(path))) == [[text, "second"]]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
+def test_a_line_that_is_too_long_for_text_is_refused_where_blocks_are_read(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(blocks, "MOST_BYTES", 300)
+    longest = "x" * 1000
+    path = written(tmp_path / name, f"one\n{longest}\nthree")
+    assert [line for block in read_blocks(str(path)) for line in block] == ["one", longest, "three"]
+    written(path, f"one\n{longest}x\nthree")
+    with pytest.raises(DataError, match=rf"{name}:2 has more than 1,000 bytes; expected lines"):
+        list(read_blocks(str(path)))
+
+
+@pytest.mark.parametrize("as_they_come", [False, True])
+def test_of_a_line_that_is_too_long_no_more_is_read_than_shows_it(
+    as_they_come: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(blocks, "MOST_BYTES", 300)
+    given = io.BytesIO(b"one\n" + bytes(10_000))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
+    with pytest.raises(DataError, match="standard input:2 has more than 1,000 bytes"):
+        list(read_blocks("-", as_they_come=as_they_come))
+    assert given.tell() <= 1200

@@ -1,0 +1,84 @@
+"""Every table that the package writes is a table to whoever shows Markdown."""
+
+from __future__ import annotations
+
+import pytest
+from markdown_it import MarkdownIt
+
+from paraphrastic_hf.io.markdown import Markdown, bold, code, code_block, literal, markdown_table
+
+
+def test_the_first_column_stands_left_and_the_others_right() -> None:
+    assert markdown_table(["system", "a", "b"], [["ours", "1.0", ""]]) == [
+        "| system | a | b |",
+        "|---|---:|---:|",
+        "| ours | 1.0 |  |",
+    ]
+
+
+def test_columns_stand_where_they_are_told_to() -> None:
+    assert markdown_table(["n", "text"], [], "rl") == ["| n | text |", "|---:|---|"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("a|b", r"a\|b"),
+        (r"a\|b", r"a\|b"),  # escaped already
+        (r"a\\|b", r"a\\\|b"),  # an escaped backslash, and a bar that is not
+        ("||", r"\|\|"),
+        ("two\nlines\tand  more ", "two lines and more"),
+        ("**bold**", "**bold**"),
+    ],
+)
+def test_a_cell_of_markdown_stays_one_cell(cell: str, shown: str) -> None:
+    cells = [Markdown(cell)]
+    assert markdown_table(cells, [cells])[::2] == [f"| {shown} |"] * 2
+
+
+HOSTILE = (
+    "<0.001",
+    *(
+        "a|b",
+        r"back\slash",
+        "5 * 3 * 2",
+        "_x_ `y`",
+        r"\|",
+        "__init__",
+        "a_b",
+        "71.8",
+        "-0.3",
+    ),
+    *("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;b&gt; AT&T &#60;"),
+    *("[x](javascript:alert(1))", "![x](http://a/b.png)", "[x]: javascript:alert(1)", "<http://a>"),
+    *("# a", "#a", "> a", "- a", "+ a", "* a", "1. a", "2) a", "---", "===", "~~a~~", "$x$ $$y$$"),
+    *("``` a", "<!-- a", "a\n\n# b", "a\n```\n<b>"),
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_of_other_people_is_shown_as_it_is(text: str) -> None:
+    """By an independent reader of Markdown, as a paragraph, a cell, in bold and as code."""
+    wanted = " ".join(text.split())
+    read = MarkdownIt().enable(["table", "strikethrough"])
+    lines = ["# Title", "", literal(text), "", *markdown_table(["t"], [[text]]), "", bold(text)]
+    shown = read.parse("\n".join([*lines, "", f"so: {code(text)}", "", code_block(text, "x")]))
+    blocks = [token for token in shown if token.type == "inline" and token.content not in ("t",)]
+    for block in blocks[1:]:
+        kinds = {child.type for child in block.children or ()}
+        assert kinds <= {"text", "code_inline", "strong_open", "strong_close", "text_special"}
+        found = "".join(child.content for child in block.children or ())
+        assert found.removeprefix("so: ") == wanted
+    assert len(blocks) == 5
+    assert shown[-1].content.rstrip("\n") == text
+
+
+def test_cells_are_escaped_once() -> None:
+    (row,) = markdown_table(["t"], [[literal("a|b*")]])[2:]
+    assert row == markdown_table(["t"], [["a|b*"]])[2]
+
+
+@pytest.mark.parametrize(("rows", "align"), [([["a"]], None), ([["a", "b", "c"]], None), ([], "l")])
+def test_a_row_of_another_width_is_refused(rows: list[list[str]], align: str | None) -> None:
+    with pytest.raises(ValueError, match="must have"):
+        markdown_table(["one", "two"], rows, align)

@@ -1,0 +1,68 @@
+"""The Python files beside saved weights stand on their own."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+
+from paraphrastic_hf.io.remote_code import make_relative, write_remote_code
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+
+CLASSES = [AveragingModel, CharNgramTokenizer]
+
+
+def imported(path: Path) -> set[tuple[int, str]]:
+    """`(dots, module)` of every import in a file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found.add((node.level, str(node.module)))
+        elif isinstance(node, ast.Import):
+            found.update((0, alias.name) for alias in node.names)
+    return found
+
+
+def test_an_import_becomes_relative_by_hand() -> None:
+    source = "import os\nfrom paraphrastic_hf.text.ragged import Ragged\n"
+    expected = "import os\nfrom .paraphrastic_text_ragged import Ragged\n"
+    assert make_relative(source) == (expected, ("paraphrastic_hf.text.ragged",))
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_reference_names_the_class_in_its_file(cls: type, tmp_path: Path) -> None:
+    module, name = write_remote_code(cls, tmp_path).split(".")
+    tree = ast.parse((tmp_path / f"{module}.py").read_text(encoding="utf-8"))
+    assert name in [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_files_need_only_each_other(cls: type, tmp_path: Path) -> None:
+    write_remote_code(cls, tmp_path)
+    written = {path.stem for path in tmp_path.iterdir()}
+    for path in tmp_path.iterdir():
+        for dots, module in imported(path):
+            assert not module.startswith("paraphrastic_hf"), path.name
+            assert dots == 0 or module in written, f"{path.name} needs {module}"
+
+
+def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
+    write_remote_code(AveragingModel, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    write_remote_code(AveragingModel, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_class_of_someone_elses_has_no_code_of_ours(tmp_path: Path) -> None:
+    class Mine(AveragingModel):
+        pass
+
+    Mine.__module__ = "__main__"
+    assert write_remote_code(Mine, tmp_path) is None
+    model = Mine(AveragingConfig(vocab_size=5, hidden_size=2))
+    model.save_pretrained(tmp_path / "model")
+    again = AveragingModel.from_pretrained(tmp_path / "model")
+    assert torch.equal(again.embedding.weight, model.embedding.weight)

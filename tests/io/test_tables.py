@@ -1,0 +1,297 @@
+"""Tables of pairs: which columns are the texts, and what is a bad row."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import datasets
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.pairs import (
+    BLANK,
+    NO_OBJECT,
+    NO_TEXT,
+    NOT_UTF8,
+    NUL,
+    TWO,
+    iterate_rows,
+    read_pairs,
+    read_table,
+)
+
+PAIRS = [("A cat, asleep", 'It "sleeps"\nhere'), ("où", "where")]
+
+
+def as_csv(head: str, delimiter: str = ",") -> str:
+    rows = (
+        delimiter.join([str(k), *('"' + side.replace('"', '""') + '"' for side in pair)])
+        for k, pair in enumerate(PAIRS)
+    )
+    return "\ufeff" + head.replace(",", delimiter) + "\r\n" + "\r\n".join(rows) + "\r\n"
+
+
+def as_json(*names: str) -> list[dict[str, object]]:
+    return [dict(zip(names, (k, *pair), strict=True)) for k, pair in enumerate(PAIRS)]
+
+
+@pytest.mark.parametrize("head", ["id,sentence1,sentence2", "id,src,tgt", "id,left,right"])
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_csv_is_read_with_its_quotes_and_names(head: str, delimiter: str, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text(as_csv(head, delimiter), encoding="utf-8", newline="")
+    assert read_pairs(path) == PAIRS
+    name = head.split(",")[2]
+    swapped = read_pairs(path, columns=[name, head.split(",")[1]])
+    assert swapped == [(b, a) for a, b in PAIRS]
+
+
+@pytest.mark.parametrize("kind", ["lines", "list"])
+def test_json_is_read_as_lines_or_as_one_list(kind: str, tmp_path: Path) -> None:
+    rows = as_json("id", "anchor", "positive")
+    text = json.dumps(rows, indent=1) if kind == "list" else "\n".join(map(json.dumps, rows))
+    path = tmp_path / ("pairs.json.gz" if kind == "list" else "pairs.jsonl.gz")
+    path.write_bytes(gzip.compress(text.encode("utf-8")))
+    assert read_pairs(path) == PAIRS
+
+
+def test_usual_names_are_taken_before_other_columns(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("genre,year,Sentence_1,Sentence_2\nnews,2012,a cat,the cat\n")
+    assert read_pairs(path) == [("a cat", "the cat")]
+    beside = list(iterate_rows(path, beside=["genre", "year"]))
+    assert beside == [("pairs.csv:2", ["a cat", "the cat", "news", "2012"])]
+
+
+def test_bad_rows_are_counted_by_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(b"source,target\na,b\na\n\n\xff,b\na,b\0\na,\na,b\n")
+    found = [(place, sides) for place, sides in iterate_rows(path) if isinstance(sides, str)]
+    assert found == [
+        ("pairs.csv:3", TWO),
+        ("pairs.csv:4", BLANK),
+        ("pairs.csv:5", NOT_UTF8),
+        ("pairs.csv:6", NUL),
+    ]
+    with pytest.raises(DataError, match=r"pairs\.csv:3"):
+        read_pairs(path, bad_rows="refuse")
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"source": "a", "target": "b"}\n[\n3\n{"source": 1, "target": "b"}\n')
+    assert [sides for _, sides in iterate_rows(path)] == [
+        ["a", "b"],
+        NO_OBJECT,
+        NO_OBJECT,
+        NO_TEXT,
+    ]
+
+
+def test_columns_that_are_not_there_are_refused_with_those_that_are(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("left,right\na,b\n")
+    with pytest.raises(DataError, match=r"has no column 'first'; it has left, right"):
+        read_pairs(path, columns=["first", "right"])
+    path.write_text("left,score\na,1\n")
+    with pytest.raises(DataError, match=r"left, score"):
+        read_pairs(path)
+    for text in ("", "left,right\n"):
+        path.write_text(text)
+        with pytest.raises(DataError, match=r"pairs\.csv"):
+            read_pairs(path)
+    (tmp_path / "pairs.json").write_text("[{")
+    with pytest.raises(DataError, match="is damaged"):
+        read_pairs(tmp_path / "pairs.json")
+
+
+def test_a_csv_that_begins_with_a_pair_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("A cat sleeps.,The cat is asleep.\nHe ran.,He was running.\n")
+    with pytest.raises(DataError, match=r"names of its columns should be \('A cat sleeps\.'\)"):
+        read_pairs(path)
+    path.write_text("a cat is asleep on it,the cat sleeps on the sofa\nHe ran.,He was running.\n")
+    with pytest.raises(DataError, match=r"or, if these are names, set columns"):
+        read_pairs(path)
+    for head in ("the original sentence of it,its paraphrase", "Original sent.,Paraphrase no. 1"):
+        path.write_text(f"{head}\nHe ran.,He was running.\n")
+        assert read_pairs(path) == [("He ran.", "He was running.")]
+
+
+SENTENCES = [(f"the cat number {n} sleeps", f"cat {n} is asleep") for n in range(40)]
+CORPORA = {  # headers and rows of well-known files; {a} and {b} are the texts
+    "SICK": (
+        "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment",
+        "{n}\t{a}\t{b}\t3.6\tNEUTRAL",
+    ),
+    "MRPC": ("Quality\t#1 ID\t#2 ID\t#1 String\t#2 String", "1\t7025{n}\t7026{n}\t{a}\t{b}"),
+    "STS-B of GLUE": (
+        "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore",
+        "{n}\tmain-captions\tMSRvid\t2012test\t000{n}\tnone\tnone\t{a}\t{b}\t5.000",
+    ),
+    "QQP": ("id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate", "{n}\t1{n}\t2{n}\t{a}\t{b}\t0"),
+    "PAWS": ("id\tsentence1\tsentence2\tlabel", "{n}\t{a}\t{b}\t1"),
+    "SNLI": (
+        "gold_label\tsentence1_binary_parse\tsentence1_parse\tsentence1\tsentence2\tcaptionID",
+        "neutral\t( {a} )\t(ROOT {a})\t{a}\t{b}\t34{n}.jpg#4",
+    ),
+    "codes of languages": ("en\tfr", "{a}\t{b}"),
+    "codes of languages beside others": ("id\ten-US\tpt_BR\tscore", "{n}\t{a}\t{b}\t0.9"),
+    "names of its own beside numbers": ("left\tright\tcosine", "{a}\t{b}\t0.{n}"),
+}
+HEADLESS = {
+    "STS-B": "main-captions\tMSRvid\t2012test\t00{n}\t5.000\t{a}\t{b}",
+    "Tatoeba": "1{n}\t{a}\t2{n}\t{b}",
+    "ids": "en-000{n}\t{a}\t{b}",
+    "attributions": "{a}\t{b}\tCC-BY 2.0 (France) Attribution: tatoeba.org #{n}",
+    "PPDB": "[NP] ||| {a} ||| {b} ||| PPDB2.0Score=5.{n} ||| 0-0",
+    "DA": "0.35{n}\t{a}\t{b}",
+}
+
+
+def rows_of(form: str) -> str:
+    return "".join(form.format(n=n, a=a, b=b) + "\n" for n, (a, b) in enumerate(SENTENCES))
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_the_texts_of_well_known_headers_are_found(corpus: str, tmp_path: Path) -> None:
+    header, form = CORPORA[corpus]
+    path = tmp_path / "pairs.tsv"
+    path.write_text(f"{header}\n{rows_of(form)}", encoding="utf-8")
+    assert read_pairs(path, bad_rows="refuse") == SENTENCES
+    path.write_text(f"{header}\n{rows_of(form)}".replace("\t", ","), encoding="utf-8")
+    assert read_pairs(path.rename(tmp_path / "pairs.csv"), bad_rows="refuse") == SENTENCES
+
+
+@pytest.mark.parametrize(
+    ("corpus", "ending"),
+    # a CSV file begins with names of columns unless its first row has numbers
+    [*((corpus, "tsv") for corpus in HEADLESS), *((each, "csv") for each in ("STS-B", "DA"))],
+)
+def test_columns_of_numbers_ids_and_labels_are_passed_over(
+    corpus: str, ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"pairs.{ending}"
+    path.write_text(rows_of(HEADLESS[corpus]), encoding="utf-8")
+    assert read_pairs(path, bad_rows="refuse") == SENTENCES
+
+
+def test_the_same_pairs_are_read_of_every_format(tmp_path: Path) -> None:
+    names = ("id", "note", "sentence1", "sentence2", "score")
+    rows = [
+        dict(zip(names, (n, "some words", a, b, 0.5), strict=True))
+        for n, (a, b) in enumerate(SENTENCES)
+    ]
+    table = [names, *(tuple(row.values()) for row in rows)]
+    paths = {
+        name: tmp_path / f"pairs.{name}" for name in ("tsv", "csv", "jsonl", "json", "parquet")
+    }
+    for name, mark in (("tsv", "\t"), ("csv", ",")):
+        paths[name].write_text("\n".join(mark.join(map(str, row)) for row in table))
+    paths["jsonl"].write_text("\n".join(map(json.dumps, rows)))
+    paths["json"].write_text(json.dumps(rows))
+    datasets.Dataset.from_list(rows).to_parquet(paths["parquet"])
+    paths["saved"] = tmp_path / "saved"
+    datasets.Dataset.from_list(rows).save_to_disk(paths["saved"])
+    for path in paths.values():
+        found = read_table(path)
+        assert found.pairs == SENTENCES
+        assert (found.values, found.layout.value) == (["0.5"] * len(rows), "score")
+        assert read_pairs(path, columns=["note", "sentence2"])[0][0] == "some words"
+
+
+def test_columns_that_are_wanted_beside_the_texts_are_no_texts(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"cat\tdog\t(ROOT (NP {n}))\t(ROOT (N {n}))\n" for n in range(9)))
+    rows = list(iterate_rows(path, beside=[3, 4]))
+    assert rows[0] == ("pairs.tsv:1", ["cat", "dog", "(ROOT (NP 0))", "(ROOT (N 0))"])
+
+
+def test_a_csv_file_has_the_columns_that_its_first_row_names(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("source,target\na,b\n" + "c,d,e\n" * 9)
+    assert read_pairs(path, max_bad_rows=1) == [("a", "b")]
+
+
+def test_two_columns_of_which_one_holds_ids_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pile.tsv"
+    path.write_text(rows_of("en-00000{n}\t{a}"))
+    with pytest.raises(DataError, match=r"pile\.tsv"):
+        read_pairs(path)
+    assert len(read_pairs(path, columns=["1", "2"])) == len(SENTENCES)
+
+
+@pytest.mark.parametrize("place", [0, 1, 20])
+def test_a_row_with_a_stray_tab_is_bad_wherever_it_stands(place: int, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    lines = [f"{a}\t{b}\n" for a, b in SENTENCES]
+    lines[place] = "hello there \tfriend\tbonjour ami\n"
+    path.write_text("".join(lines))
+    assert read_pairs(path) == [*SENTENCES[:place], *SENTENCES[place + 1 :]]
+    with pytest.raises(DataError, match=rf"pairs\.tsv:{place + 1} "):
+        read_pairs(path, bad_rows="refuse")
+
+
+@pytest.mark.parametrize(
+    ("rest", "opened"),
+    [
+        (['"He said so,he claimed that', "it rains,it is raining", 'the end" of it,end'], 3),
+        (['"He said so,he claimed that', "it rains,it is raining"], 3),
+        (['"He said\nso",he claimed that', '"it rains,it is raining'], 5),
+        (['one,"two\nlines" and more'], 3),
+    ],
+    ids=["text after it", "end of file", "after a good one", "in the second cell"],
+)
+def test_a_stray_quote_is_refused_by_the_line_that_opens_it(
+    rest: list[str], opened: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(["sentence1,sentence2", "a cat,the cat", *rest]) + "\n")
+    with pytest.raises(DataError, match=rf"pairs\.csv:{opened} "):
+        read_pairs(path)
+
+
+@pytest.mark.parametrize("name", ["pairs.tsv", "pairs.csv", "pairs.jsonl", "first.txt"])
+def test_lines_that_end_in_cr_alone_are_lines(name: str, tmp_path: Path) -> None:
+    texts = {
+        "pairs.tsv": "one\tun\ntwo\tdeux\n",
+        "pairs.csv": 'source,target\none,un\n"two",deux\n',
+        "pairs.jsonl": '{"a": "one", "b": "un"}\n{"a": "two", "b": "deux"}\n',
+        "first.txt": "one\ntwo\n",
+    }
+    second = tmp_path / "second.txt"
+    second.write_bytes(b"un\rdeux")
+    for end in ("", "\n"):
+        (tmp_path / name).write_bytes((texts[name].rstrip("\n") + end).replace("\n", "\r").encode())
+        found = read_pairs(tmp_path / name, second=second if name == "first.txt" else None)
+        assert found == [("one", "un"), ("two", "deux")]
+
+
+def test_a_cr_within_a_cell_is_text(tmp_path: Path) -> None:
+    for name, text in (
+        ("a.tsv", "one\rtwo\tthree\nfour\tfive\n"),
+        ("a.csv", 'source,target\none\rtwo,three\n"four",five\n'),
+    ):
+        (tmp_path / name).write_bytes(text.encode())
+        assert read_pairs(tmp_path / name) == [("one\rtwo", "three"), ("four", "five")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv", "a.jsonl", "a.json", "a.tsv.gz"])
+def test_another_encoding_is_named_with_what_converts_it(
+    encoding: str, name: str, tmp_path: Path
+) -> None:
+    mark = "\ufeff" if encoding.endswith("e") else ""
+    data = (mark + '{"a": "one", "b": "un"}\n').encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    with pytest.raises(DataError, match=rf"{name}.*iconv -f {encoding[:6]}"):
+        read_pairs(tmp_path / name)
+
+
+def test_more_bad_rows_than_allowed_stop_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("one pair\tof texts\n" + "no tab here\n" * 4)
+    with pytest.raises(DataError, match=r"pairs\.tsv:2.*max_bad_rows"):
+        read_pairs(path)
+    assert read_pairs(path, max_bad_rows=0.8) == [("one pair", "of texts")]
+    path.write_text("\n".join(f"{a}\t{b}\n\n" for a, b in SENTENCES) + "no tab here\n")
+    assert read_pairs(path) == SENTENCES  # blank lines are harmless

@@ -1,0 +1,92 @@
+"""Vectors of many files by the executors that make corpora."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.encoders.storage.locate import packaged_folder
+from tests.texts import SENTENCES
+
+
+def test_the_vectors_of_many_files_are_those_of_their_lines_and_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / f"part-{number}.txt" for number in range(2)]
+    for number, file in enumerate(files):
+        text = "".join(f"{line}\n" for line in SENTENCES[number::2])
+        file.write_text(text, encoding="utf-8")
+    output = tmp_path / "vectors"
+    command = ["corpus", "encode", "english", *map(str, files), "--output", str(output)]
+    assert main([*command, "--normalize"]) == 0
+    encoder = SentenceEncoder.from_pretrained("english")
+    for number in range(2):
+        wanted = encoder.encode(SENTENCES[number::2], normalize=True)
+        found = np.load(output / f"part-{number}.npy")
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    stamp = (output / "part-0.npy").stat().st_mtime_ns
+    (output / "part-1.npy").unlink()
+    (output / "logs" / "completions" / "00001").unlink()
+    assert main([*command, "--normalize"]) == 0
+    assert (output / "part-0.npy").stat().st_mtime_ns == stamp
+    assert (output / "part-1.npy").exists()
+    assert main(command) == 2
+    assert "was begun with other normalize" in capsys.readouterr().err
+    files[0].write_text("another line\n", encoding="utf-8")
+    assert main([*command, "--normalize"]) == 2
+    assert "was begun with other contents" in capsys.readouterr().err
+    assert main([*command, "--tasks", "0"]) == 2
+    assert "tasks must be from 1 to 10000" in capsys.readouterr().err
+
+
+def test_a_folder_of_vectors_knows_its_model_by_its_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not by its name: vectors of two models would be compared."""
+    model, text, output = tmp_path / "model", tmp_path / "text.txt", tmp_path / "vectors"
+    text.write_text("a cat\n", encoding="utf-8")
+    command = ["corpus", "encode", str(model), str(text), "--output"]
+    shutil.copytree(packaged_folder("tiny"), model)
+    assert main([*command, str(output)]) == 0
+    shutil.rmtree(model)
+    shutil.copytree(packaged_folder("english"), model)
+    assert main([*command, str(output)]) == 2
+    assert "model files" in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "others")]) == 0
+    sides = [str(output), str(tmp_path / "others")]
+    assert main(["corpus", "mine", *sides, "--output", str(tmp_path / "mined")]) == 2
+    assert sides[1] in capsys.readouterr().err
+
+
+def test_text_that_changed_under_the_same_size_and_time_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, output = tmp_path / "text.txt", tmp_path / "vectors"
+    text.write_text("a cat\n", encoding="utf-8")
+    command = ["corpus", "encode", "tiny", str(text), "--output", str(output)]
+    assert main(command) == 0
+    before = text.stat()
+    text.write_text("a dog\n", encoding="utf-8")
+    os.utime(text, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert main(command) == 2
+    assert "contents" in capsys.readouterr().err
+    mine = ["corpus", "mine", str(output), str(output), "--output", str(tmp_path / "mined")]
+    assert main(mine) == 2
+    assert str(text) in capsys.readouterr().err
+
+
+def test_two_files_of_one_name_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.txt", "a.tsv"):
+        (tmp_path / name).write_text("a cat\n")
+    files = [str(tmp_path / name) for name in ("a.txt", "a.tsv")]
+    output = str(tmp_path / "x")
+    assert main(["corpus", "encode", "english", *files, "--output", output]) == 2
+    assert "the same name before the first dot" in capsys.readouterr().err

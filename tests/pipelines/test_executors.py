@@ -1,0 +1,119 @@
+"""The executors of clusters. Ray has a script of its own, `tests/robustness/ray_cluster.py`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraphrastic_hf.errors import ParaphrasticError
+from paraphrastic_hf.pipelines.executors.registry import run_stages
+from paraphrastic_hf.pipelines.recipe import MakeArguments
+from tests.pipelines.acting import Acting
+
+TASKS = 2
+SBATCH = """#!/bin/bash
+# In the place of Slurm's: it runs every job of the array before it returns.
+script="${@: -1}"
+if ! grep -q merge_stats "$script"; then
+  last=$(sed -n 's/#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$script")
+  for job in $(seq 0 "$last"); do
+    SLURM_NODELIST=here SLURM_ARRAY_TASK_ID=$job bash "$script" > /dev/null 2>&1
+  done
+fi
+echo "Submitted batch job 7"
+"""
+SQUEUE = """#!/bin/bash
+# A job is in the queue as long as there is a file with its number beside this program.
+[ -f "$(dirname "$0")/job-${@: -1}" ] && echo "${@: -1}_[0-1] cpu PD" && exit
+echo "slurm_load_jobs error: Invalid job id specified" >&2
+exit 1
+"""
+SRUN = """#!/bin/bash
+shift 3  # -l -n 1
+exec "$@"
+"""
+
+
+@pytest.fixture
+def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with programs named as Slurm's, the first on the path."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name, text in (
+        ("sbatch", SBATCH),
+        ("squeue", SQUEUE),
+        ("srun", SRUN),
+        ("scontrol", "#!/bin/bash\necho here\n"),
+    ):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    root = Path(__file__).parents[2]
+    known = [str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(known))
+
+
+@pytest.mark.usefixtures("_programs")
+def test_the_jobs_of_slurm_do_the_tasks_that_are_not_complete(tmp_path: Path) -> None:
+    make = MakeArguments(
+        executor="slurm", partition="cpu", tasks=TASKS, memory=3.0, cpus=2, slurm={"account": "me"}
+    )
+
+    def run() -> list[int]:
+        stage: Any = Acting(tmp_path, "fail-once")
+        return run_stages([stage], make, tmp_path / "logs")
+
+    assert run() == [1]
+    script = (tmp_path / "logs" / "launch_script.slurm").read_text()
+    for line in ("partition=cpu", "cpus-per-task=2", "mem-per-cpu=2G", "account=me", "array=0-1"):
+        assert f"#SBATCH --{line}" in script
+    assert run() == []
+    begun = [(tmp_path / f"begun-{rank}").stat().st_size for rank in range(TASKS)]
+    assert begun == [1, 2]
+
+
+@pytest.mark.usefixtures("_programs")
+def test_what_slurm_has_in_its_queue_is_not_submitted_again(tmp_path: Path) -> None:
+    make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS)
+    waiting, jobs = tmp_path / "programs" / "job-7", tmp_path / "logs" / "ranks_to_run.json"
+
+    def run() -> list[int]:
+        stage: Any = Acting(tmp_path, "fail-once")
+        return run_stages([stage], make, tmp_path / "logs")
+
+    assert run() == [1]
+    waiting.touch()
+    listed = jobs.read_text()
+    assert run() == [1]
+    assert jobs.read_text() == listed  # which the waiting jobs read
+    waiting.unlink()
+    assert run() == []
+
+
+@pytest.mark.parametrize("program", ["sbatch", "squeue"])
+@pytest.mark.usefixtures("_programs")
+def test_a_machine_without_slurm_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    (tmp_path / "programs" / program).unlink()
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+    make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS)
+    stage: Any = Acting(tmp_path)
+    with pytest.raises(ParaphrasticError, match=f"no program {program}: .*--executor local"):
+        run_stages([stage], make, tmp_path / "logs")
+
+
+@pytest.mark.usefixtures("_programs")
+def test_jobs_that_slurm_does_not_take_are_an_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refusing = "#!/bin/bash\necho 'invalid partition specified: gpu' >&2\nexit 1\n"
+    (tmp_path / "programs" / "sbatch").write_text(refusing)
+    make = MakeArguments(executor="slurm", partition="gpu", tasks=TASKS)
+    stage: Any = Acting(tmp_path)
+    with pytest.raises(ParaphrasticError, match=r"launch_script\.slurm: .*status 1"):
+        run_stages([stage], make, tmp_path / "logs")
+    assert "invalid partition" in capfd.readouterr().err

@@ -1,0 +1,164 @@
+"""The local executor: a worker that dies or hangs costs its task an attempt, and nothing else."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.pipelines.engines.base import MissingEngineError
+from paraphrastic_hf.pipelines.executors.local import LocalExecutor, TaskError, _Attempts
+from tests.pipelines.acting import Acting
+
+TASKS = 4
+
+
+def execute(folder: Path, how: str = "", **settings: Any) -> tuple[LocalExecutor, list[int]]:
+    told: list[int] = []
+    settings = {"tasks": TASKS, "workers": 2, **settings}
+    stage = Acting(folder, how)
+    logs = str(folder / "logs")
+    executor = LocalExecutor([stage], on_rows=told.append, logging_dir=logs, **settings)
+    return executor, told
+
+
+def begun(folder: Path) -> list[int]:
+    """How often each task was begun."""
+    sizes = []
+    for rank in range(TASKS):
+        path = folder / f"begun-{rank}"
+        sizes.append(path.stat().st_size if path.exists() else 0)
+    return sizes
+
+
+def test_every_task_is_done_once_and_not_again(tmp_path: Path) -> None:
+    executor, told = execute(tmp_path)
+    executor.run()
+    assert begun(tmp_path) == [1] * TASKS
+    assert told == [10] * TASKS
+    execute(tmp_path)[0].run()
+    assert begun(tmp_path) == [1] * TASKS
+    (tmp_path / "logs" / "completions" / "00002").unlink()
+    execute(tmp_path)[0].run()
+    assert begun(tmp_path) == [1, 1, 2, 1]
+
+
+def test_no_thread_waits_longer_than_it_says_for_what_another_takes() -> None:
+    """As a thread of an executor did, which then never came to its end."""
+    waiting, end = _Attempts().waiting, time.monotonic() + 2
+
+    def take() -> None:
+        while time.monotonic() < end:
+            with suppress(queue.Empty):
+                waiting.get(timeout=1e-5)
+
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(32)]
+    for thread in threads:
+        thread.start()
+    while time.monotonic() < end:
+        waiting.put(0)
+        time.sleep(1e-5)
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize(
+    ("how", "settings"), [("kill", {}), ("hang", {"patience": 15.0}), ("network", {})]
+)
+def test_the_task_of_a_worker_that_dies_or_hangs_is_begun_again(
+    tmp_path: Path, how: str, settings: dict[str, float]
+) -> None:
+    executor, told = execute(tmp_path, f"{how}-once", **settings)
+    executor.run()
+    assert begun(tmp_path) == [1, 2, 1, 1]
+    assert sum(told) == 10 * TASKS
+    assert not executor.get_incomplete_ranks()
+
+
+def test_no_worker_and_no_program_of_one_outlives_a_killed_run(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, tests.pipelines.test_local as t\n"
+        f"t.execute(pathlib.Path({str(tmp_path)!r}), 'command')[0].run()"
+    )
+    run, note = subprocess.Popen([sys.executable, "-c", code]), tmp_path / "processes"
+    _wait_until(lambda: note.exists() or run.poll() is not None)
+    numbers = [int(number) for number in note.read_text().split()]
+    run.kill()
+    run.wait()
+    _wait_until(lambda: not any(map(_runs, numbers)), seconds=10)
+
+
+def _wait_until(is_so: Callable[[], bool], seconds: float = 120) -> None:
+    until = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process runs; one that has ended may wait for its parent to notice."""
+    with suppress(FileNotFoundError):
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    return False
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [("kill", "killed by signal 9, as where memory runs out"), ("engine", "it gave up")],
+)
+def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
+    tmp_path: Path, how: str, reason: str
+) -> None:
+    executor, _ = execute(tmp_path, how, attempts=2, workers=1)
+    with pytest.raises(TaskError, match=f"task 1 was begun 2 times .*: .*{reason}; .* are kept"):
+        executor.run()
+    assert begun(tmp_path) == [1, 2, 1, 1]
+    assert executor.get_incomplete_ranks() == [1]
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ("fail", DataError, "task 1: a row is bad"),
+        ("disk", TaskError, "task 1: the disk at .* is full"),
+        ("missing", TaskError, "task 1: .*No such file"),
+        ("program", MissingEngineError, "task 1: there is no program"),
+    ],
+)
+def test_what_no_attempt_would_mend_is_told_at_once(
+    tmp_path: Path,
+    how: str,
+    error: type[Exception],
+    message: str,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    executor, _ = execute(tmp_path, how, workers=1)
+    with pytest.raises(error, match=message):
+        executor.run()
+    assert begun(tmp_path) == [1, 1, 0, 0]
+    assert "Traceback" in (tmp_path / "logs" / "logs" / "task_00001.log").read_text()
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_worker_that_cannot_be_started_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor, _ = execute(tmp_path)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("Cannot allocate memory")
+
+    monkeypatch.setattr("paraphrastic_hf.pipelines.executors.local.subprocess.Popen", fail)
+    with pytest.raises(TaskError, match="Cannot allocate memory"):
+        executor.run()
+    assert len(executor.get_incomplete_ranks()) == TASKS

@@ -1,0 +1,228 @@
+"""Mining over many files by the executors that make corpora."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.mining.neighbours import Neighbours
+from paraphrastic_hf.mining.shards import join, read_neighbours, stack
+from paraphrastic_hf.pipelines.mine import Search, Shard, found_in
+from tests.texts import SENTENCES
+
+# With lines that are in no pair, that come again, and that have no token.
+OWN = [*SENTENCES[::2], "", SENTENCES[0], "  ", "\u2063"]
+OTHER = [*SENTENCES[1::2], SENTENCES[4], SENTENCES[1], SENTENCES[0]]
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sides in three and two files, with their vectors, and each side in one file."""
+    folder = tmp_path_factory.mktemp("encoded")
+    for side, lines, parts in (("own", OWN, 3), ("other", OTHER, 2)):
+        (folder / f"{side}.txt").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
+        files = []
+        for number, chosen in enumerate(np.array_split(np.arange(len(lines)), parts)):
+            files.append(folder / f"{side}-{number}.txt")
+            text = "".join(f"{lines[each]}\n" for each in chosen)
+            files[-1].write_text(text, encoding="utf-8")
+        command = ["corpus", "encode", "english", *map(str, files)]
+        assert main([*command, "--output", str(folder / side)]) == 0
+    return folder
+
+
+def mined(
+    encoded: Path, output: Path, *options: str, other: str = "other"
+) -> list[dict[str, object]]:
+    sides = [str(encoded / "own"), str(encoded / other)]
+    assert main(["corpus", "mine", *sides, "--output", str(output), *options]) == 0
+    return pq.read_table(output / "pairs.parquet").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("options", "other"),
+    [
+        ([], "other"),
+        (["--neighbours", "2", "--score", "distance", "--candidates", "intersection"], "other"),
+        (["--many", "--threshold", "1.0", "--candidates", "forward"], "other"),
+        (["--different", "--score", "cosine"], "own"),
+        (["--different", "--neighbours", "1"], "other"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_pairs_of_many_files_are_those_of_one_search(
+    options: list[str], other: str, encoded: Path, tmp_path: Path
+) -> None:
+    found = mined(encoded, tmp_path / "mined", *options, other=other)
+    texts = [str(encoded / f"{side}.txt") for side in ("own", other)]
+    whole = tmp_path / "whole.parquet"
+    command = ["mine", *texts, "--model", "english", "--output", str(whole), *options]
+    assert main(command) == 0
+    wanted = pq.read_table(whole).to_pylist()
+    assert len(wanted) > 3
+    columns = ("source", "target")
+    assert [[row[name] for name in columns] for row in found] == [
+        [row[name] for name in columns] for row in wanted
+    ]
+    np.testing.assert_allclose(
+        [row["score"] for row in found], [row["score"] for row in wanted], atol=1e-6
+    )
+    for row in found:
+        for side in ("source", "target"):
+            lines = Path(str(row[f"{side}_file"])).read_text(encoding="utf-8").split("\n")
+            assert lines[int(str(row[f"{side}_line"])) - 1] == row[side]
+
+
+def test_what_is_searched_is_kept_and_pairs_can_be_chosen_again(
+    encoded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "mined"
+    first = mined(encoded, output)
+    assert f"pairs.parquet: {len(first)} pairs" in capsys.readouterr().out
+    kept = found_in(output / "search", 0, 1)
+    stamp = kept.stat().st_mtime_ns
+    lost = found_in(output / "search", 2, 0)
+    lost.unlink()
+    some = mined(encoded, output, "--threshold", "1.05")
+    assert 0 < len(some) < len(first)
+    assert some == first[: len(some)]
+    assert kept.stat().st_mtime_ns == stamp
+    assert lost.exists()
+    assert not list((output / "search").glob("*.state"))
+    lost.write_bytes(b"half")
+    sides = [str(encoded / "own"), str(encoded / "other")]
+    assert main(["corpus", "mine", *sides, "--output", str(output)]) == 2
+    assert "is missing or damaged; give the same command, which makes it" in capsys.readouterr().err
+    assert mined(encoded, output) == first
+
+
+def test_mistakes_are_one_line_with_the_way_out(
+    encoded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, other, output = str(encoded / "own"), str(encoded / "other"), str(tmp_path / "mined")
+
+    def refused(*arguments: str) -> str:
+        assert main(["corpus", "mine", *arguments]) == 2
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        return error
+
+    assert "give a folder that `paraphrastic corpus encode` wrote" in refused(
+        own, str(tmp_path), "--output", output
+    )
+    assert main(["corpus", "mine", own, other, "--output", output]) == 0
+    capsys.readouterr()
+    assert "was begun with other neighbours; choose another --output" in refused(
+        own, other, "--output", output, "--neighbours", "3"
+    )
+    assert "is not empty" in refused(own, other, "--output", str(encoded))
+    assert "--neighbours must be at least 1" in refused(own, other, "--output", output, "--k", "0")
+    half = tmp_path / "half"
+    half.mkdir()
+    record = json.loads((encoded / "own" / "files.json").read_text(encoding="utf-8"))
+    (half / "files.json").write_text(json.dumps(record), encoding="utf-8")
+    assert "has no vectors of 3 files yet" in refused(str(half), other, "--output", output)
+    for file in (encoded / "own").glob("*.npy"):
+        np.save(half / file.name, np.load(file))
+    (half / "files.json").write_text(json.dumps({**record, "model files": "others"}))
+    assert "encode both by one model" in refused(str(half), other, "--output", output)
+
+
+def test_text_and_vectors_that_have_changed_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
+    file.write_text("a cat\na dog\n", encoding="utf-8")
+    encode = ["corpus", "encode", "english", str(file), "--output", str(vectors)]
+    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
+    assert main(encode) == 0
+    assert main(command) == 0
+    file.write_text("a dog\na cat\n", encoding="utf-8")
+    assert main(command) == 2
+    assert f"{file} has changed since {vectors} got its vectors" in capsys.readouterr().err
+    shutil.rmtree(vectors)
+    assert main(encode) == 0
+    assert main(command) == 2
+    assert "was begun with other source and target" in capsys.readouterr().err
+    file.unlink()
+    assert main(command) == 2
+    assert "is not there any more" in capsys.readouterr().err
+
+
+def test_vectors_of_other_lines_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
+    file.write_text("a cat\na dog\n", encoding="utf-8")
+    assert main(["corpus", "encode", "english", str(file), "--output", str(vectors)]) == 0
+    np.save(vectors / "a.npy", np.load(vectors / "a.npy")[:1])
+    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
+    assert main(command) == 2
+    assert "has 2 lines, and" in capsys.readouterr().err
+
+
+def test_a_search_goes_on_from_what_a_killed_one_kept(
+    encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mined(encoded, tmp_path / "mined")
+    monkeypatch.setattr("paraphrastic_hf.mining.neighbours.SAVE_SECONDS", 0.0)
+    folder = tmp_path / "again"
+    folder.mkdir()
+    shards = [
+        Shard(str(path), encoded / "own" / f"{path.stem}.npy", tmp_path / "mined/source/00000", 0)
+        for path in [encoded / "own-0.txt"]
+    ]
+    search = Search((shards, shards), folder, k=2, precision="float32", memory=64, key="cats")
+    with monkeypatch.context() as patch:
+        patch.setattr("paraphrastic_hf.pipelines.mine.write_neighbours", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(search.run(None, 0))
+    assert (folder / "00000-00000.state").exists()
+    with monkeypatch.context() as patch:  # nothing is left to compare
+        patch.setattr("paraphrastic_hf.mining.neighbours._Search.compare", _interrupted)
+        list(search.run(None, 0))
+    assert read_neighbours(folder / "00000-00000.npz")[0].ids[:, 0].tolist() == list(
+        range(len(shards[0].rows))
+    )
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_sides_without_text_have_no_pairs(tmp_path: Path) -> None:
+    file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
+    file.write_text(" \n\n", encoding="utf-8")
+    assert main(["corpus", "encode", "english", str(file), "--output", str(vectors)]) == 0
+    command = ["corpus", "mine", str(vectors), str(vectors), "--output", str(tmp_path / "mined")]
+    assert main(command) == 0
+    table = pq.read_table(tmp_path / "mined" / "pairs.parquet")
+    assert table.num_rows == 0
+    assert "target_line" in table.column_names
+
+
+def test_shards_with_fewer_neighbours_than_wanted_are_joined() -> None:
+    def near(scores: list[list[float]], ids: list[list[int]]) -> Neighbours:
+        return Neighbours(np.array(scores, np.float32), np.array(ids).reshape(len(scores), -1))
+
+    joined = join(
+        [near([[0.5, 0.4]], [[1, 0]]), near([[]], [[]]), near([[0.5, -np.inf]], [[2, -1]])],
+        [2, 0, 3],
+        3,
+    )
+    assert joined.ids.tolist() == [[1, 4, 0]]  # of equal scores the lower number first
+    stacked = stack([joined, near([[0.1]], [[0]])], 2, 3)
+    assert stacked.ids.tolist() == [[1, 4, 0], [0, -1, -1]]
+    assert stacked.scores[1, 1] == -np.inf
+
+
+def test_a_file_of_neighbours_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent.npz is missing or damaged"):
+        read_neighbours(tmp_path / "absent.npz")

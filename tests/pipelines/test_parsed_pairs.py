@@ -1,0 +1,49 @@
+"""Parsed pairs: both sides, both ways, and only those whose parses differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paraphrastic_hf.pipelines.parsed_pairs import PairParser
+from paraphrastic_hf.syntax.parse_tree import Tree
+from paraphrastic_hf.syntax.parsed import ParsedLine
+
+
+class Rule:
+    """A phrase for each word that ends in a comma; no tree of a line without words."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
+        self.asked += lines
+        return [self._one(line.split()) for line in lines]
+
+    def _one(self, words: list[str]) -> ParsedLine:
+        if not words:
+            return ParsedLine.without_tree(words, "empty")
+        leaves = [Tree("NP" if word.endswith(",") else "NN", word=word) for word in words]
+        return ParsedLine(words, Tree("ROOT", tuple(leaves)))
+
+
+PAIRS = [("a b", "a, b"), ("a b", "c d"), ("a b", ""), ("a, b", "a b")]
+
+
+def test_pairs_of_one_parse_or_without_one_are_left_out_and_counted() -> None:
+    parser = PairParser(Rule())
+    assert list(parser.rows(PAIRS)) == [
+        ("a b", "a, b", "(ROOT (NN a) (NN b))", "(ROOT (NP a,) (NN b))"),
+        ("a, b", "a b", "(ROOT (NP a,) (NN b))", "(ROOT (NN a) (NN b))"),
+    ]
+    assert parser.left_out == {"the same parse": 1, "empty": 1}
+
+
+def test_the_same_parse_if_asked_for() -> None:
+    rows = list(PairParser(Rule(), keep_same=True).rows(PAIRS[:2]))
+    assert [row[:2] for row in rows] == [("a b", "a, b"), ("a b", "c d")]
+
+
+def test_a_text_is_parsed_once() -> None:
+    rule = Rule()
+    list(PairParser(rule).rows(PAIRS))
+    assert sorted(rule.asked) == ["", "a b", "a, b", "c d"]

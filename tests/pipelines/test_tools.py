@@ -1,0 +1,393 @@
+"""What is done with a finished corpus: read, described, sampled, cut, made a lexicon of."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.pipelines.read import read_corpus, sample_rows
+from paraphrastic_hf.pipelines.statistics.annotation import read_answers, write_sample
+from paraphrastic_hf.pipelines.statistics.bins import fill_bins, sampled
+from paraphrastic_hf.pipelines.statistics.describe import Idf, describe_corpus, entropy
+from paraphrastic_hf.pipelines.statistics.lexicon import PairCounts
+from paraphrastic_hf.pipelines.statistics.lexicon_file import (
+    agreement,
+    is_lexicon,
+    listed_scores,
+    pmi_scores,
+    read_lexicon,
+    write_lexicon,
+)
+from paraphrastic_hf.pipelines.statistics.tenths import write_tenths
+
+PAIRS = [
+    ("The big dog sleeps.", "The large dog is asleep."),
+    ("A big cat sat here.", "A large cat sat down here."),
+    ("Hong Kong is big.", "Hong Kong is large."),
+    ("Dogs bark at night.", "At night dogs bark."),
+]
+
+
+def rows_of(path: Path, *columns: str) -> list[dict[str, Any]]:
+    return [row for rows in read_corpus(path, columns) for row in rows]
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> Path:
+    """A TSV corpus with names of columns."""
+    lines = ["reference\tscore\ttranslation"]
+    lines += [f"{first}\t{number / 4}\t{second}" for number, (first, second) in enumerate(PAIRS)]
+    path = tmp_path / "named.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_corpus_has_the_same_rows_in_every_form(tmp_path: Path, named: Path) -> None:
+    plain = tmp_path / "plain.tsv.xz"
+    plain.write_bytes(lzma.compress("".join(f"{a}\t{b}\n" for a, b in PAIRS).encode()))
+    made = tmp_path / "made" / "data"
+    made.mkdir(parents=True)
+    for number, some in enumerate((PAIRS[:3], PAIRS[3:])):
+        table = {"translation": [b for _, b in some], "reference": [a for a, _ in some]}
+        pq.write_table(pa.table({**table, "n": list(range(len(some)))}), made / f"{number}.parquet")
+    expected = [{"reference": a, "translation": b} for a, b in PAIRS]
+    for path in (plain, named, made.parent, made):
+        assert rows_of(path) == expected
+    assert [row["n"] for row in rows_of(made.parent, "n")] == [0, 1, 2, 0]
+    assert [row["score"] for row in rows_of(named, "score")] == ["0.0", "0.25", "0.5", "0.75"]
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(
+    tmp_path: Path, named: Path
+) -> None:
+    with pytest.raises(DataError, match="has no column 'n'; it has reference, score, translation"):
+        rows_of(named, "n")
+    plain = tmp_path / "plain.tsv"
+    plain.write_text("a\tb\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no column 'score'"):
+        rows_of(plain, "score")
+    plain.write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match="holds no row"):
+        rows_of(plain)
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 nothing")
+    with pytest.raises(DataError, match="is damaged, or no parquet file"):
+        rows_of(tmp_path / "x.parquet")
+
+
+def test_a_row_with_too_few_columns_is_passed_over(
+    named: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with named.open("a", encoding="utf-8") as file:
+        file.write("only\ttwo\n")
+    assert len(rows_of(named)) == len(PAIRS)
+    assert "(named.tsv:6)" in caplog.text
+
+
+def test_a_sample_is_random_in_order_and_repeatable(tmp_path: Path) -> None:
+    path = tmp_path / "many.tsv"
+    path.write_text("".join(f"{n}\t{n}\n" for n in range(1000)), encoding="utf-8")
+    numbers = [int(row["reference"]) for row in sample_rows(path, 100)]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == 100
+    assert 350 < np.mean(numbers) < 650
+    assert numbers == [int(row["reference"]) for row in sample_rows(path, 100)]
+    assert numbers != [int(row["reference"]) for row in sample_rows(path, 100, seed=2)]
+    assert len(sample_rows(path, None)) == 1000
+
+
+def test_statistics_are_those_computed_by_hand() -> None:
+    rows = [
+        {"reference": "a b", "translation": "c", "parse": "(ROOT (S (NP (DT a)) (VP (V b))))"},
+        {"reference": "a a a c.", "translation": "c", "parse": "(S (NP (PRP a)))"},
+    ]
+    found = describe_corpus(rows, scores=[0.5, None], parses="parse")
+    assert (found.length.mean, found.length.deviation) == (3, 1)
+    assert found.idf.mean == pytest.approx((math.log(2) / 2 + math.log(2) / 4) / 2)
+    assert found.paraphrase_score is not None
+    assert found.paraphrase_score.mean == 0.5
+    assert found.vocabulary_entropy == pytest.approx(entropy([4, 1, 1]))
+    assert found.parse_entropy == pytest.approx(math.log(2))
+    without = describe_corpus(rows, side="translation")
+    assert (without.paraphrase_score, without.parse_entropy) == (None, None)
+    assert without.vocabulary_entropy == 0
+
+
+def test_idf_of_counts_is_the_surprise_of_a_word(tmp_path: Path) -> None:
+    path = tmp_path / "counts.txt"
+    path.write_text("the 90\ncat 10\n", encoding="utf-8")
+    idf = Idf.of_counts(path)
+    assert idf.of("the cat") == pytest.approx((math.log(100 / 90) + math.log(10)) / 2)
+    assert idf.of("unknown") == pytest.approx(math.log(10))
+    assert idf.of("...") is None
+    path.write_text("the ninety\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"counts.txt:1 is no word with its count"):
+        Idf.of_counts(path)
+
+
+def test_stats_prints_a_line_a_corpus_beside_the_thesis(
+    named: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["corpus", "stats", str(named), "--score", "score", "--side", "translation"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("| named | 4 | 4.8 ± 0.8 | ")
+    assert "| 0.38 ± 0.28 |" in lines[2]
+    assert lines[2].endswith("| no parses |")
+    assert lines[4].startswith("| CzEng 1.6 (thesis) |")
+    assert main(["corpus", "stats", str(named), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)[str(named)]
+    assert found["rows"] == 4
+    assert 0.7 < found["paraphrase_score"]["mean"] < 1
+
+
+def pmi_by_hand(pairs: list[tuple[str, str]], u: str, v: str) -> tuple[float, float]:
+    sides = [[set(re.findall(r"\w+", pair[k].lower())) for pair in pairs] for k in (0, 1)]
+    number = len(pairs)
+    across = sum((u in a and v in b) + (v in a and u in b) for a, b in zip(*sides, strict=True))
+    alone = [[sum(w in text for text in side) for side in sides] for w in (u, v)]
+    cross = math.log(across * 2 * number / (sum(alone[0]) * sum(alone[1])))
+    within = 0.0
+    for k, side in enumerate(sides):
+        both = sum(u in text and v in text for text in side)
+        within += math.log(both * number / (alone[0][k] * alone[1][k])) / 2 if both else 0.0
+    return cross, cross - within
+
+
+@pytest.mark.parametrize(("u", "v"), [("big", "large"), ("hong", "kong"), ("dog", "the")])
+def test_pmi_is_what_its_formula_gives_by_hand(u: str, v: str) -> None:
+    cross, adjusted, _ = PairCounts(PAIRS).scores([u, v], [v, u])
+    expected = pmi_by_hand(PAIRS, u, v)
+    assert cross == pytest.approx([expected[0]] * 2)
+    assert adjusted == pytest.approx([expected[1]] * 2)
+
+
+def test_adjusted_pmi_takes_away_words_that_merely_occur_together() -> None:
+    scores = pmi_scores(PairCounts(PAIRS))(["big", "hong"], ["large", "kong"])
+    plain = pmi_scores(PairCounts(PAIRS), adjusted=False)(["big", "hong"], ["large", "kong"])
+    assert plain[1] > plain[0]
+    assert scores[0] > scores[1]
+    assert pmi_scores(PairCounts(PAIRS))(["big", "absent"], ["bark", "absent"]).tolist() == [0, 0]
+
+
+def test_a_lexicon_lists_pairs_seen_often_enough_with_the_scores_of_each() -> None:
+    counts = PairCounts(PAIRS)
+    entries = list(counts.entries(min_count=2))
+    assert all(each.count >= 2 and each.word != each.paraphrase for each in entries)
+    assert [each.word for each in entries] == sorted(each.word for each in entries)
+    first, second = [e.word for e in entries], [e.paraphrase for e in entries]
+    cross, adjusted, seen = counts.scores(first, second)
+    np.testing.assert_allclose([e.cross_pmi for e in entries], cross)
+    np.testing.assert_allclose([e.adjusted_pmi for e in entries], adjusted)
+    np.testing.assert_array_equal([e.count for e in entries], seen)
+    every = sorted(counts.numbers)
+    grid = counts.scores([u for u in every for _ in every], every * len(every))[2]
+    assert len(entries) == (grid >= 2).sum() - sum(
+        count >= 2 for count in counts.scores(every, every)[2]
+    )
+    big = [each.paraphrase for each in counts.entries(2, ["big"])]
+    assert "large" in big
+
+
+def test_long_sentences_are_not_counted() -> None:
+    assert PairCounts([*PAIRS, ("w " * 31, "w")]).pairs == len(PAIRS)
+    assert PairCounts([*PAIRS, ("w " * 31, "w")], max_words=None).pairs == len(PAIRS) + 1
+    with pytest.raises(DataError, match="no pair is left"):
+        PairCounts([("w " * 31, "w")])
+
+
+@pytest.mark.parametrize("name", ["lexicon.tsv", "lexicon.tsv.xz", "lexicon.parquet"])
+def test_a_lexicon_is_read_as_it_was_written_and_by_datasets(name: str, tmp_path: Path) -> None:
+    from datasets import load_dataset
+
+    entries = list(PairCounts(PAIRS).entries(1))
+    path = tmp_path / name
+    assert write_lexicon(iter(entries), path) == len(entries)
+    found = list(read_lexicon(path))
+    assert [(e.word, e.paraphrase, e.count) for e in found] == [
+        (e.word, e.paraphrase, e.count) for e in entries
+    ]
+    np.testing.assert_allclose(
+        [e.adjusted_pmi for e in found], [e.adjusted_pmi for e in entries], atol=1e-4
+    )
+    kind, more = ("parquet", {}) if name.endswith("parquet") else ("csv", {"delimiter": "\t"})
+    assert is_lexicon(path)
+    options = {"data_files": str(path), "cache_dir": str(tmp_path / "cache"), "split": "train"}
+    assert load_dataset(kind, **options, **more)["paraphrase"] == [e.paraphrase for e in entries]
+    scored = listed_scores(path)(["big"], ["large"])
+    np.testing.assert_allclose(
+        scored,
+        [e.adjusted_pmi for e in entries if (e.word, e.paraphrase) == ("big", "large")],
+        atol=1e-4,
+    )
+
+
+def test_agreement_averages_both_orders_and_counts_what_is_not_there_as_0(tmp_path: Path) -> None:
+    path = tmp_path / "list.tsv"
+    path.write_text("big\tlarge\t4\nlarge\tbig\t2\nDog\tcat\t1\n", encoding="utf-8")
+    pairs = ScoredPairs(
+        "words", "words", ["big", "cat", "sun", "tea"], ["large", "Dog", "cup", "ant"], [9, 5, 1, 2]
+    )
+    scores = listed_scores(path)
+    assert ((scores(["big"], ["large"]) + scores(["large"], ["big"])) / 2).tolist() == [3]
+    rho, share = agreement(scores, pairs)
+    assert rho == pytest.approx(100 * 0.9486832980505138)  # ranks 4, 3, 1.5, 1.5 of 4, 3, 1, 2
+    assert share == 0.5
+
+
+def test_the_lexicon_command_writes_looks_up_and_refuses(
+    tmp_path: Path, named: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = str(tmp_path / "lexicon.tsv")
+    made = ["corpus", "lexicon", str(named), "--min-count", "2", "--output", output]
+    assert main(made) == 0
+    assert (
+        main(["corpus", "lexicon", output, "--word", "BIG", "--word", "zebra", "--count", "1"]) == 0
+    )
+    captured = capsys.readouterr()
+    assert captured.out.startswith("big\tlarge\t")
+    assert len(captured.out.splitlines()) == 1
+    assert "zebra has no paraphrase" in captured.err
+    kept = ["corpus", "lexicon", str(named), "--score", "score", "--word", "big"]
+    assert main([*kept, "--min-count", "1", "--min-score", "0.5"]) == 0
+    assert "2 pairs" in capsys.readouterr().err
+    assert main(["corpus", "lexicon", str(named)]) == 2
+    assert "name a file to write with --output" in capsys.readouterr().err
+
+
+def test_bins_have_their_upper_edge_and_count_every_row() -> None:
+    scores = [-0.5, -0.1, 0.2, 0.21, 0.4, 1.0, 1.1, None]
+    rows = [{"reference": "a b c", "translation": "a b c", "score": score} for score in scores]
+    batches = [rows[:3], rows[3:]]
+    bins, outside = fill_bins(batches, lambda some: [row["score"] for row in some], of_a_bin=1)
+    assert [each.count for each in bins] == [1, 2, 0, 0, 1]
+    assert outside == 4
+    assert [len(each.sample) for each in bins] == [1, 1, 0, 0, 1]
+    assert bins[0].overlap == (1.0, 0.0)
+    means = sampled(bins, lambda some: [7.0 for _ in some])
+    assert means[:2] == [7, 7]
+    assert math.isnan(means[2])
+    with pytest.raises(DataError, match="ascending"):
+        fill_bins([], lambda some: [], edges=[0.5, 0.2])
+
+
+def test_what_people_answer_comes_back_by_bin(tmp_path: Path) -> None:
+    rows = [
+        {"reference": f"<b>COUNT {n}", "translation": "ROWS {n} & TRANSLATION", "score": n / 10}
+        for n in range(1, 11)
+    ]
+    bins, _ = fill_bins([rows], lambda some: [row["score"] for row in some])
+    folder = tmp_path / "judged"
+    assert write_sample(bins, folder) == 10
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert page.count("<article") == 10
+    assert page.count('type="radio"') == 60
+    assert "&lt;b&gt;COUNT 3" in page
+    assert "ROWS {n} &amp; TRANSLATION" in page
+    assert "of 10 answered" in page
+    key = [line.split("\t") for line in (folder / "key.tsv").read_text().splitlines()[1:]]
+    score = {row[0]: float(row[3]) for row in key}
+    assert [score[str(n)] for n in range(1, 11)] != sorted(score.values())
+    table = [line.split("\t") for line in (folder / "rows.tsv").read_text().splitlines()[1:]]
+    assert all(float(row[1].split()[-1]) / 10 == score[row[0]] for row in table)
+    lines = ["row\tparaphrase\tfluency"]
+    lines += [
+        f"{row}\t{3 if value > 0.5 else 1}\t{'' if row == '1' else 2}"
+        for row, value in score.items()
+    ]
+    ann = tmp_path / "ann.tsv"
+    ann.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ben = tmp_path / "ben.tsv"
+    ben.write_text("row\tfluency\tparaphrase\n2\t2\t2\n", encoding="utf-8")
+    found, agreement_of_two = read_answers(folder, [ann, ben])
+    assert [each.name for each in found] == [str(each) for each in bins]
+    total = np.sum([each.ratings["paraphrase"] for each in found], axis=0)
+    assert total.tolist() == [5, 1, 5]
+    assert np.sum([each.ratings["fluency"] for each in found], axis=0).tolist() == [0, 10, 0]
+    assert found[-1].ratings["paraphrase"][0] == 0
+    assert agreement_of_two == 0.5
+    with pytest.raises(DataError, match="holds a sample"):
+        write_sample(bins, folder)
+    ben.write_text("row\tparaphrase\tfluency\n99\t1\t1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="the sample has no row '99'"):
+        read_answers(folder, [ben])
+    ben.write_text("row\tparaphrase\tfluency\n1\t4\t1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="paraphrase must be 1, 2 or 3, got '4'"):
+        read_answers(folder, [ben])
+
+
+def test_the_sample_command_prints_bins_and_an_independent_model(
+    named: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "judged")
+    command = ["corpus", "sample", str(named), "--score", "score", "--output", folder]
+    assert main([*command, "--independent", "english"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0].endswith("| trigram overlap | similarity by english |")
+    assert "| (-0.1, 0.2] | 1 | " in captured.out
+    assert "4 rows to judge" in captured.err
+    absent = str(tmp_path / "absent.tsv")
+    assert main(["corpus", "sample", absent, "--output", folder]) == 2  # before it is read
+    assert "judged holds a sample" in capsys.readouterr().err
+    (tmp_path / "a.tsv").write_text("row\tparaphrase\tfluency\n1\t3\t3\n", encoding="utf-8")
+    assert main(["corpus", "sample", "--answers", str(tmp_path / "a.tsv"), "--output", folder]) == 0
+    assert "paraphrase 3" in capsys.readouterr().out
+
+
+def test_tenths_are_equal_and_in_order_of_the_score(tmp_path: Path) -> None:
+    choice = np.random.default_rng(1)
+    rows = [
+        {"reference": f"r{n}", "translation": f"t\t{n}", "score": score}
+        for n, score in enumerate([*choice.random(103).tolist(), None])
+    ]
+    parts = write_tenths(
+        lambda: [rows[:50], rows[50:]],
+        lambda some: [row["score"] for row in some],
+        tmp_path / "cut",
+    )
+    assert [part.rows for part in parts] == [11, 11, 11, *[10] * 7]
+    assert parts[0].path.name == "part-01.tsv"
+    expected = sorted(rows[:103], key=lambda row: row["score"])
+    found = []
+    for part in parts:
+        lines = part.path.read_text(encoding="utf-8").splitlines()
+        assert len(lines) == part.written == part.rows
+        found.append({line.split("\t")[0] for line in lines})
+        assert lines[0].split("\t")[1].startswith("t ")
+    assert found[0] == {row["reference"] for row in expected[:11]}
+    assert found[-1] == {row["reference"] for row in expected[-10:]}
+    assert len(set().union(*found)) == 103
+
+
+def test_a_part_may_be_sampled_and_too_few_rows_are_refused(
+    named: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = ["corpus", "tenths", str(named), "--output", str(tmp_path / "cut")]
+    assert main([*cut, "--score", "score", "--parts", "2", "--most", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].endswith("\t0.5000 to 0.7500\t1 row")
+    assert main([*cut, "--step", "overlap"]) == 2
+    assert "10 parts need as many rows with a score, and there are 4" in capsys.readouterr().err
+    assert main([*cut, "--step", "overlop"]) == 2
+    assert "did you mean 'overlap'" in capsys.readouterr().err
+
+
+def test_no_step_writes_into_the_corpus_that_it_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shard := tmp_path / "train-00001.parquet").write_bytes(b"rows")
+    assert main(["corpus", "lexicon", str(tmp_path), "--output", str(shard)]) == 2
+    assert "train-00001.parquet is there already in" in capsys.readouterr().err
+    cut = ["corpus", "tenths", str(tmp_path), "--step", "overlap", "--output", f"{tmp_path}/"]
+    assert main(cut) == 2
+    assert "is read and cannot be written to; name another folder" in capsys.readouterr().err
+    assert shard.read_bytes() == b"rows"

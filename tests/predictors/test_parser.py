@@ -1,0 +1,142 @@
+"""`SentenceParser` gives every line a tree, or says why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.models.encoders.charagram import CharagramConfig
+from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+from paraphrastic_hf.predictors import parser as module
+from paraphrastic_hf.predictors.other_parsers import BeneparParser, StanzaParser, load_parser
+from paraphrastic_hf.predictors.parser import SentenceParser
+from paraphrastic_hf.predictors.tagger import Tagger
+from paraphrastic_hf.syntax.parse_tree import read_tree
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
+from tests.texts import SENTENCES
+
+LINES = [*SENTENCES, "He said (`` no '') to\tit."]
+
+
+def new_parser(**settings: int) -> SentenceParser:
+    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=300, orders=[2, 3])
+    words = CharagramConfig(
+        vocab_size=tokenizer.vocab_size, hidden_size=8, activation="relu", initializer_std=1.0
+    )
+    torch.manual_seed(0)
+    config = ParserConfig.of(
+        words.to_dict(), list("ABC"), ["NP", "S+VP"], head_size=6, recurrent_std=1.0, **settings
+    )
+    return SentenceParser(ParserModel(config), tokenizer)
+
+
+def test_every_line_has_a_tree_of_its_words() -> None:
+    found = new_parser().parse(LINES)
+    assert [each.tree.words() for each in found] == [each.words for each in found]
+    assert found[-1].words == ["He", "said", "(", "``", "no", "''", ")", "to", "it", "."]
+    assert all(read_tree(str(each.tree)) == each.tree and not each.problem for each in found)
+    assert len({each.tree.linear() for each in found}) > 2
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 1000])
+def test_the_batch_size_does_not_matter(batch_size: int) -> None:
+    parser = new_parser()
+    assert parser.parse(LINES, batch_size=batch_size) == parser.parse(LINES)
+
+
+def test_what_has_no_tree_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = new_parser(max_words=4)
+    found = parser.parse(["", " \t", "a b c d", "a b c d e"])
+    assert [each.problem for each in found] == ["empty", "empty", "", "too long"]
+    assert [str(found[number].tree) for number in (0, 3)] == ["(ROOT)", "(ROOT)"]
+    assert found[3].words == ["a", "b", "c", "d", "e"]
+    monkeypatch.setattr(module, "DEEPEST", 1)
+    assert parser.parse(["a b"])[0].problem == "not parsed"
+    assert parser.parse([]) == []
+
+
+def test_five_hundred_words_have_a_tree() -> None:
+    (found,) = new_parser().parse(["the cat " * 250])
+    assert len(found.words) == 500
+    assert found.problem or found.tree.words() == found.words
+
+
+def test_quotes_of_treebanks_are_read_as_those_of_text_and_kept() -> None:
+    one, other = new_parser().parse(["`` no '' .", '" no " .'])
+    assert one.tree.linear() == other.tree.linear()
+    assert (one.tree.words()[0], other.tree.words()[0]) == ("``", '"')
+
+
+def test_lines_may_come_one_by_one() -> None:
+    parser = new_parser()
+    assert parser.parse(iter(LINES)) == parser.parse(LINES)  # type: ignore[arg-type]
+    words = [line.split() for line in LINES]
+    assert parser.parse_words(iter(words)) == parser.parse_words(words)  # type: ignore[arg-type]
+
+
+def test_a_string_is_refused() -> None:
+    with pytest.raises(DataError, match="takes a list of strings, got 'the cat'"):
+        new_parser().parse("the cat")
+    with pytest.raises(DataError, match="must be a list of words"):
+        new_parser().parse_words(["the cat"])
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        new_parser().parse(["a"], batch_size=0)
+
+
+def test_what_is_saved_parses_the_same(tmp_path: Path) -> None:
+    parser = new_parser()
+    parser.save_pretrained(tmp_path)
+    loaded = load_parser(str(tmp_path))
+    assert isinstance(loaded, SentenceParser)
+    assert loaded.parse(LINES) == parser.parse(LINES)
+    with pytest.raises(ModelError, match="SentenceParser"):
+        Tagger.from_pretrained(tmp_path)
+
+
+def test_a_tokenizer_of_another_model_is_refused() -> None:
+    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=20, orders=[2])
+    with pytest.raises(ModelError, match="they are not of one model"):
+        SentenceParser(new_parser().model, tokenizer)
+
+
+class Made:
+    """Stands for a sentence of stanza."""
+
+    constituency = "(ROOT (S (NP-SBJ (PRP I)) (VP (VBP am))))"
+    sentences: list[object] = []
+
+
+def test_other_parsers_answer_to_the_same_call() -> None:
+    """By what their documentation says that they return; they are not installed here."""
+
+    def pipeline(words: list[list[str]]) -> Made:
+        made = Made()
+        made.sentences = [Made() for _ in words]
+        return made
+
+    class Parser:
+        def parse(self, words: list[str]) -> str:
+            return "(S\n (NP (PRP I))\n (VP (VBP am)))"
+
+    for parser in (StanzaParser(pipeline), BeneparParser(Parser())):
+        found = parser.parse(["I am", "", "I am"])
+        assert [each.problem for each in found] == ["", "empty", ""]
+        assert str(found[2].tree) == "(ROOT (S (NP (PRP I)) (VP (VBP am))))"
+
+
+@pytest.mark.parametrize("name", ["stanza", "benepar", "Stanza"])
+def test_a_parser_that_is_not_installed_is_named(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, name.lower(), None)
+    with pytest.raises(ModelError, match=f"pip install {name.lower()}"):
+        load_parser(name)
+
+
+def test_a_name_that_is_no_parser_gets_the_names_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError, match="no parser 'stansa'; others by name are stanza, benepar"):
+        load_parser("stansa")

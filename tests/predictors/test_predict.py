@@ -1,0 +1,67 @@
+"""Supervised models on text: batches do not matter, and wrong columns are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig
+from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
+from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
+from paraphrastic_hf.predictors.predict import SentencePredictor, predict_logits
+from paraphrastic_hf.text.word import WordTokenizer
+
+
+def predictor(tokenizer: WordTokenizer, kind: str) -> SentencePredictor:
+    torch.manual_seed(0)
+    encoder = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8).to_dict()
+    if kind == "relatedness":
+        return SentencePredictor(RelatednessModel(RelatednessConfig(encoder=encoder)), tokenizer)
+    names = {0: "negative", 1: "positive"}
+    config = ClassifierConfig(encoder=encoder, id2label=names, pairs=kind == "entailment")
+    return SentencePredictor(ClassifierModel(config), tokenizer)
+
+
+def test_scores_do_not_depend_on_the_batch(word: WordTokenizer, sentences: list[str]) -> None:
+    ours = predictor(word, "relatedness")
+    first, second = sentences, [*sentences[1:], ""]
+    sides = [word.encode_batch(column) for column in (first, second)]
+    found = predict_logits(ours.model, sides, batch_size=3)[:, 0]
+    np.testing.assert_allclose(ours.predict(first, second), found, rtol=1e-5)
+    one = ours.predict(first[2:3], second[2:3])
+    np.testing.assert_allclose(one, found[2:3], rtol=1e-5)
+    assert found.min() >= 1
+    assert found.max() <= 5
+
+
+def test_labels_are_those_of_the_highest_probability(
+    word: WordTokenizer, sentences: list[str]
+) -> None:
+    ours = predictor(word, "sentiment")
+    probabilities = ours.probabilities(sentences)
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+    expected = [["negative", "positive"][row.argmax()] for row in probabilities]
+    assert ours.predict(sentences) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "message"),
+    [
+        ("relatedness", (["a"],), "takes two lists"),
+        ("entailment", (["a"],), "takes two lists"),
+        ("sentiment", (["a"], ["b"]), "takes one list"),
+        ("entailment", (["a"], ["b", "c"]), "got 1 first text and 2 second"),
+        ("sentiment", ("a text",), "give lists of texts"),
+    ],
+)
+def test_wrong_columns_are_refused(
+    kind: str, columns: tuple[list[str], ...], message: str, word: WordTokenizer
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        predictor(word, kind).predict(*columns)
+
+
+def test_scores_have_no_probabilities(word: WordTokenizer) -> None:
+    with pytest.raises(ValueError, match="call predict"):
+        predictor(word, "relatedness").probabilities(["a"], ["b"])

@@ -1,0 +1,341 @@
+"""Scripts beside the recipes run, on small data."""
+
+from __future__ import annotations
+
+import importlib.util
+import lzma
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import datasets
+import numpy as np
+import pytest
+
+from paraphrastic_hf.corpora.readers.words import read_vectors
+from paraphrastic_hf.hub.source_lists import listed_sources
+from tests.corpora.test_dictionaries import dictionary, put_dictionary
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+WORDS = [("cat", "cats", 9), ("cat", "dog", 4), ("dog", "bread", 1), ("zebra", "zebras", 8)]
+ROWS = [{"sentence1": a, "sentence2": b, "score": score} for a, b, score in WORDS]
+
+
+def script_of(name: str) -> Any:
+    """A script as a module."""
+    path = RECIPES / name
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_rare_words_are_scored_by_what_training_has_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = script_of("charagram-2016/rare_words.py")
+    pairs = tmp_path / script.PAIRS
+    pairs.parent.mkdir(parents=True)
+    pairs.write_bytes(lzma.compress(b"cat\tcats\ndog\tdogs\nbread\tloaf\n"))
+    monkeypatch.setattr(script, "corpus_rows", lambda *_: ROWS)
+    monkeypatch.setattr(script, "interval", lambda *_: (0.0, 0.0))  # of four pairs
+    monkeypatch.setattr(sys, "argv", ["rare_words.py", "english", "--data", str(tmp_path)])
+    monkeypatch.setattr(script, "rho", lambda scores, gold: float(len(scores) + scores.ndim / 10))
+    script.main()
+    assert capsys.readouterr().out.splitlines() == [
+        "common n-grams alone: 4.1 of 4 pairs",
+        "english: 4.1 (0.0 to 0.0)",
+        "  both words in training: 3.1 of 3",
+        "  one word in training: 0.1 of 0",
+        "  no word in training: 1.1 of 1",
+        "  without training pairs: 3.1 of 3",
+        "  cosine 0 where a word is not in training: 4.1",
+    ]
+
+
+def test_of_skip_gram_vectors_the_rare_ones_become_that_of_unknown_words(tmp_path: Path) -> None:
+    script = script_of("paragram-2015/skip_gram.py")
+    vectors = {"the": np.array([1.0, 0]), "cat": np.array([0, 2.0]), "dog": np.array([4.0, 0])}
+    script.write(tmp_path / "vectors.txt", script.kept(vectors, most=1))
+    wanted = {script.UNKNOWN_WORD: 0, **dict.fromkeys(vectors, 0)}
+    read = dict(read_vectors(tmp_path / "vectors.txt", wanted=wanted, dimension=2))
+    assert {word: row.tolist() for word, row in read.items()} == {
+        script.UNKNOWN_WORD: [2.0, 1.0],
+        "the": [1.0, 0.0],
+    }
+    assert script.kept(vectors, most=9)[script.UNKNOWN_WORD].tolist() == pytest.approx(
+        [5 / 3, 2 / 3]
+    )
+
+
+def test_skip_gram_vectors_are_trained_on_each_column_of_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = script_of("paragram-2015/skip_gram.py")
+    (tmp_path / "text.tsv").write_text("The cat sleeps.\tA cat is asleep\n" * 5, encoding="utf-8")
+    sentences = list(script.Sentences([tmp_path / "text.tsv"]))
+    assert sentences[:2] == [["the", "cat", "sleeps", "."], ["a", "cat", "is", "asleep"]]
+    pytest.importorskip("gensim", reason="gensim, which trains skip-gram, is not installed")
+    options = ["--min_count", "5", "--size", "4", "--output", str(tmp_path / "vectors.txt")]
+    monkeypatch.setattr(sys, "argv", ["skip_gram.py", str(tmp_path / "text.tsv"), *options])
+    script.main()
+    lines = (tmp_path / "vectors.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith(script.UNKNOWN_WORD)
+    assert {line.split()[0] for line in lines[1:]} == {word for each in sentences for word in each}
+
+
+def equal_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str
+) -> dict[str, list[list[str]]]:
+    """What the script writes of a corpus of 30 rows and 20 paraphrases, by the name of the file."""
+    script = script_of("paranmt-2018/equal_pairs.py")
+    names = ("reference", "translation", "source")
+    columns: dict[str, Any] = {
+        name: [f"{name} of  row\t{row}" for row in range(30)] for name in names
+    }
+    columns["corpus"] = [("es", "fr")[row % 2] for row in range(30)]
+    columns["overlap"] = [row / 30 for row in range(30)]
+    columns["paraphrase_score"] = [row / 30 for row in range(30)]
+    (tmp_path / "corpus").mkdir()
+    datasets.Dataset.from_dict(columns).to_parquet(str(tmp_path / "corpus" / "rows.parquet"))
+    human = "".join(f"one {row}\tanother {row}\t0.5\n" for row in range(20))
+    (tmp_path / "human.tsv.xz").write_bytes(lzma.compress(human.encode()))
+    given = [str(tmp_path / "corpus"), str(tmp_path / "human.tsv.xz"), *options]
+    monkeypatch.setattr(sys, "argv", ["equal_pairs.py", *given, "--output", str(tmp_path / "out")])
+    script.main()
+    return {
+        path.stem: [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        for path in (tmp_path / "out").iterdir()
+    }
+
+
+def test_equal_pairs_have_the_same_references_beside_both_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = equal_pairs(tmp_path, monkeypatch, "--count", "12")
+    assert {name: len(pairs) for name, pairs in found.items()} == {
+        "back": 12,
+        "bitext": 12,
+        "human": 12,
+    }
+    rows = [first.split()[-1] for first, _ in found["back"]]
+    assert len(set(rows)) == 12
+    assert found["back"] == [[f"reference of row {n}", f"translation of row {n}"] for n in rows]
+    assert found["bitext"] == [[f"reference of row {n}", f"source of row {n}"] for n in rows]
+    people = [first.split()[-1] for first, _ in found["human"]]
+    assert len(set(people)) == 12
+    assert found["human"] == [[f"one {n}", f"another {n}"] for n in people]
+
+
+def test_bitext_of_several_sources_is_kept_apart_and_copies_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--count", "10", "--apart", "--most-overlap", "0.5", "--least-score", "0.1")
+    found = equal_pairs(tmp_path, monkeypatch, *options)
+    rows = {name: [int(first.split()[-1]) for first, _ in pairs] for name, pairs in found.items()}
+    assert "bitext" not in found
+    assert [row % 2 for row in rows["bitext-es"]] == [0] * len(rows["bitext-es"])
+    assert [row % 2 for row in rows["bitext-fr"]] == [1] * len(rows["bitext-fr"])
+    assert sorted(rows["bitext-es"] + rows["bitext-fr"]) == rows["back"]
+    assert 3 <= min(rows["back"]) < max(rows["back"]) <= 15
+
+
+def bitext_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> dict[str, str]:
+    """What the script of minimum risk writes of 40 sentences, each with two translations."""
+    script = script_of("beyond-bleu-2019/split.py")
+    lines = [f"{way} {row}\tLine {row}\n" for row in range(40) for way in ("one", "another")]
+    (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
+    given = [str(tmp_path / "pairs.tsv"), "--output", str(tmp_path / "out"), *options]
+    monkeypatch.setattr(sys, "argv", ["split.py", *given])
+    script.main()
+    return {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
+
+
+def test_no_sentence_is_in_two_parts_of_cut_bitext(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = bitext_cut(tmp_path, monkeypatch, "--test", "8", "--risk", "0.4")
+    tested = found["test.src"].splitlines()
+    assert len(set(tested)) == 8
+    assert found["test.ref"].splitlines() == [f"one {line.split()[1]}" for line in tested]
+    parts = [tested]
+    for name in ("likelihood.tsv", "risk.tsv"):
+        sentences = [line.split("\t")[1] for line in found[name].splitlines()]
+        assert sentences == sorted(sentences, key=lambda line: int(line.split()[1]))
+        assert len(sentences) == 2 * len(set(sentences)) > 0
+        parts.append(sorted(set(sentences)))
+    assert sorted(line for part in parts for line in part) == sorted(f"Line {n}" for n in range(40))
+
+
+def test_a_test_of_all_sentences_or_of_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for size in ("0", "40"):
+        with pytest.raises(SystemExit):
+            bitext_cut(tmp_path, monkeypatch, "--test", size)
+        assert f"--test must be from 1 to 39, got {size}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_more_equal_pairs_than_there_are_of_a_kind_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        equal_pairs(tmp_path, monkeypatch, "--count", "21")
+    assert (
+        "the file of paraphrases has 20 pairs; --count must be at most" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_filters_train_on_every_part_and_go_on_where_they_were_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = script_of("back-translation-2017/filters.py")
+    pairs = [line.split("\t") for line in (RECIPES / "demo/pairs.tsv").read_text().splitlines()]
+    corpus, out = tmp_path / "corpus.tsv", tmp_path / "out"
+    corpus.write_text("".join(f"{a}\t{b}\n" for a, b, *_ in pairs[:60]), encoding="utf-8")
+    asked: list[str] = []
+
+    def scores(encoder: Any, suite: str, *_: Any, **__: Any) -> dict[str, Any]:
+        asked.append(suite)
+        return {"headline": {"2012-2016": 40.0 + len(asked), "clean mean": 30.0}}
+
+    monkeypatch.setattr(script, "evaluate", scores)
+    options = ["--recipe", "towards-universal-2016/smoke", "--parts", "3", "--pairs", "10"]
+    options += ["--only", "trigram overlap", "--epochs", "1", "--data", str(tmp_path)]
+    given = ["filters.py", str(corpus), "--output", str(out), *options]
+    monkeypatch.setattr(sys, "argv", given)
+    script.main()
+    (out / "trigram-overlap" / "part-2-smoke" / "row.json").unlink()
+    monkeypatch.setattr(sys, "argv", given)
+    script.main()
+    assert asked == ["sts", "development"] * 4
+    monkeypatch.setattr(sys, "argv", [*given, "--pairs", "9"])
+    with pytest.raises(SystemExit):
+        script.main()
+    assert "was begun with other settings" in capsys.readouterr().err
+    table = (out / "table.md").read_text(encoding="utf-8").splitlines()
+    assert table[0] == "| filter | encoder | 1 | 2 | 3 |"
+    assert table[2] == "| trigram overlap | smoke | 41.0 | 47.0 | 45.0 |"
+    parts = [path.read_text("utf-8").splitlines() for path in sorted(out.glob("*/part-?.tsv"))]
+    assert [len(part) for part in parts] == [10, 10, 10]
+
+
+def test_filters_are_named_where_one_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = script_of("back-translation-2017/filters.py")
+    given = ["corpus.tsv", "--data", str(tmp_path), "--output", str(tmp_path), "--only", "length"]
+    monkeypatch.setattr(sys, "argv", ["filters.py", *given])
+    with pytest.raises(SystemExit):
+        script.main()
+    assert "there is no filter 'length'; they are paraphrase score" in capsys.readouterr().err
+
+
+def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    free = {"00-database-info": "FreeDict+WikDict dictionary, Attribution-ShareAlike 3.0\n"}
+    many = "av <n>\n1. bir, iki, üç, dört\n"
+    again = "sött <n>\n1. tatlı\n2. tatlı\n3. tatlı\n4. tatlı\n"
+    put_dictionary(
+        tmp_path,
+        "swe-tur",
+        dictionary({**free, "dag": "dag <n>\ngün\n", "av": many, "sött": again}),
+    )
+    back = {"dag": "dag <n>\n1. Tag\nsolens tid\n", "av": "av <n>\nab\n", "sött": "sött\nsöt\n"}
+    put_dictionary(tmp_path, "swe-deu", dictionary({**free, **back}))
+    put_dictionary(tmp_path, "deu-tur", dictionary({**free, "Hund": "Hund <n>\nköpek\n"}))
+    put_dictionary(tmp_path, "tur-deu", dictionary({"kedi": "kedi <n>\nKatze\n"}))  # not free
+    script = script_of("default/join_dictionaries.py")
+    output = tmp_path / "joined"
+
+    def run(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["x", str(tmp_path), *arguments, "--output", str(output)])
+        script.main()
+
+    run("tr", "de")
+    with lzma.open(output / "de-tr" / "wikdict.tsv.xz", "rt", encoding="utf-8") as file:
+        assert file.read() == "Hund\tköpek\nTag\tgün\nsöt\ttatlı\n"
+    assert capsys.readouterr().out.splitlines()[0].endswith("de-tr/wikdict.tsv.xz: 3 pairs")
+    with (output / "SOURCES.tsv").open("a", encoding="utf-8") as file:
+        file.write("de-tr\town\t1\t2\t3\topen\tCC0\teveryday\n")
+    run("de", "tr")  # the other way round, beside what is there
+    assert listed_sources(tmp_path) == {
+        "joined/de-tr/own.tsv.xz": ("CC0", "open"),
+        **dict.fromkeys(
+            (f"joined/{pair}/wikdict.tsv.xz" for pair in ("de-tr", "tr-de")),
+            ("CC-BY-SA 3.0", "share-alike"),
+        ),
+    }
+    for arguments, message in (
+        (("tr", "fr"), "of fr and tr, nor of a third"),
+        (("tr", "de", "--says", "Apache"), "whose licence says 'Apache'"),
+        (("tr", "de", "--licence", "Creative Commons"), "2"),
+        (("tr", "xx"), "2"),
+        (("tr", "tr"), "2"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            run(*arguments)
+    (tmp_path / "freedict" / "usr" / "share" / "dictd" / "freedict-swe-deu.dict.dz").write_bytes(
+        b"x"
+    )
+    with pytest.raises(SystemExit, match="not whole"):
+        run("tr", "de")
+
+
+def test_words_that_mean_the_same_are_found_by_a_teacher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Vectors are of what a word means; `gift` means poison, and `xx` is near everything."""
+    meanings = {"dog": 0, "Hund": 0, "hound": 0, "poison": 1, "gift": 2, "Gift": 1, "cat": 3,
+                "кот": 3, "Katze": 3, "guitar": 4, "Gitarre": 4}  # fmt: skip
+    lists = {
+        "en": ["dog", "hound", "poison", "gift", "cat", "guitar", "xx", "12"],
+        "de": ["Hund", "Gift", "Katze", "Gitarre", "und"],
+        "ru": ["кот", "cat", "и", "в"],
+    }
+    words = ModuleType("wordfreq")
+    words.top_n_list = lambda language, count: lists[language][:count]  # type: ignore[attr-defined]
+    teacher, asked = ModuleType("a_teacher"), list[str]()
+
+    def encode(texts: list[str]) -> np.ndarray:
+        asked.extend(texts)
+        rows = np.full((len(texts), 6), 0.01, np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[meanings.get(text, 5)] = 1
+        return rows
+
+    teacher.encode = encode  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "wordfreq", words)
+    monkeypatch.setitem(sys.modules, "a_teacher", teacher)
+    seen = tmp_path / "seen.tsv"
+    seen.write_text("The dog, the hound and a cat\tLe xx\nPoison: a GIFT, guitar\t\n", "utf-8")
+    script, output = script_of("default/mine_words.py"), tmp_path / "data" / "mined"
+
+    def run(*arguments: str) -> None:
+        given = ["x", "a_teacher:encode", "en", *arguments, "--seen", str(seen), "--least", "1"]
+        places = ["--work", str(tmp_path / "work"), "--output", str(output)]
+        monkeypatch.setattr(sys, "argv", [*given, *places])
+        script.main()
+
+    def pairs(name: str) -> set[tuple[str, ...]]:
+        with lzma.open(output / name / "words.tsv.xz", "rt", encoding="utf-8") as file:
+            return {tuple(line.rstrip("\n").split("\t")) for line in file}
+
+    run("de", "ru:9")
+    assert pairs("en-de") == {("dog", "Hund"), ("poison", "Gift"), ("cat", "Katze")}
+    assert pairs("en-ru") == {("cat", "кот")}
+    assert "xx" not in asked
+    assert listed_sources(tmp_path / "data") == dict.fromkeys(
+        ("mined/en-de/words.tsv.xz", "mined/en-ru/words.tsv.xz"), ("CC-BY-SA 4.0", "share-alike")
+    )
+    count = len(asked)
+    run("de", "--alike", "0.9")
+    assert len(asked) == count  # vectors are kept
+    assert pairs("en-de") >= {("guitar", "Gitarre"), ("hound", "Hund")}  # spelled alike
+    assert "5 pairs" in capsys.readouterr().out

@@ -1,0 +1,126 @@
+"""The scripts beside SCPN's recipes: making parsed pairs, and measuring what follows a template."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paraphrastic_hf.syntax.parse_tree import Tree, read_tree
+from paraphrastic_hf.syntax.parsed import FAILED, ParsedLine
+from tests.generation import scpn
+
+RECIPES = Path(__file__).parents[2] / "recipes" / "scpn-2018"
+ROWS = [line.split("\t") for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
+KNOWN = {row[side]: row[2 + side] for row in ROWS for side in (0, 1)}
+
+
+def parser_of(name: str) -> Any:
+    def parse(sentences: Sequence[str]) -> list[Tree | None]:
+        return [read_tree(KNOWN[each]) if each in KNOWN else None for each in sentences]
+
+    return parse
+
+
+class LookUp:
+    """As `load_parser` gives."""
+
+    def __init__(self, name: str) -> None:
+        self.parse_trees = parser_of(name)
+
+    def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
+        return [
+            ParsedLine(line.split(), tree)
+            if tree is not None
+            else ParsedLine.without_tree(line.split(), FAILED)
+            for line, tree in zip(lines, self.parse_trees(lines), strict=True)
+        ]
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def load(name: str, *arguments: Any) -> Any:
+        spec = importlib.util.spec_from_file_location(name, RECIPES / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        monkeypatch.setattr(module, "tree_parser", parser_of, raising=False)
+        monkeypatch.setattr(module, "load_parser", LookUp, raising=False)
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
+        return module
+
+    return load
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".csv.gz"])
+def test_pairs_get_trees_and_held_out_ones_share_no_sentence(
+    script: Any, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"pairs{suffix}"
+    pairs = [row[:2] for row in ROWS[:30]] + [["nobody parses", "this one ."], ["x", "y"]]
+    if suffix == ".tsv":
+        path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
+    else:
+        lines = ["source,target", *(f'"{a}","{b}"' for a, b in pairs)]
+        path.write_bytes(gzip.compress("\n".join(lines).encode("utf-8")))
+    out = tmp_path / "parsed.tsv"
+    script("parse_pairs", path, "--parser", "any", "--held-out", 5, "--output", out).main()
+    kept, held_out = (
+        [line.split("\t") for line in each.read_text(encoding="utf-8").splitlines()]
+        for each in (out, tmp_path / "parsed.held-out.tsv")
+    )
+    assert len(held_out) == 5
+    assert len(kept) + 5 <= 30
+    assert not {s for row in held_out for s in row[:2]} & {s for row in kept for s in row[:2]}
+    for row in kept:
+        assert [read_tree(tree) for tree in row[2:]] == [read_tree(KNOWN[s]) for s in row[:2]]
+
+
+def test_pairs_that_mean_different_things_are_left_out(script: Any, tmp_path: Path) -> None:
+    path, out = tmp_path / "pairs.tsv", tmp_path / "parsed.tsv"
+    near = next(row[:2] for row in ROWS if row[2] != row[3])
+    words = set(near[0].split())
+    far = [near[0], min(KNOWN, key=lambda text: len(words & set(text.split())))]
+    path.write_text("".join("\t".join(pair) + "\n" for pair in (near, far)), encoding="utf-8")
+    kept = []
+    for options in ([], ["--min-similarity", 0.8]):
+        script("parse_pairs", path, "--parser", "any", "--output", out, *options).main()
+        kept.append([row.split("\t")[:2] for row in out.read_text("utf-8").splitlines()])
+    assert sorted(kept[0]) == sorted([near, far])
+    assert kept[1] == [near]
+
+
+def test_what_follows_a_template_is_measured_beside_the_source(
+    script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = {kind: scpn.make(kind, tmp_path) for kind in ("scpn", "parse-generator")}
+    path, outputs = tmp_path / "pairs.tsv", tmp_path / "right.txt"
+    path.write_text("".join("\t".join(row) + "\n" for row in ROWS[:4]), encoding="utf-8")
+    outputs.write_text("".join(row[1] + "\n" for row in ROWS[:4]), encoding="utf-8")
+    given = [models["scpn"], path, "--generator", models["parse-generator"], "--parser", "any"]
+    table = tmp_path / "control.md"
+    script("control", *given, "--system", f"right={outputs}", "--output", table).main()
+    rows = {
+        cells[1]: cells
+        for line in capsys.readouterr().out.splitlines()
+        if len(cells := [cell.strip() for cell in line.split("|")]) > 5
+    }
+    assert {"source", "gold parse", "generated parse", "generator alone", "right"} <= set(rows)
+    assert rows["system"][2:5] == ["match", "match source", "TED"]
+    assert rows["right"][2] == "100.0"
+    assert rows["right"][4] == "0.0"
+    assert rows["source"][3] == "100.0"
+    assert (tmp_path / "control.gold-parse.txt").exists()
+
+
+def test_the_made_pairs_are_what_the_script_makes(script: Any, tmp_path: Path) -> None:
+    made = script("make_pairs")
+    made.__file__ = str(tmp_path / "make_pairs.py")
+    made.main()
+    assert (tmp_path / "pairs.tsv").read_text(encoding="utf-8") == scpn.PAIRS.read_text("utf-8")

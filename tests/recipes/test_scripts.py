@@ -1,0 +1,26 @@
+"""The scripts of `recipes/` and `benchmarks/`: what they import of this package is there."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted([*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/*.py")])
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_what_a_script_imports_is_there(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("paraphrastic_hf"):
+            module = importlib.import_module(str(node.module))
+            for each in node.names:
+                if not hasattr(module, each.name):  # a module of its own
+                    importlib.import_module(f"{node.module}.{each.name}")
+
+
+def test_there_are_scripts() -> None:
+    assert len(SCRIPTS) > 20

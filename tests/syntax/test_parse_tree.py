@@ -1,0 +1,145 @@
+"""Trees read from text, normalised, linearised and cut (thesis, 6.2.2.1)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.syntax.parse_tree import (
+    DEEPEST,
+    LABELS,
+    ROOT,
+    Tree,
+    cut,
+    normalised,
+    plain_label,
+    read_tree,
+    same_template,
+    template,
+)
+
+DROVE = "(ROOT (S (NP (PRP She)) (VP (VBD drove) (NP (NN home))) (. .)))"
+
+words = st.text("ab().", min_size=1, max_size=3)
+tags = st.builds(Tree, st.sampled_from(["NN", ".", "-LRB-"]), st.just(()), st.none() | words)
+trees = st.recursive(
+    tags,
+    lambda below: st.builds(
+        Tree, st.sampled_from(["S", "NP"]), st.lists(below, min_size=1, max_size=3).map(tuple)
+    ),
+    max_leaves=12,
+)
+
+
+def bare(tree: Tree) -> Tree:
+    """The tree without its words."""
+    return Tree(tree.label, tuple(bare(child) for child in tree.children))
+
+
+@given(trees)
+def test_a_tree_that_is_written_is_read_back(tree: Tree) -> None:
+    assert read_tree(str(tree)) == tree
+    assert read_tree(tree.linear()) == bare(tree)
+    assert read_tree(" ".join(tree.tokens())) == bare(tree)
+
+
+def test_the_sentence_of_the_thesis_is_linearised_as_there() -> None:
+    assert read_tree(DROVE).top.linear() == "(S(NP(PRP))(VP(VBD)(NP(NN)))(.))"
+
+
+def test_words_and_their_parts_of_speech_are_in_order() -> None:
+    tree = read_tree(DROVE)
+    assert tree.words() == ["She", "drove", "home", "."]
+    assert tree.leaves()[1] == ("VBD", "drove")
+    assert tree.height == 5
+
+
+def test_spaces_and_lines_do_not_matter() -> None:
+    assert read_tree("\n( ROOT(S ( NP\t(PRP She))(VP (VBD drove)(NP (NN home )))(. .)))") == (
+        read_tree(DROVE)
+    )
+
+
+def test_brackets_in_words_are_escaped_in_text_alone() -> None:
+    tree = read_tree("(NP (-LRB- -LSB-) (NN :-RRB-))")
+    assert tree.words() == ["[", ":)"]
+    assert str(tree) == "(NP (-LRB- [) (NN :-RRB-))"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("  ", "an empty text is no tree"),
+        ("She drove", "does not begin with a bracket"),
+        ("S(NP)(VP)", "does not begin with a bracket"),
+        ("()", "is empty"),
+        ("(S (NP)", "unbalanced brackets: 1 more opened than closed"),
+        ("(S (NP)))", "unbalanced brackets: '\\)' after its last bracket"),
+        ("(S) (NP)", "unbalanced brackets: a second tree"),
+        ("(S) x", "unbalanced brackets: 'x' after"),
+        ("(S ())", "a bracket without a label"),
+        ("(S ((NP)))", "a bracket without a label"),
+        ("(S (NP a b))", "has 'b' outside a bracket"),
+        ("(S (NP) b)", "has 'b' outside a bracket"),
+        ("(S a (NP))", "the word 'a' beside a phrase"),
+        ("(S " * (DEEPEST + 1) + ")" * (DEEPEST + 1), f"deeper than {DEEPEST} levels"),
+    ],
+)
+def test_what_is_no_tree_is_refused_saying_why(text: str, what: str) -> None:
+    with pytest.raises(DataError, match=what):
+        read_tree(text)
+
+
+def test_the_deepest_tree_is_handled() -> None:
+    tree = read_tree("(S " * DEEPEST + ")" * DEEPEST)
+    assert tree.height == DEEPEST
+    assert cut(tree, DEEPEST) == tree == bare(tree)
+    assert normalised(tree).height == DEEPEST + 1
+
+
+def test_an_unknown_label_is_refused_with_the_one_meant() -> None:
+    with pytest.raises(DataError, match="unknown label 'VQ'; did you mean 'V"):
+        read_tree("(ROOT (S (NP) (VQ)))", labels=LABELS)
+    assert read_tree("(ROOT (S (NP) (VP) (.)))", labels=LABELS).label == ROOT
+
+
+def test_a_template_is_the_top_and_the_level_below() -> None:
+    assert template(read_tree(DROVE)).linear() == "(ROOT(S(NP)(VP)(.)))"
+    assert template(read_tree(DROVE).top).linear() == "(S(NP)(VP)(.))"
+    assert cut(read_tree(DROVE), 1).linear() == "(ROOT(S))"
+    assert cut(read_tree(DROVE), 9) == bare(read_tree(DROVE))
+    with pytest.raises(ValueError, match="at least 1"):
+        cut(read_tree(DROVE), 0)
+
+
+def test_templates_match_if_the_top_two_levels_are_the_same() -> None:
+    other = read_tree("(S (NP (DT a) (NN b)) (VP (VBZ c)) (. !))")
+    assert same_template(read_tree(DROVE), other)
+    assert not same_template(read_tree(DROVE), read_tree("(S(NP)(VP))"))
+    assert not same_template(read_tree(DROVE), read_tree("(SQ(NP)(VP)(.))"))
+
+
+def test_normalising_leaves_what_the_released_vocabulary_has() -> None:
+    text = """( (S (NP-SBJ-1 (NNP Cray) (HYPH -) (NML (NN x))) (VP (VBD was) (VP (VBN read)
+        (NP (-NONE- *-1)) (ADVP|PRT-TMP=2 (RB out)))) (-LRB- -LCB-)))"""
+    tree = normalised(read_tree(text))
+    assert str(tree) == (
+        "(ROOT (S (NP (NNP Cray) (: -) (NP (NN x))) (VP (VBD was) (VP (VBN read) (ADVP (RB out)))) "
+        "(-LRB- {)))"
+    )
+    assert {node.label for node in tree.nodes()} <= LABELS
+    assert normalised(tree) == tree
+    assert normalised(read_tree("(TOP (NP (NN a)))")) == normalised(read_tree("(NP (NN a))"))
+
+
+def test_labels_that_begin_with_a_hyphen_are_kept_whole() -> None:
+    assert [plain_label(it) for it in ("-RRB-", "-RSB-", "PRP$", "WHNP-3")] == [
+        *("-RRB-", "-RRB-", "PRP$", "WHNP")
+    ]
+
+
+def test_a_tree_of_traces_alone_is_refused() -> None:
+    with pytest.raises(DataError, match="nothing but traces"):
+        normalised(read_tree("(S (NP (-NONE- *)))"))

@@ -1,0 +1,68 @@
+"""The distance of Zhang and Shasha, by hand and against the recursion that defines it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paraphrastic_hf.syntax.parse_tree import Tree, read_tree
+from paraphrastic_hf.syntax.tree_distance import tree_edit_distance
+
+labels = st.sampled_from("ABC")
+trees = st.recursive(
+    st.builds(Tree, labels, st.just(()), st.none() | st.sampled_from("AB")),
+    lambda below: st.builds(Tree, labels, st.lists(below, min_size=1, max_size=3).map(tuple)),
+    max_leaves=5,
+)
+Forest = tuple[Tree, ...]
+
+
+@cache
+def by_definition(first: Forest, second: Forest) -> int:
+    """The distance of two forests, from the roots of their last trees."""
+    if not first or not second:
+        return sum(len(list(tree.nodes())) for tree in (*first, *second))
+    a, b = first[-1], second[-1]
+    return min(
+        by_definition((*first[:-1], *a.children), second) + 1,
+        by_definition(first, (*second[:-1], *b.children)) + 1,
+        by_definition(a.children, b.children)
+        + by_definition(first[:-1], second[:-1])
+        + (a.label != b.label),
+    )
+
+
+@given(trees, trees)
+def test_it_is_what_the_recursion_defines(first: Tree, second: Tree) -> None:
+    assert tree_edit_distance(first, second) == by_definition((first,), (second,))
+
+
+@given(trees, trees)
+def test_it_is_a_distance(first: Tree, second: Tree) -> None:
+    assert tree_edit_distance(first, first, words=True) == 0
+    assert tree_edit_distance(first, second) == tree_edit_distance(second, first)
+    assert tree_edit_distance(first, second) <= tree_edit_distance(first, second, words=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "distance"),
+    [
+        ("(S(NP)(VP))", "(S(NP)(VP)(.))", 1),
+        ("(S(NP)(VP))", "(SQ(VP)(NP))", 3),
+        ("(S(NP(DT)(NN)))", "(S(DT)(NN))", 1),
+        # The example of the paper: c has moved from around b to around d and b.
+        ("(f(d(a)(c(b)))(e))", "(f(c(d(a)(b)))(e))", 2),
+    ],
+)
+def test_by_hand(first: str, second: str, distance: int) -> None:
+    assert tree_edit_distance(read_tree(first), read_tree(second)) == distance
+
+
+def test_words_count_if_asked_for_and_are_no_labels() -> None:
+    cat, dog = read_tree("(NP (NN cat))"), read_tree("(NP (NN dog))")
+    assert tree_edit_distance(cat, dog) == 0
+    assert tree_edit_distance(cat, dog, words=True) == 1
+    assert tree_edit_distance(read_tree("(NP (NN NN))"), read_tree("(NP(NN(NN)))"), words=True) == 1

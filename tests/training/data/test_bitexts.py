@@ -1,0 +1,71 @@
+"""Translations between several languages: which pairs there are, and how often each is seen."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.training.data.bitexts import Bitexts
+
+
+def corpus(*pairs: tuple[str, str]) -> Any:
+    codes = sorted({code for pair in pairs for code in pair})
+    language = np.array([codes.index(code) for pair in pairs for code in pair])
+
+    class Corpus(SimpleNamespace):
+        def __len__(self) -> int:
+            return len(pairs)
+
+    return Corpus(languages=codes, language=language)
+
+
+def test_sides_are_in_one_order_whichever_way_a_source_has_them() -> None:
+    found = Bitexts.of(corpus(("en", "fr"), ("fr", "en"), ("de", "en")), ["en", "fr", "de"])
+    assert found.languages == [("en", "fr"), ("en", "de")]
+    assert found.sides.tolist() == [[0, 1], [3, 2], [5, 4]]
+    assert found.bitext.tolist() == [0, 0, 1]
+    assert {k: v.tolist() for k, v in found.grouped().items()} == {
+        ("en", "fr"): [[0, 1], [3, 2]],
+        ("en", "de"): [[5, 4]],
+    }
+
+
+def many(french: int, german: int) -> Bitexts:
+    pairs = [("en", "fr")] * french + [("en", "de")] * german
+    return Bitexts.of(corpus(*pairs), ["en", "fr", "de"])
+
+
+def test_every_pair_is_seen_once_where_languages_are_not_evened() -> None:
+    assert many(6, 2).draw(1.0, np.random.default_rng(0)).tolist() == list(range(8))
+
+
+def test_languages_are_seen_equally_often_at_exponent_zero() -> None:
+    bitexts = many(9, 3)
+    drawn = bitexts.draw(0.0, np.random.default_rng(0))
+    assert np.bincount(bitexts.bitext[drawn]).tolist() == [6, 6]
+    french, german = drawn[drawn < 9], drawn[drawn >= 9]
+    assert len(set(french.tolist())) == 6  # drawn anew each epoch, none twice
+    assert np.bincount(german, minlength=12)[9:].tolist() == [2, 2, 2]
+    other = bitexts.draw(0.0, np.random.default_rng(1))
+    assert set(other[other < 9].tolist()) != set(french.tolist())
+
+
+def test_half_way_between_shares_go_by_the_square_root() -> None:
+    assert many(9, 1).shares(0.5) == pytest.approx([0.75, 0.25])
+
+
+def test_translations_count_alike_by_language_as_in_the_thesis() -> None:
+    """5.13.1: N / (N + 1) for each of N languages beside English, 1 / (N + 1) for English."""
+    expected = {"en": 1 / 3, "fr": 2 / 3, "de": 2 / 3}
+    assert many(6, 6).translation_weights() == pytest.approx(expected)
+    assert many(6000, 2).translation_weights() == pytest.approx(expected)  # evening is another key
+    two = Bitexts.of(corpus(("en", "fr")), ["en", "fr"])
+    assert two.translation_weights() == pytest.approx({"en": 1 / 2, "fr": 1 / 2})
+
+
+def test_english_feeds_the_meaning_no_more_often_than_others() -> None:
+    assert many(3, 3).first_chosen() == pytest.approx([1 / 3, 1 / 3])
+    assert Bitexts.of(corpus(("en", "fr")), ["en", "fr"]).first_chosen() == pytest.approx([0.5])

@@ -1,0 +1,177 @@
+"""A recipe's sources may be corpora that builders read."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+
+from paraphrastic_hf.config.recipe import build
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.data.corpus import (
+    build_corpus,
+    has_columns,
+    load_corpus,
+    write_columns,
+)
+from paraphrastic_hf.training.data.sources import read_sources
+from paraphrastic_hf.training.engine.paths import DATA_ROOT_VARIABLE, dataset_folder
+from paraphrastic_hf.training.engine.recipe import SourceArguments
+from paraphrastic_hf.training.kinds import load_recipe
+
+EN = ["a cat sleeps", "a dog barks", "no"]
+FR = ["un chat dort", "un chien aboie", "non"]
+
+
+def recipe(**source: object) -> ContrastiveRecipe:
+    return build(ContrastiveRecipe, {"data": {"sources": [source]}})
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "eval" / "multi30k"
+    folder.mkdir(parents=True)
+    for stem in ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco"):
+        (folder / f"{stem}.en").write_text("\n".join(EN) + "\n", encoding="utf-8")
+        (folder / f"{stem}.fr").write_text("\n".join(FR) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_corpus_is_found_under_the_data_root_and_brings_its_languages(root: Path) -> None:
+    (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
+    assert found.pairs == list(zip(EN, FR, strict=True))
+    assert found.source.languages == ["en", "fr"]
+    assert found.source.name == "multi30k en-fr"
+
+
+def test_options_reach_the_corpus(root: Path) -> None:
+    chosen = {"name": "multi30k", "config": "en-fr", "options": {"min_words": 2}}
+    (found,) = read_sources(recipe(dataset=chosen), root)
+    assert len(found.pairs) == 2
+
+
+def test_languages_of_a_recipe_win_over_the_corpus(root: Path) -> None:
+    chosen = {"name": "multi30k", "config": "en-fr"}
+    (found,) = read_sources(recipe(dataset=chosen, languages=["x", "y"]), root)
+    assert found.source.languages == ["x", "y"]
+
+
+def test_a_corpus_outside_the_data_root_is_named_by_its_folder(root: Path) -> None:
+    chosen = {"name": "multi30k", "config": "en-fr", "data_dir": "eval/multi30k"}
+    (found,) = read_sources(recipe(dataset=chosen), root)
+    assert len(found.pairs) == 3
+
+
+def test_a_corpus_that_is_nowhere_is_to_be_downloaded_unless_a_folder_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = recipe(dataset={"name": "multi30k"}).data.sources[0].dataset
+    assert dataset is not None
+    monkeypatch.delenv(DATA_ROOT_VARIABLE, raising=False)
+    assert dataset_folder(dataset, None) is None
+    monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
+    assert dataset_folder(dataset, None) is None
+    with pytest.raises(DataError, match=rf"multi30k: train.* is not in {tmp_path};.*data info mul"):
+        read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
+    (tmp_path / "eval" / "sick2014").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"nor its folder eval holds multi30k .*data info multi30k"):
+        read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
+
+
+@pytest.mark.parametrize("source", [{}, {"path": "a.tsv", "dataset": {"name": "sts"}}])
+def test_a_source_is_a_path_or_a_corpus(source: dict[str, object]) -> None:
+    with pytest.raises(RecipeError, match="either a path or a dataset"):
+        recipe(**source)
+
+
+def test_an_unknown_corpus_or_key_is_named(root: Path) -> None:
+    with pytest.raises(DataError, match="did you mean 'multi30k'"):
+        read_sources(recipe(dataset={"name": "multi3k"}), root)
+    with pytest.raises(RecipeError, match="did you mean 'config'"):
+        recipe(dataset={"name": "sts", "confg": "sts14"})
+
+
+def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (root / "eval" / "multi30k" / "train.fr").write_text("un chat dort\n\nnon\n", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
+    assert len(found.pairs) == 2
+    assert "1 with an empty side" in caplog.text
+
+
+def test_what_stands_beside_a_pair_goes_with_it(tmp_path: Path) -> None:
+    """A score and a text, of a TSV file by number and of a dataset by name; a pair without a known
+    token is left out with all that stands beside it."""
+    path = tmp_path / "pairs.tsv"
+    path.write_text("a cat\tcats\t0.5\t(S (NP))\nzzz\tzzz\t9\t(X)\na dog\tdogs\t0.25\t(S (VP))\n")
+    rows = [{"one": "a cat", "two": "a dog", "cosine": 0.75, "tree": None}]
+    text = f"data: {{sources: [{{path: {path}, beside: {{score: 3, parse: 4}}}}]}}"
+    (tmp_path / "recipe.yaml").write_text(text)
+    recipe = load_recipe(tmp_path / "recipe.yaml")
+    other = SourceArguments("rows", columns=["one", "two"], beside={"score": "cosine"})
+    sources = read_sources(recipe, None, [(datasets.Dataset.from_list(rows), other)])
+    tokenizer = WordTokenizer(["a", "cat", "cats", "dog", "dogs", "s", "np", "vp"])
+    corpus = build_corpus(sources, tokenizer, tmp_path / "corpus")
+    assert len(corpus) == 3
+    assert corpus.beside["score"].tolist() == [0.5, 0.25, 0.75]
+    parses = corpus.beside["parse"]
+    assert [tokenizer.decode(parses[n]) for n in range(3)] == ["s np", "s vp", ""]
+    assert np.isnan(load_corpus(tmp_path / "corpus").beside["score"]).sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ("{score: 5}", "no column '5'"),
+        ("{score: cosine}", "no column 'cosine'"),
+        ("{score: 0}", "no column '0'"),
+    ],
+)
+def test_what_cannot_stand_beside_a_pair_is_refused(
+    beside: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("a\tb\t1\nc\td\t2\n")
+    source = f"{{path: {tmp_path / 'pairs.tsv'}, beside: {beside}}}"
+    (tmp_path / "recipe.yaml").write_text(f"data: {{sources: [{source}]}}")
+    with pytest.raises(DataError, match=message):
+        read_sources(load_recipe(tmp_path / "recipe.yaml"), None)
+
+
+def test_the_texts_of_a_file_are_the_columns_that_are_named(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("1\ta\tb\t0.5\n2\tc\td\t0.25\n")
+    source = f"path: {tmp_path / 'pairs.tsv'}, columns: [%s], beside: {{score: 4}}"
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("data: {sources: [{" + source % '"2", "3"' + "}]}")
+    assert read_sources(load_recipe(recipe), None)[0].pairs == [("a", "b"), ("c", "d")]
+    recipe.write_text("data: {sources: [{" + source % "a, b" + "}]}")
+    with pytest.raises(DataError, match="no column 'a'"):
+        read_sources(load_recipe(recipe), None)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_a_share_of_bad_rows_stops_a_run_unless_the_recipe_allows_it(
+    share: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n" + "no tab here\n" * 4)
+    data = f"{{sources: [{tmp_path / 'pairs.tsv'}], max_bad_rows: {share}}}"
+    (tmp_path / "recipe.yaml").write_text(f"data: {data}")
+    recipe = load_recipe(tmp_path / "recipe.yaml")
+    if share < 0.8:
+        with pytest.raises(DataError, match=r"pairs\.tsv:2"):
+            read_sources(recipe, None)
+        return
+    assert read_sources(recipe, None)[0].pairs == [("a cat", "the cat")]
+    assert "1 pair" in caplog.text  # too few to learn from
+
+
+def test_a_corpus_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
+    """Its arrays had other names, and its record no columns."""
+    (tmp_path / "meta.json").write_text('{"names": ["a.tsv"]}')
+    assert not has_columns(tmp_path)
+    write_columns(tmp_path, {"score": np.ones(2)}, {})
+    assert has_columns(tmp_path)

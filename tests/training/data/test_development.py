@@ -1,0 +1,173 @@
+"""The score that picks a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf import SentenceEncoder, evaluate_pairs
+from paraphrastic_hf.errors import CheckpointError, DataError, MissingFileError, RecipeError
+from paraphrastic_hf.evaluation.measures.judged import Ranked, judged_p_value
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.text.word import WordTokenizer
+from paraphrastic_hf.training.data.development import development_scorer, read_development
+from paraphrastic_hf.training.data.sources import check_text
+from paraphrastic_hf.training.engine.loop import Evaluation
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import load_recipe
+from tests.evaluation.sts_files import PAIRS, write_lines
+
+# In the plane, in degrees from `cat`; the second set orders its three pairs the other way round.
+DEGREES = {"cat": 0, "feline": 10, "dog": 40, "stone": 80}
+SIMILAR = ["cat\tfeline\t9", "cat\tdog\t5", "cat\tstone\t1"]
+RELATED = ["cat\tfeline\t1", "cat\tdog\t5", "cat\tstone\t9"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data root with the two parts of WordSim-353."""
+    folder = tmp_path / "eval" / "wordsim" / "mfaruqui_eval-word-vectors"
+    write_lines(folder / "EN-WS-353-SIM.txt", SIMILAR)
+    write_lines(folder / "EN-WS-353-REL.txt", RELATED)
+    return tmp_path
+
+
+def model() -> tuple[AveragingModel, WordTokenizer]:
+    encoder = AveragingModel(AveragingConfig(vocab_size=6, hidden_size=2)).eval()
+    angle = torch.deg2rad(torch.tensor(list(DEGREES.values()), dtype=torch.float32))
+    with torch.no_grad():
+        encoder.embedding.weight[2:] = torch.stack([angle.cos(), angle.sin()], 1)
+    return encoder, WordTokenizer(list(DEGREES))
+
+
+def test_similar_words_count_twice_and_related_ones_against(root: Path) -> None:
+    """rho is 1 on the first and -1 on the second: 2 x 100 + 100."""
+    encoder, tokenizer = model()
+    score = development_scorer("ws353-tuning", tokenizer, read_development("ws353-tuning", root))
+    assert score is not None
+    assert score(encoder) == pytest.approx(300)
+
+
+def test_no_development_set_is_no_score() -> None:
+    assert development_scorer("none", model()[1], read_development("none", None)) is None
+
+
+def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError, match=r"EN-WS-353-SIM\.txt is not in .*; or train .* none"):
+        read_development("ws353-tuning", tmp_path)
+    write_lines(tmp_path / "eval" / "stsbenchmark" / "sts-dev.csv", ["g\tf\t2012\t1\t5\ta\tb"])
+    with pytest.raises(MissingFileError, match=r"SICK_trial.txt is not in .*--development none"):
+        read_development("clean", tmp_path)
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    with pytest.raises(RecipeError, match="--data"):
+        read_development("ws353-tuning", None)
+
+
+def test_the_clean_set_is_the_mean_of_its_three_whatever_their_sizes(tmp_path: Path) -> None:
+    """r is 1 on the first set, -1 on the second, and that of three cosines on the last."""
+    down = ["cat\tfeline\t1", "cat\tstone\t5"]
+    folder = tmp_path / "eval"
+    benchmark = ["g\tf\t2012\t1\t5\tcat\tfeline", "g\tf\t2012\t2\t1\tcat\tstone"]
+    write_lines(folder / "stsbenchmark" / "sts-dev.csv", benchmark)
+    sick = [f"1\t{line}\tNEUTRAL" for line in down]
+    write_lines(folder / "sick2014" / "SICK_trial.txt", ["pair_ID\tA\tB\tscore\tlabel", *sick])
+    phrases = [line.replace("\t", "|||") for line in down]
+    write_lines(folder / "ppdb_annotated" / "ppdb_dev.txt", [*phrases, "stone|||dog|||3"])
+    pairs = read_development("clean", tmp_path)
+    assert pairs is not None
+    assert [len(each) for each in pairs] == [2, 2, 3]
+    encoder, tokenizer = model()
+    score = development_scorer("clean", tokenizer, pairs)
+    assert score is not None
+    assert score(encoder) == pytest.approx(100 / 3 * (1 - 1 + pearson_of_three()), abs=0.01)
+
+
+def pearson_of_three() -> float:
+    """Of the cosines of 10, 80 and 40 degrees with 1, 5 and 3."""
+    cosines = np.cos(np.deg2rad([10, 80, 40]))
+    return float(np.corrcoef(cosines, [1, 5, 3])[0, 1])
+
+
+def recipe_of(folder: Path, *overrides: str) -> Any:
+    path = folder / "recipe.yaml"
+    path.write_text(
+        "tokenizer: {kind: word, vocab_size: 200}\nmodel: {hidden_size: 16}\n"
+        "training: {epochs: 4, batch_size: 8, mega_batch: 1, learning_rate: 0.05}\n",
+        encoding="utf-8",
+    )
+    return load_recipe(path, ["--sources", str(PAIRS), *overrides])
+
+
+@pytest.mark.parametrize("values", [["5", "4", "1"], ["1", "1", "0"], []])
+def test_a_file_of_pairs_picks_the_checkpoint_and_tells_before_from_after(
+    values: list[str], tmp_path: Path
+) -> None:
+    pairs = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()][:12]
+    rows = [
+        (a, pairs[n + 1 - n % 3][1], *values[2 * (n % 3 == 0) : 2 * (n % 3 == 0) + 1])
+        for n, (a, _) in enumerate(pairs[:-1])
+    ]
+    path, output = tmp_path / "dev.tsv", tmp_path / "out"
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    arguments = ["--development", str(path)]
+    result = train(recipe_of(tmp_path, *arguments), output, progress=False)
+    change = json.loads((output / "run.json").read_text(encoding="utf-8"))["change"]
+    figures = evaluate_pairs(SentenceEncoder.from_pretrained(output), path)["headline"]
+    assert change["after"] == result.best_score
+    assert change["after"] == pytest.approx(next(iter(figures.values())), abs=0.01)
+    start = recipe_of(tmp_path, *arguments, "--epochs", "0")
+    train(start, tmp_path / "start", progress=False)
+    figures = evaluate_pairs(SentenceEncoder.from_pretrained(tmp_path / "start"), path)["headline"]
+    assert change["before"] == pytest.approx(next(iter(figures.values())), abs=0.01)
+    assert 0 < change["p_value"] <= 1
+    card = " ".join((output / "README.md").read_text(encoding="utf-8").split())
+    assert f"{change['before']:.2f}" in card
+    assert "dev.tsv" in card
+    assert str(tmp_path) not in card
+
+
+def test_a_development_file_that_changed_is_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "dev.tsv"
+    for text, error in (("a cat\tthe cat\n" * 5, None), ("a dog\tthe dog\n" * 5, CheckpointError)):
+        path.write_text(text, encoding="utf-8")
+        recipe = recipe_of(tmp_path, "--development", str(path), "--epochs", "1")
+        with pytest.raises(error, match=str(path)) if error else nullcontext():
+            train(recipe, tmp_path / "out", progress=False)
+
+
+def test_a_development_set_that_is_none_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="'claen'"):
+        recipe_of(tmp_path, "--development", "claen")
+    recipe = recipe_of(tmp_path, "--development", "claen.tsv")
+    with pytest.raises(RecipeError, match=r"claen\.tsv"):
+        check_text(recipe, None)
+    with pytest.raises(RecipeError, match=r"claen\.tsv"):
+        train(recipe, tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_p_value_of_a_score_of_parts_is_of_their_weighted_sum() -> None:
+    random = np.random.default_rng(5)
+    gold = random.normal(size=(2, 60))
+    weak, strong = (
+        Evaluation.of_parts(
+            [
+                (weight, Ranked("", "", "pearson", each + noise * random.normal(size=60), each))
+                for weight, each in zip((2.0, -1.0), gold, strict=True)
+            ]
+        )
+        for noise in (2.0, 0.5)
+    )
+    assert weak == pytest.approx(2 * weak.parts[0][1].score - weak.parts[1][1].score)
+    alone = judged_p_value(weak.parts[0][1], strong.parts[0][1])
+    one, other = (Evaluation.of_parts(each.parts[:1]) for each in (weak, strong))
+    assert one.p_value(other) == alone == other.p_value(one)
+    assert weak.p_value(weak) == 1
+    assert weak.p_value(strong) > alone  # the second part counts against it
+    assert Evaluation(1.0, {}).p_value(Evaluation(2.0, {})) is None

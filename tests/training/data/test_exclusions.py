@@ -1,0 +1,108 @@
+"""What may not be a negative, by hand: pairs (0, 1), (2, 3), ... of made ids."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from accelerate import Accelerator
+
+from paraphrastic_hf.config.recipe import read_recipe
+from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.data.corpus import build_corpus
+from paraphrastic_hf.training.data.exclusions import exclusions
+from paraphrastic_hf.training.data.sources import read_sources
+from paraphrastic_hf.training.data.tokenizers import train_tokenizers
+from paraphrastic_hf.training.encoder.build import build_model
+
+CAT, FELINE, CATS, DOG, HOUND = [2], [3], [4], [5], [6]
+PAIRS = Ragged.from_lists([CAT, FELINE, CATS, FELINE, DOG, HOUND])
+
+
+def barred(sentences: Ragged, lemmas: Ragged | None = None) -> dict[int, set[int]]:
+    """First ids of the sentences that each may not get besides itself."""
+    group, never = exclusions(sentences, "partners_and_lemmas" if lemmas else "partners", lemmas)
+    first = {int(group[row]): int(sentences[row][0]) for row in range(len(sentences))}
+    return {name: {first[other] for other in never[place]} for place, name in first.items()}
+
+
+def test_equal_sentences_are_one_group() -> None:
+    group, never = exclusions(PAIRS, "duplicates")
+    assert never is None
+    assert group[1] == group[3]
+    assert len(np.unique(group)) == 5
+
+
+def test_a_cluster_is_all_that_pairs_link() -> None:
+    group, never = exclusions(PAIRS, "clusters")
+    assert never is None
+    assert group[0] == group[1] == group[2] == group[3] != group[4] == group[5]
+
+
+def test_partners_reach_one_pair_far() -> None:
+    """`feline` is paired with two; these two are not barred from each other."""
+    assert barred(PAIRS) == {2: {3}, 4: {3}, 3: {2, 4}, 5: {6}, 6: {5}}
+
+
+def test_a_pair_seen_twice_bars_once() -> None:
+    group, never = exclusions(Ragged.from_lists([CAT, DOG, CAT, DOG]), "partners")
+    assert [never[row].tolist() for row in group[:2]] == [[group[1]], [group[0]]]
+
+
+def test_the_lemma_of_a_partner_is_barred_if_the_corpus_has_it() -> None:
+    """The lemma of `cats`, a partner of `feline`, is `cat`; that of `hound` is unknown here."""
+    pairs = Ragged.from_lists([CATS, FELINE, CAT, DOG, DOG, HOUND])
+    lemmas = Ragged.from_lists([CAT, FELINE, CAT, DOG, DOG, [9]])
+    assert barred(pairs, lemmas) == {4: {3}, 3: {4, 2}, 2: {5}, 5: {2, 6}, 6: {5}}
+
+
+# Words by meaning, all of a meaning paired; and two pairs with a word of another form or meaning.
+WORDS = "cats feline; big great large huge; dog hound; run sprint dash; old aged; new fresh"
+MORE = ["cat kitty", "big vast"]
+RECIPE = """
+data: {{sources: [pairs.tsv]}}
+tokenizer: {{kind: word, vocab_size: 100}}
+model: {{hidden_size: 4, embedding_dropout: 0.0}}
+training: {{batch_size: 4, mega_batch: 5, anneal_steps: 0, exclude: {exclude},
+  negatives: rand}}
+run: {{development: none}}
+"""
+
+
+@pytest.mark.parametrize("exclude", ["duplicates", "partners", "partners_and_lemmas"])
+def test_training_keeps_to_the_constraints(
+    exclude: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without them words paired elsewhere are given to each other; with them they never are,
+    nor, with lemmas, `cat` to `feline`, which is paired with `cats`. Random negatives reach all
+    that is allowed."""
+    monkeypatch.chdir(tmp_path)
+    if exclude == "partners_and_lemmas":
+        pytest.importorskip("simplemma", reason="pip install 'paraphrastic-hf[lemmas]'")
+    pairs = {pair for line in WORDS.split(";") for pair in combinations(line.split(), 2)}
+    pairs |= {tuple(line.split()) for line in MORE}
+    text = "".join(f"{first}\t{second}\n" for first, second in sorted(pairs))
+    Path("pairs.tsv").write_text(text, encoding="utf-8")
+    Path("recipe.yaml").write_text(RECIPE.format(exclude=exclude), encoding="utf-8")
+    recipe = read_recipe(ContrastiveRecipe, "recipe.yaml")
+    sources = read_sources(recipe, None)
+    tokenizer = train_tokenizers(recipe.encoders, sources, recipe.seed)
+    corpus = build_corpus(sources, tokenizer, tmp_path / "corpus", exclude=exclude)
+    model = build_model(recipe, tokenizer)
+    task = ContrastiveObjective(recipe, corpus, model, Accelerator(cpu=True))
+    word = [tokenizer.tokens()[corpus.sentences[row][0]] for row in range(2 * len(pairs))]
+    given = set()
+    for epoch in range(100):
+        for batch in task.mega_batch(epoch, 0, epoch):
+            assert batch.negatives is not None
+            given |= {
+                (word[anchor], word[negative])
+                for anchor, negative in zip(batch.pairs.flat, batch.negatives.flat, strict=True)
+            }
+    partners = pairs | {(second, first) for first, second in pairs}
+    assert bool(given & partners) == (exclude == "duplicates")
+    assert (("feline", "cat") in given) == (exclude != "partners_and_lemmas")

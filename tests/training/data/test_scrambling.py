@@ -1,0 +1,143 @@
+"""Scrambling before or after the negatives are chosen (Wieting and Gimpel, 2017, section 4.2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
+from paraphrastic_hf.training.data.scramble import scramble, swap_keys
+from tests import oracles
+from tests.training.encoder.test_encoders import LSTM, WORD, task_of
+from tests.training.engine.test_train import small_recipe
+
+BEFORE = ["--scramble_before_negatives", "true"]
+
+
+def task(folder: Path, *options: str) -> ContrastiveObjective:
+    """An LSTM that starts wide, so that the order of words matters."""
+    wide = ["--initializer_std", "1", "--embedding_dropout", "0.1", "--scramble", "1"]
+    return task_of(small_recipe(folder, *WORD, *LSTM, *wide, *options), folder)
+
+
+def hardest(task: ContrastiveObjective, sentences: np.ndarray, texts: list[np.ndarray]) -> list:
+    """Of each of the interleaved sentences the hardest negative, from these ids."""
+    vectors = []
+    with torch.no_grad():
+        for ids in texts:
+            batch = {"input_ids": torch.tensor(ids.tolist())[None]}
+            vectors.append(task.model.eval()(**batch).sentence_embedding[0].tolist())
+    language = task.corpus.language[sentences].tolist()
+    group = task.corpus.group[sentences].tolist()
+    chosen = [
+        oracles.hardest_negative(i, vectors, language, group, "partner_language")
+        for i in range(len(sentences))
+    ]
+    return sentences[chosen].tolist()
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_negatives_are_the_hardest_of_the_sentences_as_scrambled_or_as_they_are(
+    is_before: bool, tmp_path: Path
+) -> None:
+    found = task(tmp_path, *(BEFORE if is_before else []))
+    epoch, step = 1, 100
+    batches = list(found.mega_batch(epoch, 0, step))
+    assert len(batches) == 3
+    sentences = np.concatenate([batch.pairs.T.reshape(-1) for batch in batches])
+    chosen = np.concatenate([batch.negatives.T.reshape(-1) for batch in batches]).tolist()
+    plain = [np.asarray(found.corpus.sentences[i]) for i in sentences]
+    scrambled = list(found._texts(sentences, epoch, step))
+    expected = {True: hardest(found, sentences, scrambled), False: hardest(found, sentences, plain)}
+    assert chosen == expected[is_before]
+    assert chosen != expected[not is_before]
+
+
+def test_a_sentence_keeps_its_order_for_an_epoch_and_gets_another_in_the_next(
+    tmp_path: Path,
+) -> None:
+    """Whatever batch it is in: so the steps train on what the negatives were chosen by."""
+    found = task(tmp_path, *BEFORE)
+    sentences = np.arange(20)
+    together = found._texts(sentences, 1, 7)
+    for i in sentences:
+        assert found._texts(sentences[i : i + 1], 1, 9)[0].tolist() == together[i].tolist()
+    later = found._texts(sentences, 2, 7)
+    assert not np.array_equal(later.ids, together.ids)
+    assert np.array_equal(later.offsets, together.offsets)
+
+
+def test_scrambled_after_each_step_draws_an_order_of_its_own(tmp_path: Path) -> None:
+    found = task(tmp_path)
+    one, same, other = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_a_mini_batch_scrambled_before_chooses_from_its_own_vectors(tmp_path: Path) -> None:
+    """Without dropout they are those of training, so nothing is computed twice."""
+    options = ["--embedding_dropout", "0", "--mega_batch", "1"]
+    before, after = task(tmp_path, *options, *BEFORE), task(tmp_path, *options)
+    assert next(before.mega_batch(0, 0, 0)).negatives is None
+    assert next(after.mega_batch(0, 0, 0)).negatives is not None
+
+
+def test_one_sided_no_negative_of_a_second_side_is_read(tmp_path: Path) -> None:
+    found = task(tmp_path, "--hinge", "one_sided")
+    two_sided = task(tmp_path)
+    two_sided.model.load_state_dict(found.model.state_dict())
+    for one, two in zip(found.mega_batch(0, 0, 100), two_sided.mega_batch(0, 0, 100), strict=True):
+        assert one.negatives.tolist() == two.negatives[:1].tolist()
+        assert one.sentences.shape == (3, one.pairs.shape[1])
+
+
+def test_swaps_keep_the_tokens_and_the_marks_and_move_as_many_as_the_mean_says() -> None:
+    """Of 18 tokens two draws are the same pair once in 153: two swaps move three or four."""
+    ids = np.tile(np.array([[2, *range(10, 28), 3, 0]]), (400, 1))
+    mask = (ids > 0).astype(np.int64)
+    movable = ids[0] >= 10
+    generator = np.random.default_rng(1)
+    keys = np.stack([swap_keys(movable, 2.0, generator) for _ in ids])
+    moved = ids.copy()
+    scramble(moved, mask, np.arange(len(ids)), keys, [2], [3])
+    assert (np.sort(moved, 1) == np.sort(ids, 1)).all()
+    assert (moved[:, [0, 19, 20]] == [2, 3, 0]).all()
+    places = (moved != ids).sum(1)
+    assert 0.10 < (places == 0).mean() < 0.20  # none of a Poisson distribution of mean 2: 0.135
+    assert 0.22 < (places == 2).mean() < 0.33  # one: 0.271
+    assert abs(places.mean() - 3.7) < 0.4  # 4 for two swaps, less what coincides
+
+
+def test_a_text_of_one_token_has_nothing_to_swap() -> None:
+    keys = swap_keys(np.array([False, True, False]), 50.0, np.random.default_rng(1))
+    assert keys.tolist() == [0, 1 / 3, 2 / 3]
+
+
+@pytest.mark.parametrize("order", [[], BEFORE])
+def test_swaps_are_drawn_like_whole_orders(order: list[str], tmp_path: Path) -> None:
+    """Before the negatives one draw a sentence and epoch, after them one a step."""
+    found = task(tmp_path, *order, "--scramble_swaps", "3")
+    plain = found.corpus.sentences.select(np.arange(20), found.max_length)
+    one, same, later = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
+    assert np.array_equal(one, same)
+    assert np.array_equal(one, later) == bool(order)
+    assert 0 < (one != plain.ids).mean() < 0.9  # some tokens keep their places
+
+
+def test_sides_apart_are_scrambled_each_by_its_own_chance(tmp_path: Path) -> None:
+    together = task(tmp_path, "--scramble", "0.5")._plan(0)[1].reshape(-1, 2)
+    apart = task(tmp_path, "--scramble", "0.5", "--scramble_sides", "apart")._plan(0)[1]
+    assert (together[:, 0] == together[:, 1]).all()
+    assert (apart[::2] != apart[1::2]).any()
+
+
+@pytest.mark.parametrize("option", [("scramble_swaps", "2"), ("scramble_sides", "apart")])
+def test_how_to_scramble_without_scrambling_is_refused(
+    option: tuple[str, str], tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=r"training\.scramble is 0: set it"):
+        task(tmp_path, "--scramble", "0", f"--{option[0]}", option[1])

@@ -1,0 +1,39 @@
+"""Tokenizers of recipes: what they say of characters that have no part in a text's ids."""
+
+from __future__ import annotations
+
+import pytest
+
+from paraphrastic_hf.training.data import tokenizers
+from paraphrastic_hf.training.data.tokenizers import train_tokenizer
+from paraphrastic_hf.training.encoder.settings import TokenizerArguments
+
+LINES = [f"the cat number {number} sleeps on the red wall" for number in range(10)] * 30
+
+
+def settings(**more: object) -> TokenizerArguments:
+    return TokenizerArguments(kind="sentencepiece", vocab_size=60, **more)  # type: ignore[arg-type]
+
+
+def test_characters_that_are_dropped_from_many_lines_are_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    train_tokenizer(settings(character_coverage=0.98), LINES, 1)
+    assert "have characters without a piece, which are dropped" in caplog.text
+    assert any(digit in caplog.text.split("they are:")[1] for digit in "0123456789")
+
+
+@pytest.mark.parametrize("more", [{"character_coverage": 1.0}, {"keep_unknown": True}])
+def test_nothing_is_said_where_nothing_is_dropped(
+    more: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    train_tokenizer(settings(**{"character_coverage": 0.98, **more}), LINES, 1)
+    assert "without a piece" not in caplog.text
+
+
+def test_of_many_lines_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizers, "SAMPLE", 10)
+    sample: list[str] = []
+    lines = [str(number) for number in range(100)]
+    assert list(tokenizers._sampled(iter(lines), sample)) == lines
+    assert sample == lines[::16]

@@ -1,0 +1,275 @@
+"""What was saved comes back to the bit, and damage never costs more than one checkpoint."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from paraphrastic_hf.errors import CheckpointError
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveTraining
+from paraphrastic_hf.training.engine import checkpoint
+from paraphrastic_hf.training.engine.checkpoint import (
+    list_checkpoints,
+    load_latest,
+    load_weights,
+    optimizer_tensors,
+    save_checkpoint,
+    save_weights,
+)
+from paraphrastic_hf.training.engine.optimization import make_optimizer
+from paraphrastic_hf.training.engine.row_adam import RowAdam
+
+FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
+
+
+class Run:
+    """A model of 20 rows in training; batches are a function of the step."""
+
+    def __init__(self, optimizer: str = "adam", seed: int = 0, vocab_size: int = 20) -> None:
+        torch.manual_seed(seed)
+        self.model = AveragingModel(AveragingConfig(vocab_size=vocab_size, hidden_size=4)).train()
+        self.model.embedding.sparse = True
+        self.optimizer = make_optimizer(
+            self.model, ContrastiveTraining(optimizer=optimizer, learning_rate=0.05)
+        )
+
+    def train(self, first: int, last: int) -> None:
+        for step in range(first, last):
+            generator = torch.Generator().manual_seed(step)
+            ids = (torch.rand(3, 4, generator=generator) ** 3 * 20).long()
+            self.model(ids, pooled_only=True).sentence_embedding.square().sum().backward()
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+    def save(self, root: Path, step: int, keep: int = 5, **state: Any) -> None:
+        if isinstance(self.optimizer, RowAdam):
+            self.optimizer.catch_up()
+        save_checkpoint(root, step, self.model, self.optimizer, state, keep)
+
+    def load(self, root: Path) -> dict[str, Any] | None:
+        return load_latest(root, self.model, self.optimizer)
+
+    def table(self) -> torch.Tensor:
+        return self.model.embedding.weight.detach().clone()
+
+
+def saved_run(root: Path) -> Run:
+    """Checkpoints at steps 5 and 10."""
+    run = Run()
+    for step in (5, 10):
+        run.train(step - 5, step)
+        run.save(root, step, note=f"at {step}")
+    return run
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def flip_a_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+def test_a_checkpoint_comes_back_to_the_bit(optimizer: str, tmp_path: Path) -> None:
+    run, fresh = Run(optimizer), Run(optimizer, seed=1)
+    run.train(0, 7)
+    run.save(tmp_path, 7, epoch=2, best=0.5)
+    state = fresh.load(tmp_path)
+    assert (state["step"], state["epoch"], state["best"]) == (7, 2, 0.5)
+    assert torch.equal(fresh.table(), run.table())
+    found, expected = optimizer_tensors(fresh.optimizer), optimizer_tensors(run.optimizer)
+    assert found.keys() == expected.keys()
+    assert expected
+    for name, tensor in expected.items():
+        assert torch.equal(found[name], tensor), name
+        assert found[name].dtype == tensor.dtype, name
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+def test_a_resumed_run_is_the_run_that_was_not_interrupted(optimizer: str, tmp_path: Path) -> None:
+    run, resumed = Run(optimizer), Run(optimizer, seed=1)
+    run.train(0, 10)
+    run.save(tmp_path, 10)
+    resumed.load(tmp_path)
+    for either in (run, resumed):
+        either.train(10, 40)
+        either.save(tmp_path / str(id(either)), 40)  # brings all rows up to date
+    assert torch.equal(resumed.table(), run.table())
+
+
+def test_the_newest_checkpoint_is_taken(tmp_path: Path) -> None:
+    run = saved_run(tmp_path)
+    fresh = Run(seed=1)
+    assert fresh.load(tmp_path)["note"] == "at 10"
+    assert torch.equal(fresh.table(), run.table())
+
+
+def test_steps_are_ordered_by_number(tmp_path: Path) -> None:
+    run = Run()
+    run.train(0, 1)
+    for step in (9, 10, 100):
+        run.save(tmp_path, step)
+    assert [int(path.name.removeprefix("step-")) for path in list_checkpoints(tmp_path)] == [
+        9,
+        10,
+        100,
+    ]
+
+
+def test_only_the_newest_are_kept(tmp_path: Path) -> None:
+    run = Run()
+    run.train(0, 1)
+    for step in (1, 2, 3):
+        run.save(tmp_path, step, keep=2)
+    assert [path.name[-1] for path in list_checkpoints(tmp_path)] == ["2", "3"]
+
+
+def test_without_checkpoints_there_is_nothing_to_load(tmp_path: Path) -> None:
+    assert Run().load(tmp_path / "none") is None
+
+
+def test_saving_a_step_again_replaces_it(tmp_path: Path) -> None:
+    saved_run(tmp_path).save(tmp_path, 10, note="again")
+    assert Run().load(tmp_path)["note"] == "again"
+    assert len(list_checkpoints(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    "damage", [truncate, flip_a_bit, Path.unlink], ids=["cut short", "changed", "gone"]
+)
+@pytest.mark.parametrize("name", FILES[:2])
+def test_a_damaged_file_costs_one_checkpoint(
+    name: str, damage: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    saved_run(tmp_path)
+    damage(list_checkpoints(tmp_path)[-1] / name)
+    early, fresh = Run(), Run(seed=1)
+    early.train(0, 5)
+    early.optimizer.catch_up()
+    with caplog.at_level(logging.WARNING):
+        assert fresh.load(tmp_path)["note"] == "at 5"
+    assert "step-0000000010 is damaged" in caplog.text
+    assert torch.equal(fresh.table(), early.table())
+    for key, tensor in optimizer_tensors(early.optimizer).items():
+        assert torch.equal(optimizer_tensors(fresh.optimizer)[key], tensor), key
+
+
+@pytest.mark.parametrize("content", ["", '{"step": 10,', "{}", "[]", "\0\0\0\0"], ids=ascii)
+def test_a_damaged_state_costs_one_checkpoint(
+    content: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    saved_run(tmp_path)
+    (list_checkpoints(tmp_path)[-1] / "state.json").write_text(content, encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        assert Run().load(tmp_path)["note"] == "at 5"
+    assert "step-0000000010 is damaged" in caplog.text
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_when_all_are_damaged_the_way_out_is_named(name: str, tmp_path: Path) -> None:
+    saved_run(tmp_path)
+    for path in list_checkpoints(tmp_path):
+        truncate(path / name)
+    with pytest.raises(CheckpointError, match=r"every checkpoint .*--overwrite"):
+        Run().load(tmp_path)
+
+
+def test_the_checkpoint_of_another_model_is_a_checkpoint_error(tmp_path: Path) -> None:
+    saved_run(tmp_path)
+    with pytest.raises(CheckpointError):
+        Run(vocab_size=21).load(tmp_path)
+
+
+def test_what_a_killed_write_left_is_not_a_checkpoint(tmp_path: Path) -> None:
+    run = saved_run(tmp_path)
+    (tmp_path / "step-0000000015.part").mkdir()
+    (tmp_path / "step-0000000015.part" / "model.safetensors").write_bytes(b"half")
+    assert Run().load(tmp_path)["note"] == "at 10"
+    run.save(tmp_path, 15, note="at 15")
+    assert Run().load(tmp_path)["note"] == "at 15"
+    assert not list(tmp_path.glob("*.part"))
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    """Make one step of a write fail, as a full disk does; the renaming is the last."""
+    replace = os.replace
+    owner, name = {"writing": (checkpoint, "save_file"), "syncing": (os, "fsync")}.get(
+        when, (os, "replace")
+    )
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        if when == "renaming" and Path(args[0]).name == "state.json.part":
+            return replace(*args)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(owner, name, fail)
+
+
+WHEN = ["writing", "syncing", "renaming"]
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_full_disk_leaves_the_earlier_checkpoints(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = saved_run(tmp_path)
+    table = run.table()
+    run.train(10, 15)
+    with monkeypatch.context() as full:
+        fill_disk(full, when)
+        with pytest.raises(CheckpointError, match=r"15.*step-0000000010"):
+            run.save(tmp_path, 15)
+    assert sorted(os.listdir(tmp_path)) == ["step-0000000005", "step-0000000010"]
+    fresh = Run(seed=1)
+    assert fresh.load(tmp_path)["note"] == "at 10"
+    assert torch.equal(fresh.table(), table)
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_full_disk_leaves_the_checkpoint_of_the_same_step(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resumed run may write the step it resumed from again."""
+    run = saved_run(tmp_path)
+    with monkeypatch.context() as full:
+        fill_disk(full, when)
+        with pytest.raises(CheckpointError):
+            run.save(tmp_path, 10)
+    assert Run().load(tmp_path)["note"] == "at 10"
+
+
+@pytest.mark.parametrize("when", WHEN)
+def test_a_full_disk_leaves_the_earlier_weights(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "best" / "model.safetensors"
+    save_weights(Run().model, path)
+    before = path.read_bytes()
+    with monkeypatch.context() as full:
+        fill_disk(full, when)
+        with pytest.raises(CheckpointError, match=r"model\.safetensors.* is full"):
+            save_weights(Run(seed=1).model, path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["model.safetensors"]
+
+
+def test_best_weights_that_are_gone_leave_the_last_ones(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = nn.Linear(2, 2)
+    before = model.weight.detach().clone()
+    load_weights(model, tmp_path / "best.safetensors")
+    assert "best.safetensors is gone; the last weights stay" in caplog.text
+    assert torch.equal(model.weight, before)

@@ -1,0 +1,165 @@
+"""The picture of a training curve: what it is drawn from, and where it is left out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import yaml
+from matplotlib.axes import Axes
+
+from paraphrastic_hf.config.packaged_recipes import find_recipe
+from paraphrastic_hf.config.recipe import to_yaml
+from paraphrastic_hf.training.engine.curve import Curve, labels_of, read_curves, write_curve
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.engine.score_units import NATS, scored_on
+from paraphrastic_hf.training.kinds import load_recipe
+
+PAIRS = Path(__file__).parents[3] / "recipes" / "demo" / "pairs.tsv"
+SMALL = f"""
+data: {{sources: [{PAIRS}]}}
+tokenizer: {{kind: word, vocab_size: 200}}
+model: {{hidden_size: 8}}
+training: {{epochs: 2, batch_size: 10, mega_batch: 1, lambda_w: 0.1}}
+run: {{development: none, log_every: 4}}
+"""
+LOG = [
+    {"step": 2, "epoch": 0, "seconds": 0.5, "lr": 1e-3, "loss": 0.9, "margin": 0.8, "penalty": 0.1},
+    {"step": 3, "development": 41.5},
+    {"step": 3, "epoch": 1, "seconds": 0.9, "loss": 0.7, "margin": 0.65, "penalty": 0.05},
+]
+
+
+def write_log(folder: Path, lines: list[dict[str, float]]) -> Path:
+    (folder / "logs").mkdir()
+    (folder / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    path = folder / "logs" / "train.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_every_quantity_of_the_log_is_a_curve_but_times(tmp_path: Path) -> None:
+    assert read_curves(write_log(tmp_path, LOG)) == {
+        "lr": Curve([2], [1e-3]),
+        "loss": Curve([2, 3], [0.9, 0.7]),
+        "margin": Curve([2, 3], [0.8, 0.65]),
+        "penalty": Curve([2, 3], [0.1, 0.05]),
+        "development": Curve([3], [41.5], is_part=False),
+    }
+
+
+def labels(folder: Path, *options: str) -> dict[str, str]:
+    """Of the axes, where the recipe is of `options`."""
+    (folder / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    recipe = load_recipe(folder / "recipe.yaml", options)
+    return labels_of(yaml.safe_load(to_yaml(recipe)))
+
+
+def test_the_axes_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
+    hard = labels(tmp_path, "--development", "clean")
+    assert "harden" in hard["loss"]
+    assert "clean" in hard["development"]
+    assert "x 100" in hard["development"]
+    assert "harden" not in labels(tmp_path, "--negatives", "rand")["loss"]
+    assert "harden" not in labels(tmp_path, "--objective", "infonce")["loss"]
+    held_out = labels_of({"run": {"development": "held_out"}, "training": {}})["development"]
+    assert "nats per token" in held_out
+    assert "100" not in held_out
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("sentiment-lstm", "accuracy"),
+        ("smoke-parser", "F1"),
+        ("towards-universal-2016/sick-universal", "Pearson"),
+    ],
+)
+def test_the_unit_of_a_score_is_that_of_the_task(name: str, unit: str) -> None:
+    for options in ([], ["--development", "mine.tsv"]):
+        recipe = load_recipe(find_recipe(name), options)
+        assert unit in scored_on(yaml.safe_load(to_yaml(recipe)))[1]
+
+
+def test_the_score_on_a_file_of_text_is_a_likelihood() -> None:
+    recipe = load_recipe(find_recipe("language-model/smoke"), ["--development", "mine.txt"])
+    assert scored_on(yaml.safe_load(to_yaml(recipe))) == ("mine.txt", NATS)
+
+
+def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -> None:
+    pictures = []
+    for number, factor in enumerate((1, 7)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        times = [{**line, **({"seconds": factor} if "seconds" in line else {})} for line in LOG]
+        write_log(folder, times)
+        write_curve(folder)
+        pictures.append((folder / "training.png").read_bytes())
+    assert pictures[0] == pictures[1]
+    assert pictures[0].startswith(b"\x89PNG")
+
+
+def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) -> None:
+    heights = []
+    gauges: list[dict[str, float]] = [
+        {},
+        {"expected_cost": 52.8},
+        {"expected_cost": 9, "first": 1},
+        {"kl/en": 2, "kl/fr": 3, "active_units/en": 5},
+    ]
+    for number, more in enumerate(gauges):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        log = [LOG[0], LOG[0] | {"step": 4, "late": 0.2}, LOG[0] | {"step": 6}]
+        write_log(folder, [*log, {"step": 6, "development": 1, **more}])
+        write_curve(folder)
+        picture = (folder / "training.png").read_bytes()
+        heights.append(int.from_bytes(picture[20:24], "big"))  # of the header of a PNG
+    assert heights == [670, 790, 910, 910]
+
+
+@pytest.mark.parametrize(("names", "columns"), [(5, 0), (6, 1), (9, 2), (40, 5)])
+def test_names_stand_beside_a_panel_that_has_no_room_for_them(
+    names: int, columns: int, tmp_path: Path
+) -> None:
+    gauges = {f"kl/{number}": 2.0 + number for number in range(names)}
+    write_log(tmp_path, [LOG[0], {"step": 6, **gauges}])
+    with mock.patch.object(Axes, "plot", autospec=True, side_effect=Axes.plot) as plot:
+        write_curve(tmp_path)
+    drawn = [call.kwargs["label"] for call in plot.call_args_list]
+    assert set(drawn) >= {str(number) for number in range(names)}
+    width = int.from_bytes((tmp_path / "training.png").read_bytes()[16:20], "big")
+    assert width == 700 + 130 * columns
+
+
+def test_without_a_logged_step_there_is_no_picture_and_an_old_one_goes(tmp_path: Path) -> None:
+    write_log(tmp_path, [])
+    (tmp_path / "training.png").write_bytes(b"of another run")
+    write_curve(tmp_path)
+    assert not (tmp_path / "training.png").exists()
+
+
+def test_without_matplotlib_a_run_ends_well_and_its_card_shows_no_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    train(load_recipe(tmp_path / "recipe.yaml"), tmp_path / "out", progress=False)
+    assert (tmp_path / "out" / "run.json").exists()
+    assert not (tmp_path / "out" / "training.png").exists()
+    assert "training.png" not in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_run_leaves_the_picture_of_its_log(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    train(load_recipe(tmp_path / "recipe.yaml"), tmp_path / "out", progress=False)
+    picture = (tmp_path / "out" / "training.png").read_bytes()
+    curves = read_curves(tmp_path / "out" / "logs" / "train.jsonl")
+    assert curves["loss"].steps == [4, 8, 12]
+    write_curve(tmp_path / "out")
+    assert (tmp_path / "out" / "training.png").read_bytes() == picture
+    assert "](training.png)" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

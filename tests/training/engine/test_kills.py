@@ -1,0 +1,163 @@
+"""A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, logs and picture.
+
+Training is a sequence of file operations with arithmetic between. The run is killed just before
+one of them, at twenty places from the first to the last, and started again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+from tests import fresh
+
+POINTS = 20
+TEXT = Path(__file__).parents[3] / "recipes" / "demo" / "pairs.tsv"
+BITEXT = TEXT.parents[1] / "default" / "en-fr.tsv"
+CONTRASTIVE = f"""
+data: {{sources: [{TEXT}]}}
+tokenizer: {{kind: word, vocab_size: 200}}
+model: {{hidden_size: 8}}
+training: {{epochs: 4, batch_size: 8, mega_batch: 2, anneal_steps: 4, lambda_w: 0.01}}
+run: {{development: none, checkpoint_every: 5, log_every: 3}}
+"""
+LANGUAGE_MODEL = f"""
+kind: language_model
+data: {{sources: [{TEXT}], held_out: 10}}
+tokenizer: {{kind: word, vocab_size: 200}}
+model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
+training: {{epochs: 2, batch_tokens: 100, accumulate: 2, warmup_steps: 2}}
+run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
+"""
+GENERATIVE = f"""
+kind: generative
+data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], held_out: 5}}
+tokenizer: {{kind: word, vocab_size: 200, marks: end}}
+model: {{hidden_size: 8, heads: 2, feed_forward: 16, encoder_layers: 1}}
+training:
+  {{epochs: 4, batch_tokens: 100, accumulate: 2, warmup_steps: 2, candidates: 20, aggressive: true}}
+run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4, development: held_out}}
+"""
+TRANSLATION = f"""
+kind: translation
+data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], held_out: 5}}
+tokenizer: {{kind: word, vocab_size: 200, marks: end}}
+model: {{hidden_size: 8, encoder_layers: 1, decoder_layers: 1}}
+training:
+  {{epochs: 4, batch_tokens: 100, accumulate: 2, optimizer: nesterov, momentum: 0.9,
+    learning_rate: 0.2, clip: 0.1, schedule: constant, warmup_steps: 0,
+    anneal: 0.5, anneal_from: 2, average: 2}}
+run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
+"""
+# Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
+# recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.
+PROGRAM = """
+import gc, os, signal, sys
+from pathlib import Path
+import torch
+from paraphrastic_hf.text.language_id import known_languages
+from paraphrastic_hf.io.files import replacing
+from paraphrastic_hf.training import contrastive_run, curve, generative_run, language_model
+from paraphrastic_hf.training.translation.objective import job as translation_run
+from paraphrastic_hf.training.kinds import load_recipe
+from paraphrastic_hf.training.engine.run import train
+
+
+def write_numbers(curves, path, labels):
+    with replacing(path) as partial:
+        partial.write_text(repr(sorted(curves.items())))
+
+
+curve.draw = write_numbers  # of the picture, what it shows: to draw it takes longer than a run
+known_languages()  # the model that tells languages apart takes longer to read than a run
+recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
+points = int(sys.argv[3])
+KINDS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
+
+
+def in_a_fork(output, kill_at=None):
+    events = os.open(folder / "events", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    child = os.fork()
+    if child == 0:
+        seen = 0
+
+        def hook(event, arguments):
+            nonlocal seen
+            if event not in KINDS or not str(arguments[0]).startswith(str(output)):
+                return
+            if event == "open" and not (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+                return
+            seen += 1
+            os.write(events, b".")
+            if seen == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(hook)
+        try:
+            train(recipe, output, progress=False)
+            if output.name == "whole":
+                (folder / "modules").write_text(" ".join(sys.modules))
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    os.close(events)
+    count = (folder / "events").stat().st_size
+    return count, os.WIFSIGNALED(status), os.waitstatus_to_exitcode(status)
+
+
+total, _, code = in_a_fork(folder / "whole")
+assert code == 0
+for module in (folder / "modules").read_text().split():
+    try:
+        __import__(module)  # so that each fork need not
+    except ImportError:
+        pass
+gc.freeze()
+for number in range(points):
+    point = 1 + number * (total - 1) // (points - 1)
+    output = folder / f"killed-{number}"
+    _, was_killed, _ = in_a_fork(output, point)
+    assert was_killed, point
+    code = in_a_fork(output)[2]
+    assert code == 0, f"point {point} of {total}"
+"""
+
+
+def log_of(output: Path) -> list[dict[str, float]]:
+    """The lines of a log but for times."""
+    lines = (output / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    return [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in lines]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks of one process")
+@pytest.mark.parametrize(
+    "recipe",
+    [CONTRASTIVE, LANGUAGE_MODEL, GENERATIVE, TRANSLATION],
+    ids=["contrastive", "language", "generative", "translation"],
+)
+def test_wherever_it_is_killed_weights_and_logs_are_those_of_an_unbroken_run(
+    recipe: str, tmp_path: Path
+) -> None:
+    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
+    arguments = str(tmp_path / "recipe.yaml"), str(tmp_path), str(POINTS)
+    done = fresh.run(PROGRAM, *arguments, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
+    whole = tmp_path / "whole"
+    expected, log = load_file(whole / "model.safetensors"), log_of(whole)
+    assert len(log) > 4
+    for number in range(POINTS):
+        output = tmp_path / f"killed-{number}"
+        found = load_file(output / "model.safetensors")
+        assert all(found[name].equal(expected[name]) for name in expected), number
+        assert log_of(output) == log, number
+        assert {path.name for path in output.iterdir()} == {path.name for path in whole.iterdir()}
+        picture = (output / "training.png").read_bytes()
+        assert picture == (whole / "training.png").read_bytes(), number

@@ -1,0 +1,105 @@
+"""Learning rates, weight decay, and which tables have row-sparse gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.training.engine.optimization import (
+    learning_rate,
+    make_optimizer,
+    use_sparse_tables,
+    warn_of_warmup,
+)
+from paraphrastic_hf.training.engine.recipe import OptimisationArguments
+from paraphrastic_hf.training.engine.row_adam import RowAdam
+
+
+def rates(total: int, **settings: object) -> list[float]:
+    arguments = OptimisationArguments(learning_rate=2.0, **settings)
+    return [round(learning_rate(arguments, step, total), 6) for step in range(total)]
+
+
+def test_schedules_by_hand() -> None:
+    assert rates(4) == [2, 2, 2, 2]
+    assert rates(4, schedule="linear") == [2, 1.5, 1, 0.5]
+    assert rates(6, schedule="linear", warmup_steps=2) == [1, 2, 2, 1.5, 1, 0.5]
+    found = rates(16, schedule="inverse_root", warmup_steps=4)
+    assert found[:4] == [0.5, 1, 1.5, 2]
+    assert found[15] == 1  # sqrt(4 / 16)
+
+
+def test_a_run_shorter_than_its_warmup_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    arguments = OptimisationArguments(learning_rate=1e-3, warmup_steps=400)
+    warn_of_warmup(arguments, 400)
+    assert not caplog.records
+    warn_of_warmup(arguments, 100)
+    assert "ends after 100 steps" in caplog.text
+    assert "0.00025 of the 0.001" in caplog.text
+
+
+def averages() -> AveragingModel:
+    torch.manual_seed(0)
+    return AveragingModel(AveragingConfig(vocab_size=9, hidden_size=4))
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_sparse"),
+    [
+        ({}, True),
+        ({"optimizer": "adagrad"}, True),
+        ({"optimizer": "sgd"}, False),
+        ({"weight_decay": 0.1}, False),
+        ({"betas": [0.9, 0.98]}, True),
+        ({"betas": [0.95, 0.9]}, False),  # the first average outlasts the root of the second
+    ],
+)
+def test_tables_are_sparse_where_a_step_may_cost_its_rows(
+    settings: dict[str, object], is_sparse: bool
+) -> None:
+    model = averages()
+    use_sparse_tables(model, OptimisationArguments(**settings))
+    assert model.embedding.sparse == is_sparse
+
+
+def test_a_model_that_does_not_ask_has_dense_tables_and_stock_adam() -> None:
+    config = LanguageModelConfig(
+        vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1
+    )
+    model, arguments = LanguageModel(config), OptimisationArguments()
+    use_sparse_tables(model, arguments)
+    assert not model.embedding.sparse
+    assert isinstance(make_optimizer(model, arguments), torch.optim.AdamW)
+
+
+def test_weight_decay_is_that_of_adamw() -> None:
+    """On dense gradients, through the optimizer of tables."""
+    ours, torchs = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    settings = {"lr": 0.1, "betas": (0.8, 0.9), "weight_decay": 0.3}
+    optimizers = RowAdam([ours], **settings), torch.optim.AdamW([torchs], **settings)
+    for step in range(4):
+        for parameter, optimizer in zip((ours, torchs), optimizers, strict=True):
+            parameter.grad = torch.arange(3.0) - step
+            optimizer.step()
+    torch.testing.assert_close(ours, torchs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "adagrad", "weight_decay": 0.1}, "weight_decay is a key of adam, not of"),
+        ({"optimizer": "sgd", "betas": [0.9, 0.98]}, "betas is a key of adam, not of sgd"),
+        ({"betas": [0.9]}, "training.betas must be two numbers"),
+        ({"momentum": 0.9}, "momentum is a key of sgd and nesterov, not of adam"),
+        ({"optimizer": "nesterov"}, "momentum with optimizer nesterov must be above 0"),
+        ({"schedule": "inverse_root"}, "warmup_steps with schedule inverse_root must be at least"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(
+    settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        OptimisationArguments(**settings)

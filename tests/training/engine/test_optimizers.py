@@ -1,0 +1,332 @@
+"""A step on the rows a batch uses comes to the same as a step on the whole table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveTraining
+from paraphrastic_hf.training.engine import row_adam
+from paraphrastic_hf.training.engine.optimization import make_optimizer
+from paraphrastic_hf.training.engine.row_adam import (
+    RowAdam,
+    clip_gradients,
+    gradients_of,
+    rows_and_values,
+)
+from tests import oracles
+
+LR = 0.05
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def row_sparse(rows: list[int], values: Tensor, size: int) -> Tensor:
+    shape = (size, values.shape[1])
+    return torch.sparse_coo_tensor(torch.tensor([rows]), values, shape, check_invariants=True)
+
+
+def parameter(*shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.randn(*shape, generator=seeded(0), dtype=torch.float64))
+
+
+def test_a_dense_gradient_gets_adam_as_published() -> None:
+    """In float64, where only the order of operations differs from the slow loop."""
+    weight = parameter(5)
+    start = weight.tolist()
+    gradients = torch.randn(30, 5, generator=seeded(1), dtype=torch.float64)
+    optimizer = RowAdam([weight], lr=LR)
+    for gradient in gradients:
+        weight.grad = gradient.clone()
+        optimizer.step()
+    assert weight.tolist() == pytest.approx(oracles.adam(start, gradients.tolist(), LR), rel=1e-12)
+
+
+def test_the_first_step_by_hand() -> None:
+    """With g = 2 the corrected moments are 2 and 4, so the step is lr * 2 / (2 + eps)."""
+    weight = nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
+    weight.grad = torch.tensor([2.0], dtype=torch.float64)
+    RowAdam([weight], lr=0.1).step()
+    assert weight.item() == pytest.approx(0.9, abs=1e-8)
+
+
+def usage(steps: int, size: int) -> list[list[int]]:
+    """Rows used at each step: row 0 always, and each next one half as often."""
+    chance = 0.5 ** torch.arange(size)
+    return [
+        torch.nonzero(torch.rand(size, generator=seeded(s)) < chance)[:, 0].tolist()
+        for s in range(steps)
+    ]
+
+
+def train_table(
+    steps: int, size: int, is_sparse: bool, optimizer_of: type, decay: bool = False
+) -> Tensor:
+    """The same gradients, row-sparse or as large as the table."""
+    weight = parameter(size, 3)
+    optimizer = optimizer_of([weight], lr=LR)
+    for step, rows in enumerate(usage(steps, size)):
+        if decay:
+            optimizer.param_groups[0]["lr"] = LR * (1 - step / steps)
+        values = torch.randn(len(rows), 3, generator=seeded(1000 + step), dtype=torch.float64)
+        gradient = row_sparse(rows, values, size)
+        weight.grad = gradient if is_sparse else gradient.to_dense()
+        optimizer.step()
+    if isinstance(optimizer, RowAdam):
+        optimizer.catch_up()
+    return weight.detach()
+
+
+@pytest.fixture(params=[300, RowAdam.WINDOW], ids=["often level", "never level"])
+def window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RowAdam, "WINDOW", request.param)
+
+
+@pytest.mark.parametrize(("steps", "decay"), [(1, False), (300, False), (301, True), (650, True)])
+@pytest.mark.usefixtures("window")
+def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> None:
+    """Rows move by about 1; what differs is eps, taken once a gap, and single-precision rates."""
+    found = train_table(steps, 12, True, RowAdam, decay)
+    expected = train_table(steps, 12, False, torch.optim.Adam, decay)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+
+
+def test_rows_unused_so_far_have_not_moved() -> None:
+    used = {row for rows in usage(20, 12) for row in rows}
+    unused = [row for row in range(12) if row not in used]
+    assert unused
+    assert torch.equal(
+        train_table(20, 12, True, RowAdam)[unused], parameter(12, 3).detach()[unused]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
+def test_adagrad_on_sparse_gradients_is_dense_adagrad() -> None:
+    """In float64, to rounding."""
+    found = train_table(100, 8, True, torch.optim.Adagrad)
+    torch.testing.assert_close(found, train_table(100, 8, False, torch.optim.Adagrad))
+
+
+def test_a_row_named_twice_in_a_gradient_gets_the_sum() -> None:
+    twice, once = parameter(4, 2), parameter(4, 2)
+    twice.grad = row_sparse([1, 1, 3], torch.ones(3, 2, dtype=torch.float64), 4)
+    once.grad = twice.grad.to_dense()
+    for weight in (twice, once):
+        RowAdam([weight], lr=LR).step()
+    torch.testing.assert_close(twice, once)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_table_may_have_rows_at_some_steps_and_all_at_others(dtype: torch.dtype) -> None:
+    mixed, dense = parameter(6, 2).to(dtype), parameter(6, 2).to(dtype)
+    mixed, dense = (nn.Parameter(weight.detach()) for weight in (mixed, dense))
+    ours, theirs = RowAdam([mixed], lr=LR, eps=0.0), torch.optim.Adam([dense], lr=LR, eps=0.0)
+    for step, rows in enumerate(usage(40, 6)):
+        values = torch.randn(len(rows), 2, generator=seeded(step), dtype=torch.float64).to(dtype)
+        mixed.grad = row_sparse(rows, values, 6)
+        if not step or step % 5 == 3:  # so that all rows have moved, and no second moment is 0
+            mixed.grad = torch.randn(6, 2, generator=seeded(step), dtype=torch.float64).to(dtype)
+        dense.grad = mixed.grad.to_dense() if mixed.grad.is_sparse else mixed.grad
+        ours.step()
+        theirs.step()
+    ours.catch_up()
+    torch.testing.assert_close(mixed, dense, rtol=0, atol=LR / 1000)
+
+
+def test_a_gradient_in_another_order_in_memory_is_the_same_gradient() -> None:
+    plain, turned = parameter(4, 3), parameter(4, 3)
+    for step in range(5):
+        plain.grad = torch.randn(4, 3, generator=seeded(step), dtype=torch.float64)
+        turned.grad = plain.grad.T.contiguous().T
+        for weight in (plain, turned):
+            RowAdam([weight], lr=LR).step()
+    torch.testing.assert_close(turned, plain)
+
+
+def test_two_tables_each_catch_up_by_their_own_steps() -> None:
+    together = [parameter(6, 2), parameter(6, 2)]
+    alone = [parameter(6, 2), parameter(6, 2)]
+    optimizers = [RowAdam(together, lr=LR), RowAdam(alone[:1], lr=LR), RowAdam(alone[1:], lr=LR)]
+    for step, rows in enumerate(usage(40, 6)):
+        for a, b in zip(together, alone, strict=True):
+            values = torch.randn(len(rows), 2, generator=seeded(step), dtype=torch.float64)
+            a.grad, b.grad = row_sparse(rows, values, 6), row_sparse(rows, values, 6)
+        for optimizer in optimizers:
+            optimizer.step()
+    for optimizer in optimizers:
+        optimizer.catch_up()
+    torch.testing.assert_close(together, alone)
+
+
+def train_model(kind: str, is_sparse: bool) -> list[Tensor]:
+    """The embeddings of every forward pass of a small training run."""
+    torch.manual_seed(0)
+    model = AveragingModel(AveragingConfig(vocab_size=30, hidden_size=4)).train()
+    model.embedding.sparse = is_sparse
+    if is_sparse:
+        optimizer = make_optimizer(model, ContrastiveTraining(optimizer=kind, learning_rate=LR))
+    else:
+        dense = {"adam": torch.optim.Adam, "adagrad": torch.optim.Adagrad}
+        optimizer = dense[kind](model.parameters(), lr=LR)
+    target = torch.randn(8, 4, generator=seeded(1))
+    seen = []
+    for step in range(60):
+        # Squared, so that a few rows are in every batch and most in few.
+        ids = (torch.rand(8, 5, generator=seeded(step)) ** 4 * 30).long()
+        embedding = model(ids, pooled_only=True).sentence_embedding
+        seen.append(embedding.detach())
+        (embedding - target).square().sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return seen
+
+
+@pytest.mark.parametrize("kind", ["adam", "adagrad"])
+def test_a_model_is_read_as_if_its_table_were_trained_densely(kind: str) -> None:
+    """Single precision over 60 steps: differences stay a thousandth of a step."""
+    for found, expected in zip(train_model(kind, True), train_model(kind, False), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=LR / 1000)
+
+
+def test_rows_and_values_by_hand() -> None:
+    gradient = row_sparse([2, 0, 2], torch.tensor([[1.0], [2.0], [3.0]]), 4)
+    rows, values = rows_and_values(gradient)
+    assert (rows.tolist(), values.tolist()) == ([0, 2], [[2.0], [4.0]])
+
+
+def with_gradients() -> list[nn.Parameter]:
+    """A dense gradient, 3, and a row-sparse one, 1 and 3 in the same row: joint norm 5."""
+    dense, sparse, without = parameter(1), parameter(4, 1), parameter(2)
+    dense.grad = torch.tensor([3.0], dtype=torch.float64)
+    sparse.grad = row_sparse([2, 2], torch.tensor([[1.0], [3.0]], dtype=torch.float64), 4)
+    return [dense, sparse, without]
+
+
+def clipped(parameters: list[nn.Parameter], limit: float) -> float:
+    """The norm before clipping."""
+    gradients = gradients_of(parameters)
+    norm = nn.utils.get_total_norm(gradients).item()
+    clip_gradients(gradients, norm, limit)
+    return norm
+
+
+def test_clipping_by_hand() -> None:
+    """Joint norm 5 and limit 2.5: every gradient is halved."""
+    dense, sparse, without = with_gradients()
+    assert clipped([dense, sparse, without], 2.5) == pytest.approx(5)
+    assert dense.grad.tolist() == [1.5]
+    assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 2, 0]
+    assert without.grad is None
+
+
+@pytest.mark.parametrize("limit", [5.0, 1e9])
+def test_gradients_within_the_limit_stay(limit: float) -> None:
+    dense, sparse, _ = with_gradients()
+    assert clipped([dense, sparse], limit) == pytest.approx(5)
+    assert dense.grad.tolist() == [3]
+    assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 4, 0]
+
+
+def test_clipping_dense_gradients_is_torch_clipping() -> None:
+    ours, theirs = [parameter(4, 3), parameter(5)], [parameter(4, 3), parameter(5)]
+    for a, b in zip(ours, theirs, strict=True):
+        a.grad, b.grad = a.detach().clone(), a.detach().clone()
+    norm = clipped(ours, 0.7)
+    assert norm == pytest.approx(torch.nn.utils.clip_grad_norm_(theirs, 0.7).item())
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-5, atol=0)  # torch adds 1e-6 to the norm
+
+
+def test_without_gradients_the_norm_is_0() -> None:
+    assert clipped([parameter(2)], 1.0) == 0
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "torch"])
+def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if request.param and row_adam.update is None:
+        pytest.skip("_rows.c is not compiled")
+    if not request.param:
+        monkeypatch.setattr(row_adam, "update", None)
+    return bool(request.param)
+
+
+@pytest.mark.usefixtures("compiled", "window")
+def test_single_precision_comes_to_dense_adam_within_rounding() -> None:
+    """Compiled or not, over windows of missed steps."""
+    size, steps = 40, 700
+    start = torch.randn(size, 17, generator=seeded(0))
+    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
+    for step, rows in enumerate(usage(steps, size)):
+        values = torch.randn(len(rows), 17, generator=seeded(step))
+        table.grad = row_sparse(rows, values, size)
+        dense.grad = table.grad.to_dense()
+        ours.step()
+        theirs.step()
+    ours.catch_up()
+    torch.testing.assert_close(table, dense, atol=2e-4, rtol=1e-4)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_a_gradient_far_back_is_made_up_in_full_once() -> None:
+    """600 steps with rows 0 and 1 alone, row 1 in the first only; row 2 never has a gradient."""
+    start = torch.randn(3, 5, generator=seeded(0))
+    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
+    for step in range(600):
+        rows = [0] if step else [0, 1]
+        values = torch.randn(len(rows), 5, generator=seeded(step))
+        table.grad = row_sparse(rows, values, 3)
+        dense.grad = table.grad.to_dense()
+        ours.step()
+        theirs.step()
+    ours._catch_up(table, ours.param_groups[0], torch.tensor([1, 2, 1, 1]))
+    torch.testing.assert_close(table[1:], dense[1:], atol=1e-6, rtol=1e-5)
+    assert torch.equal(table[2], start[2])
+
+
+def test_the_compiled_step_is_the_other_one() -> None:
+    if row_adam.update is None:
+        pytest.skip("_rows.c is not compiled")
+    results = []
+    for is_compiled in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not is_compiled:
+                patch.setattr(row_adam, "update", None)
+            table = nn.Parameter(torch.randn(30, 33, generator=seeded(0)))
+            optimizer = RowAdam([table], lr=LR)
+            for step, rows in enumerate(usage(50, 30)):
+                values = torch.randn(len(rows), 33, generator=seeded(step))
+                table.grad = row_sparse(rows, values, 30)
+                optimizer.step()
+            optimizer.catch_up()
+            results.append((table.detach(), optimizer.state_dict()["state"][0]))
+    torch.testing.assert_close(results[0][0], results[1][0], atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(results[0][1], results[1][1], atol=2e-5, rtol=1e-4)
+
+
+def test_arrays_that_do_not_belong_together_are_refused() -> None:
+    if row_adam.update is None:
+        pytest.skip("_rows.c is not compiled")
+    tables = [np.zeros((4, 2), np.float32) for _ in range(3)]
+    last, rows, values = np.zeros(4, np.int64), np.array([1]), np.zeros((1, 2), np.float32)
+    good = [*tables, last, rows, values, 1, 0.1, 0.9, 0.999, 1e-8]
+    row_adam.update(*good)
+    for place, bad in (
+        (0, tables[0].astype(np.float64)),
+        (1, np.zeros((5, 2), np.float32)),
+        (3, np.zeros(3, np.int64)),
+        (4, np.array([4])),
+        (4, np.array([-1])),
+        (5, np.zeros((2, 2), np.float32)),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            row_adam.update(*good[:place], bad, *good[place + 1 :])
+    one = np.ones(1, np.float32)
+    with pytest.raises(ValueError, match="more steps than are known"):
+        row_adam.catch_up(*tables, last, rows, 5, np.ones(1), one, one, 1e-8)

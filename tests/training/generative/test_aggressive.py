@@ -1,0 +1,44 @@
+"""Whose turn it is when encoders are trained aggressively."""
+
+from __future__ import annotations
+
+import json
+
+from paraphrastic_hf.training.generative.aggressive import MOST, WINDOW, Aggression
+
+
+def test_the_decoders_have_a_turn_once_the_loss_no_longer_falls() -> None:
+    turns = Aggression()
+    for loss in (5.0, 4.0, 3.0):
+        for _ in range(WINDOW):
+            assert not turns.is_decoders_turn
+            turns.add(loss)
+    for _ in range(WINDOW):
+        turns.add(3.5)
+    assert turns.is_decoders_turn
+    turns.add(3.5)  # the step of the decoders
+    assert not turns.is_decoders_turn
+    assert turns.count == 0
+
+
+def test_the_decoders_have_a_turn_after_a_hundred_steps_at_the_latest() -> None:
+    turns = Aggression()
+    for number in range(MOST):
+        assert not turns.is_decoders_turn
+        turns.add(1000.0 - number)
+    assert turns.is_decoders_turn
+
+
+def test_it_ends_when_information_no_longer_rises() -> None:
+    turns = Aggression()
+    for information, is_on in ((1.0, True), (2.0, True), (2.0, False), (3.0, False)):
+        turns.observe(information)
+        assert turns.is_on == is_on
+
+
+def test_a_checkpoint_keeps_whose_turn_it_is() -> None:
+    turns = Aggression()
+    for number in range(WINDOW + 3):
+        kept = json.loads(json.dumps(turns.state()))
+        assert Aggression.of(kept) == turns
+        turns.add(float(number))

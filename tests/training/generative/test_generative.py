@@ -1,0 +1,588 @@
+"""A generative model of translations: it learns, loads everywhere, writes, and is measured."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer
+from transformers import (
+    AutoModel,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    DataCollatorForSeq2Seq,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+)
+
+from paraphrastic_hf import BGTConfig, BGTModel, SentenceEncoder
+from paraphrastic_hf.encoders.storage.fingerprint import identity
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.evaluation.suites.probing import encoders_of
+from paraphrastic_hf.generation.any_translator import load_translator
+from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
+from paraphrastic_hf.generation.latent import LatentGenerator
+from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.generative.job import Generative
+from paraphrastic_hf.training.kinds import Context, load_recipe
+from tests import fresh
+from tests.training.processes import train_in_two_processes
+
+PAIRS = [
+    ("the cat sleeps", "le chat dort"), ("a dog barks at night", "un chien aboie la nuit"),
+    ("she reads an old book", "elle lit un vieux livre"), ("we eat bread", "nous mangeons du pain"),
+    ("the train leaves at nine", "le train part à neuf heures"),
+    ("rain falls on the roof", "la pluie tombe sur le toit"),
+    ("he plays the piano", "il joue du piano"), ("birds sing", "les oiseaux chantent"),
+]  # fmt: skip
+SMALL = """
+kind: generative
+data: {{sources: [{path}], held_out: 0}}
+tokenizer: {{kind: word, vocab_size: 100, marks: end}}
+model: {{hidden_size: 32, encoder_layers: 1, heads: 2, feed_forward: 32, dropout: 0}}
+training:
+  epochs: 150
+  batch_tokens: 60
+  accumulate: 2
+  learning_rate: 0.01
+  warmup_steps: 5
+  kl_weight: 0.02
+  schedule: constant
+run: {{log_every: 50, development: none}}
+"""
+
+
+AGGRESSIVE = ["--held_out", "2", "--development", "held_out", "--aggressive", "true"]
+
+
+def write_recipe(folder: Path, text: str = SMALL) -> Path:
+    pairs = folder / "pairs.tsv"
+    pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
+    path = folder / "recipe.yaml"
+    source = f"{{path: {pairs}, languages: [en, fr]}}"
+    path.write_text(text.format(path=source), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("generative")
+    train(load_recipe(write_recipe(folder)), folder / "out", progress=False)
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def generator(trained: Path) -> LatentGenerator:
+    return LatentGenerator.from_pretrained(trained)
+
+
+def test_it_learns_to_translate_its_pairs_both_ways(generator: LatentGenerator) -> None:
+    for texts, to, expected in (
+        ([a for a, _ in PAIRS], "fr", [b for _, b in PAIRS]),
+        ([b for _, b in PAIRS], "en", [a for a, _ in PAIRS]),
+    ):
+        found = generator.translate(texts, to=to)
+        assert [sentences[0].text for sentences in found] == expected
+
+
+def test_a_text_is_reconstructed_from_its_own_variables(generator: LatentGenerator) -> None:
+    english = [a for a, _ in PAIRS]
+    found = generator.reconstruct(english, language="en")
+    assert sum(s[0].text == text for s, text in zip(found, english, strict=True)) >= 7
+
+
+def test_translations_lie_near_each_other(trained: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(trained)
+    english, french = (
+        encoder.encode(list(side), normalize=True) for side in zip(*PAIRS, strict=True)
+    )
+    cosines = english @ french.T
+    assert (cosines.argmax(1) == np.arange(len(PAIRS))).all()
+
+
+def test_nothing_said_nothing_written(generator: LatentGenerator) -> None:
+    texts = ["", "   ", "zzz", "the cat sleeps"]
+    found = generator.translate(texts, to="fr")
+    assert [sentences[0].text for sentences in found] == ["", "", "", "le chat dort"]
+    assert math.isnan(found[0][0].nats)
+    assert generator.translate([], to="fr") == []
+    assert (
+        generator.transfer(["", "birds sing"], ["birds sing", ""], language="en")[1][0].text == ""
+    )
+
+
+def test_a_line_between_two_sentences_begins_and_ends_with_them(
+    generator: LatentGenerator,
+) -> None:
+    first, second = PAIRS[0][0], PAIRS[7][0]
+    found = [line[0].text for line in generator.interpolate(first, second, language="en", steps=4)]
+    ends = [line[0].text for line in generator.reconstruct([first, second], language="en")]
+    assert len(found) == 4
+    assert [found[0], found[-1]] == ends
+    assert [line[0].text for line in generator.interpolate("", second, language="en")] == [""] * 5
+    with pytest.raises(ValueError, match="steps must be at least 2"):
+        generator.interpolate(first, second, language="en", steps=1)
+
+
+def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) -> None:
+    texts = [a for a, _ in PAIRS] + ["the dog sings at night on the old roof " * 3]
+    together = generator.translate(texts, to="fr", writing=Writing(outputs=2, max_tokens=12))
+    for text, expected in zip(texts, together, strict=True):
+        (alone,) = generator.translate([text], to="fr", writing=Writing(outputs=2, max_tokens=12))
+        assert [s.text for s in alone] == [s.text for s in expected]
+        assert [s.nats for s in alone] == pytest.approx([s.nats for s in expected], abs=1e-4)
+        assert expected[0].nats >= expected[1].nats
+
+
+def test_ten_thousand_tokens_are_read(generator: LatentGenerator) -> None:
+    found = generator.translate(["the cat sleeps " * 3334], to="fr", writing=Writing(max_tokens=5))
+    assert len(found) == 1
+
+
+def test_strange_text_is_read_and_written_from(generator: LatentGenerator) -> None:
+    """A lone surrogate, NUL, unknown characters, many tokens: a sentence each, or none."""
+    how = Writing(max_tokens=5)
+    strange = ["the cat \ud800 sleeps", "the\0cat", "\U0001f600 \u4e16", "the cat", "cat " * 10_000]
+    found = generator.transfer(strange, ["birds sing"] * 5, language="en", writing=how)
+    assert [bool(sentences[0].text) for sentences in found] == [True, True, False, True, True]
+    found = generator.transfer(["birds sing"] * 5, strange, language="en", writing=how)
+    assert [bool(sentences[0].text) for sentences in found] == [True, True, False, True, True]
+    with pytest.raises(TypeError, match="must be a list of strings"):
+        generator.translate("the cat sleeps", to="fr")
+
+
+def test_a_language_is_asked_for_where_there_are_several(generator: LatentGenerator) -> None:
+    with pytest.raises(ValueError, match="translates into en, fr, name one of them"):
+        generator.translate(["birds sing"])
+    with pytest.raises(ValueError, match="reconstructs en, fr, name one of them"):
+        generator.reconstruct(["birds sing"])
+
+
+def other(generator: LatentGenerator, **settings: Any) -> LatentGenerator:
+    """A model with the same tokenizer and random weights."""
+    config = generator.model.config
+    sizes = {name: getattr(config, name) for name in ("vocab_size", "eos_token_id")}
+    torch.manual_seed(0)
+    small = BGTConfig(
+        **sizes, hidden_size=8, num_attention_heads=2, encoder_layers=1, intermediate_size=8,
+        decoder_start_token_id=config.eos_token_id, **settings,
+    )  # fmt: skip
+    return LatentGenerator(BGTModel(small).eval(), generator.tokenizer)
+
+
+def test_the_only_language_needs_no_name(generator: LatentGenerator) -> None:
+    english = other(generator, reconstructs=["en"], translates=["fr"], has_language_variables=False)
+    how = Writing(max_tokens=3)
+    texts = ["the cat sleeps"]
+    assert english.translate(texts, writing=how) == english.translate(texts, to="fr", writing=how)
+    assert len(english.reconstruct(texts, writing=how)) == 1
+    with pytest.raises(ValueError, match="no language variables, so a style has nowhere to go"):
+        english.transfer(texts, texts)
+    none = other(generator, reconstructs=[], has_language_variables=False)
+    with pytest.raises(ValueError, match="reconstructs no language"):
+        none.reconstruct(texts)
+
+
+def test_nan_is_an_error_and_not_an_empty_line(generator: LatentGenerator) -> None:
+    broken = other(generator)
+    torch.nn.init.constant_(broken.model.inference["semantic"].mean.weight, torch.nan)
+    with pytest.raises(ModelError, match="the model gives NaN"):
+        broken.translate(["the cat sleeps"], to="fr")
+
+
+def test_half_precision_writes_the_same(trained: Path) -> None:
+    generator = LatentGenerator.from_pretrained(trained)
+    generator.model.to(torch.bfloat16)
+    assert generator.translate(["birds sing"], to="fr")[0][0].text == "les oiseaux chantent"
+
+
+def test_its_encoders_are_told_apart_by_name_and_hash(trained: Path, tmp_path: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained(trained)
+    parts = encoders_of(encoder)
+    assert list(parts) == ["semantic", "en", "fr"]
+    text = ["birds sing"]
+    np.testing.assert_array_equal(parts["semantic"].encode(text), encoder.encode(text))
+    english = SentenceEncoder.from_pretrained(trained, latent="en")
+    assert list(encoders_of(english)) == ["embedding"]
+    np.testing.assert_array_equal(parts["en"].encode(text), english.encode(text))
+    hashes = [str(identity(each)) for each in (encoder, english, *parts.values())]
+    assert hashes[0] == hashes[2]
+    assert hashes[1] == hashes[3]
+    assert len(set(hashes)) == 3
+    english.save_pretrained(tmp_path / "english")
+    saved = SentenceEncoder.from_pretrained(tmp_path / "english")
+    np.testing.assert_array_equal(saved.encode(text), english.encode(text))
+    with pytest.raises(ModelError, match="has no variable 'de'"):
+        SentenceEncoder.from_pretrained(trained, latent="de")
+
+
+def test_stock_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Path) -> None:
+    """Labels, its own collator, evaluation by generating, and a directory that loads again."""
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained)
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    pairs = [("the dog sleeps", "le chien dort"), ("a cat barks", "un chat aboie")] * 4
+    rows = [dict(tokenizer(fr), labels=tokenizer(en)["input_ids"]) for en, fr in pairs]
+    settings = Seq2SeqTrainingArguments(
+        output_dir=str(tmp_path), max_steps=12, per_device_train_batch_size=4, learning_rate=0.01,
+        gradient_accumulation_steps=2, logging_steps=1, save_strategy="no", report_to=[],
+        predict_with_generate=True, generation_max_length=8, disable_tqdm=True, use_cpu=True,
+        dataloader_pin_memory=False,
+    )  # fmt: skip
+    collator = DataCollatorForSeq2Seq(tokenizer, model=model)
+    trainer = Seq2SeqTrainer(
+        model, settings, data_collator=collator, train_dataset=rows, eval_dataset=rows[:2]
+    )
+    trainer.train()
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    assert losses[-1] < 0.5 * losses[0]
+    assert model.tasks()[0] == "translate_en"
+    written = trainer.predict(rows[:1]).predictions
+    trainer.save_model(str(tmp_path / "saved"))
+    assert tokenizer.decode(written[0], skip_special_tokens=True).strip() == "the dog sleeps"
+    again = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "saved")
+    for name, weight in model.state_dict().items():
+        assert torch.equal(again.state_dict()[name], weight)
+
+
+def test_a_translator_of_either_kind_is_loaded_by_one_call(trained: Path) -> None:
+    translate = load_translator(trained, to="fr")
+    assert translate(["the cat sleeps"], Writing())[0][0].text
+    with pytest.raises(ValueError, match="name one of them: --to "):
+        load_translator(trained)
+    with pytest.raises(ValueError, match="leave out source"):
+        load_translator(trained, to="fr", source="en")
+
+
+def test_blocks_of_a_stream_draw_apart(generator: LatentGenerator) -> None:
+    how = Writing(sample=True, temperature=3.0, max_tokens=12, seed=5)
+    assert how.after(0) == how
+    assert Writing(seed=5).after(64) == Writing(seed=5)
+    blocks = [
+        generator.translate(["the cat sleeps"] * 8, to="fr", writing=how.after(before))
+        for before in (0, 8, 16)
+    ]
+    written = [tuple(each[0].text for each in block) for block in blocks]
+    assert len(set(written)) == 3
+
+
+def test_draws_follow_their_seed_and_leave_the_callers_alone(generator: LatentGenerator) -> None:
+    how = Writing(sample=True, temperature=3.0, outputs=4, max_tokens=8, seed=5)
+    torch.manual_seed(1)
+    expected = torch.rand(1)
+    torch.manual_seed(1)
+    first, again = (generator.translate(["birds sing"], to="fr", writing=how) for _ in range(2))
+    assert torch.equal(torch.rand(1), expected)
+    assert [s.text for s in first[0]] == [s.text for s in again[0]]
+    assert len({s.text for s in first[0]}) > 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beams": 0}, "beams must be at least 1"),
+        ({"beams": 2.0}, "beams must be a whole number, got 2.0"),
+        ({"beams": 1001}, "beams must be at most 1,000, got 1,001"),
+        ({"outputs": 6}, "need as many beams"),
+        ({"top_p": 0}, "top_p must be above 0"),
+        ({"temperature": 0}, "temperature must be above 0"),
+    ],
+)
+def test_writing_without_a_meaning_is_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Writing(**options)  # type: ignore[arg-type]
+
+
+def test_wrong_languages_and_unequal_styles_are_refused(generator: LatentGenerator) -> None:
+    with pytest.raises(ValueError, match="translates into en, fr, not 'de'"):
+        generator.translate(["a"], to="de")
+    with pytest.raises(ValueError, match="got 1 source and 2 styles"):
+        generator.transfer(["a"], ["b", "c"], language="en")
+
+
+def test_stock_loaders_give_the_same_vectors(trained: Path) -> None:
+    texts = ["the cat sleeps", "birds sing at night"]
+    expected = SentenceEncoder.from_pretrained(trained).encode(texts)
+    model, tokenizer = AutoModel.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
+    with torch.no_grad():
+        found = model(**tokenizer(texts, return_tensors="pt", padding=True)).sentence_embedding
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-5)
+    bridge = SentenceTransformer(str(trained), trust_remote_code=True)
+    np.testing.assert_allclose(bridge.encode(texts), expected, atol=1e-5)
+
+
+def test_stock_generate_writes_translations(trained: Path) -> None:
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained)
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    batch = tokenizer(["birds sing", "he plays the piano"], return_tensors="pt", padding=True)
+    for search in ({"do_sample": False}, {"num_beams": 3}, {"num_beams": 3, "use_cache": False}):
+        ids = model.generate(**batch, task="translate_fr", max_new_tokens=12, **search)
+        found = tokenizer.batch_decode(ids, skip_special_tokens=True)
+        assert [text.strip() for text in found] == ["les oiseaux chantent", "il joue du piano"]
+
+
+REMOTE = """
+import sys
+sys.modules["paraphrastic_hf"] = None
+from transformers import AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)
+batch = tokenizer("birds sing", return_tensors="pt")
+model = AutoModelForSeq2SeqLM.from_pretrained(sys.argv[1], trust_remote_code=True)
+ids = model.generate(**batch, task="translate_fr", max_new_tokens=9, do_sample=False)
+print(tokenizer.decode(ids[0], skip_special_tokens=True))
+encoder = AutoModel.from_pretrained(sys.argv[1], trust_remote_code=True)
+print(tuple(encoder(**batch).sentence_embedding.shape))
+"""
+
+
+def test_it_writes_and_encodes_where_the_package_is_not_installed(
+    trained: Path, tmp_path: Path
+) -> None:
+    done = fresh.run(REMOTE, str(trained), folder=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines() == ["les oiseaux chantent", "(1, 32)"]
+
+
+def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:
+    lines = (trained / "logs" / "train.jsonl").read_text().splitlines()
+    losses = [line for line in map(json.loads, lines) if "loss" in line]
+    names = {f"{verb}_{of}" for verb in ("translate", "reconstruct") for of in ("en", "fr")}
+    names |= {"smoothing", "kl_semantic", "kl_en", "kl_fr"}
+    for line in losses:
+        assert names <= set(line)
+        assert line["loss"] == pytest.approx(sum(line[name] for name in names), rel=1e-5)
+    assert losses[-1]["translate_fr"] < losses[0]["translate_fr"] / 3
+
+
+def test_evaluations_log_the_gauges_of_collapse(tmp_path: Path) -> None:
+    settings = ["--held_out", "3", "--development", "held_out", "--epochs", "4"]
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
+    scored = [line for line in map(json.loads, lines) if "development" in line]
+    last = scored[-1]
+    assert {"active_units/semantic", "mutual_information/en", "kl/fr"} <= set(last)
+    tokens = [value for name, value in last.items() if name.startswith("nats_per_token/")]
+    assert last["development"] == pytest.approx(-np.mean(tokens))
+    assert result.best_score == max(line["development"] for line in scored)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["held_out_pairs"] == 3
+    assert math.isfinite(run["held_out"]["importance_weighted_nll"])
+
+
+def test_the_importance_weighted_likelihood_is_at_least_the_lower_bound(trained: Path) -> None:
+    """More draws can only raise the bound, on average; one draw is the bound itself."""
+    model = AutoModel.from_pretrained(trained).eval()
+    assert isinstance(model, LatentModel)
+    sentences = load_tokenizer(trained).encode_batch([side for pair in PAIRS for side in pair])
+    pairs = {("en", "fr"): np.arange(16).reshape(8, 2)}
+    one = np.mean(
+        [
+            importance_weighted_nll(model, sentences, pairs, 100, draws=1, seed=seed)
+            for seed in range(8)
+        ]
+    )
+    many = importance_weighted_nll(model, sentences, pairs, 100, draws=40)
+    assert many < one
+    gauges = measure(model, sentences, pairs, 100)
+    assert gauges.nats_per_token["translate_fr"] < 0.5
+    assert gauges.active_units["semantic"] > 1
+
+
+def write_known_words(folder: Path) -> None:
+    """Sixteen pairs of eight words a side: whatever is held out, its words are known."""
+    nouns = ("cat", "chat"), ("dog", "chien"), ("bird", "oiseau"), ("child", "enfant")
+    verbs = ("sleeps", "dort"), ("eats", "mange"), ("sings", "chante"), ("runs", "court")
+    pairs = [f"{n} {v}\t{m} {w}\n" for n, m in nouns for v, w in verbs]
+    (folder / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
+
+
+@pytest.mark.parametrize("development", ["held_out", "none"])
+def test_a_collapsed_variable_is_named(
+    development: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = ["--held_out", "3", "--development", development, "--epochs", "100"]
+    settings += ["--kl_weight", "100", "--kl_rise", "0"]
+    recipe = load_recipe(write_recipe(tmp_path), settings)
+    write_known_words(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        train(recipe, tmp_path / "out", progress=False)
+    assert "has collapsed onto the prior. Lower training.kl_weight" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["--candidates", "10", "--contrastive", "20"],
+        [
+            "--encoder",
+            "lstm",
+            "--encoder_layers",
+            "null",
+            "--decoder",
+            "lstm",
+            "--learning_rate",
+            "0.03",
+        ],
+        [
+            "--reconstructs",
+            "[]",
+            "--language_variables",
+            "false",
+            "--variational",
+            "false",
+            "--kl_weight",
+            "1",
+        ],
+        ["--translates", "[]"],
+        ["--training.precision", "bf16"],
+        ["--encoder", "average", "--encoder_layers", "null"],
+    ],
+    ids=["candidates and contrast", "lstm", "translation", "no translation", "bfloat16", "average"],
+)
+def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
+    recipe = load_recipe(write_recipe(tmp_path), [*settings, "--epochs", "30", "--log_every", "5"])
+    train(recipe, tmp_path / "out", progress=False)
+    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
+    losses = [line["loss"] for line in map(json.loads, lines) if "loss" in line]
+    assert losses[-1] < 0.6 * losses[0]
+
+
+def what_stays(settings: list[str], folder: Path) -> dict[str, bool]:
+    """Whether each weight is after a run of small batches what it was before."""
+    options = [*settings, "--batch_tokens", "10", "--accumulate", "1"]
+    recipe = load_recipe(write_recipe(folder), options)
+    train(recipe, folder / "out", progress=False)
+    torch.manual_seed(1)
+    kind = Generative(recipe, Context())
+    kind.prepare(folder / "work")
+    start = kind.build(folder / "work").state_dict()
+    found = load_file(folder / "out" / "model.safetensors")
+    return {name: torch.equal(value, start[name]) for name, value in found.items()}
+
+
+def test_encoders_that_train_aggressively_leave_the_decoders_as_they_are(tmp_path: Path) -> None:
+    settings = [*AGGRESSIVE, "--steps", "5"]  # of six an epoch
+    for name, stays in what_stays(settings, tmp_path).items():
+        assert stays == name.startswith("decoders."), name
+
+
+@pytest.mark.parametrize(("steps", "moves"), [("5", False), ("6", True)])
+def test_decoders_may_learn_first(
+    steps: str, moves: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The meaning's encoder stays as it is for so many steps; all else learns from the first."""
+    settings = ["--decoders_first", "5", "--steps", steps]
+    for name, stays in what_stays(settings, tmp_path).items():
+        assert stays == (name.startswith("inference.semantic.") and not moves), name
+    assert ("the run has 5 steps: the encoder of the meaning stays" in caplog.text) != moves
+    assert "keeps an encoder that begins at random" in caplog.text
+
+
+def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path: Path) -> None:
+    settings = [*AGGRESSIVE, "--batch_tokens", "10", "--accumulate", "1", "--epochs", "30"]
+    train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
+    scored = [line for line in map(json.loads, lines) if "aggressive" in line]
+    turns = [line["aggressive"] for line in scored]
+    assert turns[0] == 1.0  # the first evaluation is above none
+    assert turns[-1] == 0.0
+    assert turns == sorted(turns, reverse=True)
+    names = ("semantic", "en", "fr")
+    information = [sum(line[f"mutual_information/{name}"] for name in names) for line in scored]
+    ended = turns.index(0.0)
+    assert information[ended] <= max(information[:ended])
+    assert all(information[n] > max(information[:n]) for n in range(1, ended))
+
+
+def test_the_semantic_table_starts_from_a_trained_model(tmp_path: Path) -> None:
+    sp = tmp_path / "sp.yaml"
+    sp.write_text(
+        f"data: {{sources: [{{path: {tmp_path}/pairs.tsv, languages: [en, fr]}}]}}\n"
+        "tokenizer: {kind: word, vocab_size: 100}\nmodel: {hidden_size: 32}\n"
+        "training: {epochs: 1, batch_size: 4, mega_batch: 1}\nrun: {development: none}\n"
+    )
+    path = write_recipe(tmp_path)
+    train(load_recipe(sp), tmp_path / "sp", progress=False)
+    settings = ["--vectors", str(tmp_path / "sp"), "--epochs", "0"]
+    train(load_recipe(path, settings), tmp_path / "out", progress=False)
+    table = AutoModel.from_pretrained(tmp_path / "out").get_input_embeddings().weight
+    start = load_file(tmp_path / "sp" / "model.safetensors")["embedding.weight"]
+    rows = {token: row for row, token in enumerate(load_tokenizer(tmp_path / "out").tokens())}
+    theirs = {token: row for row, token in enumerate(load_tokenizer(tmp_path / "sp").tokens())}
+    assert torch.equal(table[rows["cat"]], start[theirs["cat"]])
+
+
+def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
+    text = SMALL.replace("epochs: 150", "epochs: 3").replace(
+        "kl_weight", "sample: false\n  kl_weight"
+    )
+    path = write_recipe(tmp_path, text)
+    train(load_recipe(path), tmp_path / "one", progress=False)
+    train_in_two_processes(path, tmp_path / "two")
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    far = max((two[name] - one[name]).abs().max().item() for name in one)
+    assert far < 5e-2  # sums in another order, and Adam makes whole steps of what is nearly zero
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["--marks", "both"], "set tokenizer.marks to end"),
+        (["--heads", "3"], "state_size must be even and a multiple of num_attention_heads"),
+        (["--state_size", "7"], "model.state_size must be even, got 7"),
+        (["--latent_at", "[here]"], "latent_at must name some of word, hidden, attention, logit"),
+        (
+            ["--translates", "[de]"],
+            "translates must name some of en, fr, which are those of the pairs, got 'de'",
+        ),
+        (["--reconstructs", "[]"], "has_language_variables needs languages that are"),
+        (["--development", "held_out"], "data.held_out with run.development held_out"),
+        (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
+        (["--aggressive", "true"], "training.aggressive must be left out, unless"),
+        (
+            [*AGGRESSIVE, "--decoders_first", "9"],
+            "training.decoders_first beside aggressive must be 0: there",
+        ),
+        (["--encoder", "lstm"], "model.encoder_layers of an lstm must be absent or null"),
+        (["--encoder", "average"], "model.encoder_layers of an average must be absent or null"),
+        (
+            ["--decoder", "lstm", "--decoder_layers", "2"],
+            "model.decoder_layers of an lstm must be 1",
+        ),
+        (["--candidates", "0"], "training.candidates must be at least 1, got 0"),
+        (
+            ["--contrastive", "1", "--translates", "[fr]", "--reconstructs", "[en]"],
+            "training.contrastive needs the meaning of both sides",
+        ),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(
+    overrides: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        train(load_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_pairs_of_one_language_and_too_few_pairs_are_refused(tmp_path: Path) -> None:
+    path = write_recipe(tmp_path)
+    with pytest.raises(DataError, match="must leave as many pairs to train on, and there are 8"):
+        train(load_recipe(path, ["--held_out", "6"]), tmp_path / "out", progress=False)
+    one = path.read_text().replace("[en, fr]", "[en, en]")
+    path.write_text(one)
+    with pytest.raises(DataError, match="every source must be translations"):
+        train(load_recipe(path), tmp_path / "out", progress=False)
+
+
+def test_an_encoder_that_does_not_write_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="SentenceEncoder"):
+        LatentGenerator.from_pretrained("english")

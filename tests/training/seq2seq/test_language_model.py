@@ -1,0 +1,237 @@
+"""A language model over sentences: it learns, loads everywhere, generates, and judges."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.generation.likelihood import LanguageScorer
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import load_recipe
+from tests import fresh
+from tests.training.processes import train_in_two_processes
+
+SENTENCES = [
+    "the cat sleeps on the mat", "a dog barks at night", "she reads an old book", "we eat bread",
+    "the train leaves at nine", "rain falls on the roof", "he plays the piano", "birds sing",
+]  # fmt: skip
+SMALL = """
+kind: language_model
+data: {{sources: [{path}], held_out: 0}}
+tokenizer: {{kind: word, vocab_size: 100}}
+model: {{hidden_size: 16, heads: 2, feed_forward: 32, layers: 2, dropout: 0}}
+training: {{epochs: 60, batch_tokens: 40, accumulate: 2, learning_rate: 0.01, warmup_steps: 5}}
+run: {{log_every: 20}}
+"""
+
+
+def write_recipe(folder: Path, text: str = SMALL) -> Path:
+    """A recipe over sentences that stand twice, beside themselves in German."""
+    pairs = folder / "pairs.tsv"
+    lines = [f"{sentence}\tder satz {n}" for n, sentence in enumerate(SENTENCES)]
+    pairs.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
+    path = folder / "recipe.yaml"
+    source = f"{{path: {pairs}, languages: [en, de]}}"
+    path.write_text(text.format(path=source), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("language-model")
+    train(load_recipe(write_recipe(folder)), folder / "out", progress=False)
+    return folder / "out"
+
+
+def test_it_learns_its_sentences_by_heart(trained: Path) -> None:
+    """What it was trained on is far likelier than the same words in another order."""
+    run = json.loads((trained / "run.json").read_text())
+    assert run["sentences"] == len(SENTENCES)  # distinct English ones
+    scorer = LanguageScorer.from_pretrained(trained)
+    known = scorer.score(SENTENCES).perplexity
+    shuffled = scorer.score([" ".join(reversed(text.split())) for text in SENTENCES]).perplexity
+    assert (known < 3).all()
+    assert np.median(shuffled) > 20
+
+
+def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:
+    lines = (trained / "logs" / "train.jsonl").read_text().splitlines()
+    losses = [line for line in map(json.loads, lines) if "loss" in line]
+    assert len(losses) == 3
+    for line in losses:
+        assert line["loss"] == pytest.approx(line["cross_entropy"] + line["smoothing"], rel=1e-6)
+    assert losses[-1]["cross_entropy"] < losses[0]["cross_entropy"] / 3
+
+
+def test_stock_transformers_loads_it_and_generates(trained: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(trained)
+    tokenizer = AutoTokenizer.from_pretrained(trained)
+    assert model.output.weight is model.embedding.weight
+    assert "output.weight" not in load_file(trained / "model.safetensors")
+    assert (trained / "generation_config.json").exists()
+    assert not (trained / "modules.json").exists()
+    prompts = tokenizer(["birds", "the cat"], return_tensors="pt", padding=True)
+    ids = model.generate(**prompts, max_new_tokens=12, do_sample=False)
+    found = tokenizer.batch_decode(ids, skip_special_tokens=True)
+    assert [text.strip() for text in found] == ["birds sing", "the cat sleeps on the mat"]
+    prompt = tokenizer("the cat", return_tensors="pt")
+    for search in ({"do_sample": False}, {"num_beams": 3}, {"num_beams": 3, "use_cache": False}):
+        ids = model.generate(**prompt, max_new_tokens=12, **search)
+        text = tokenizer.decode(ids[0], skip_special_tokens=True)
+        assert text.strip() == "the cat sleeps on the mat"
+        assert ids[0, -1] == model.config.eos_token_id
+
+
+REMOTE = """
+import sys
+sys.modules["paraphrastic_hf"] = None
+from transformers import AutoModelForCausalLM, AutoTokenizer
+model = AutoModelForCausalLM.from_pretrained(sys.argv[1], trust_remote_code=True)
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)
+ids = model.generate(**tokenizer("birds", return_tensors="pt"), max_new_tokens=5, do_sample=False)
+print(tokenizer.decode(ids[0], skip_special_tokens=True))
+"""
+
+
+def test_it_generates_where_the_package_is_not_installed(trained: Path, tmp_path: Path) -> None:
+    done = fresh.run(REMOTE, str(trained), folder=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip() == "birds sing"
+
+
+def test_padding_on_either_side_does_not_change_the_scores(trained: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(trained).eval()
+    ids = torch.tensor([[2, 3, 4, 5]])
+    alone = model(ids).logits
+    for mask in ([1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1]):
+        padded = torch.zeros(1, 6, dtype=torch.long)
+        where = torch.tensor([mask])
+        padded[where.bool()] = ids[0]
+        found = model(padded, attention_mask=where).logits[where.bool()]
+        torch.testing.assert_close(found, alone[0], atol=1e-5, rtol=1e-5)
+
+
+def test_likelihood_is_the_sum_over_tokens_one_by_one(trained: Path) -> None:
+    """The slow way: each prefix by itself, no batch, no padding."""
+    scorer = LanguageScorer.from_pretrained(trained)
+    found = scorer.score([*SENTENCES, "", "zzz"])
+    for number, text in enumerate(SENTENCES):
+        ids = scorer.tokenizer.encode_batch([text])[0].tolist()
+        expected = 0.0
+        for place in range(1, len(ids)):
+            with torch.no_grad():
+                logits = scorer.model(torch.tensor([ids[:place]])).logits[0, -1].double()
+            expected += torch.log_softmax(logits, 0)[ids[place]].item()
+        assert found.nats[number] == pytest.approx(expected, abs=1e-4)
+        assert found.tokens[number] == len(ids) - 1
+        perplexity = math.exp(-expected / (len(ids) - 1))
+        assert found.perplexity[number] == pytest.approx(perplexity, rel=1e-4)
+    assert math.isnan(found.nats[-2])
+    assert math.isfinite(found.nats[-1])  # an unknown word is a token
+
+
+def test_labels_give_the_loss_that_transformers_expects(trained: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(trained).eval()
+    ids = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
+    labels = ids.masked_fill(ids == 0, -100)
+    output = model(ids, attention_mask=(ids > 0).long(), labels=labels)
+    expected = torch.nn.functional.cross_entropy(
+        output.logits[:, :-1].reshape(-1, model.config.vocab_size), labels[:, 1:].reshape(-1)
+    )
+    torch.testing.assert_close(output.loss, expected)
+    with pytest.raises(ValueError, match="labels must have the shape"):
+        model(ids, labels=labels[:1])
+
+
+def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
+    path = write_recipe(tmp_path, SMALL.replace("epochs: 60", "epochs: 4"))
+    train(load_recipe(path), tmp_path / "one", progress=False)
+    train_in_two_processes(path, tmp_path / "two")
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    for name in one:  # sums in another order, and Adam makes whole steps of what is nearly zero
+        torch.testing.assert_close(two[name], one[name], atol=5e-3, rtol=1e-2)
+
+
+def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
+    """Its end evaluates, and the weights that predict the held-out sentence best are kept."""
+    settings = ["--training.steps", "7", "--held_out", "1"]
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    assert result.step == 7
+    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
+    scores = {line["step"]: line.get("development") for line in map(json.loads, lines)}
+    assert max(scores) == 7
+    assert max(scores.values()) == result.best_score == scores[result.best_step]
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["held_out"]["perplexity"] == pytest.approx(math.exp(-result.best_score), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["--marks", "start"], "set tokenizer.marks to both"),
+        (["--heads", "3"], "hidden_size with 3 heads must be even and a multiple of 3, got 16"),
+        (["--max_length", "2"], "data.max_length must be at least 3"),
+        (["--heads", "0"], "model.heads must be at least 1, got 0"),
+        (["--learning_rate", ".inf"], "training.learning_rate must be positive, got inf"),
+        (["--batch_tokens", "0"], "training.batch_tokens must be at least 1, got 0"),
+        (
+            ["--margin", "0.4"],
+            "--margin is a key of kind contrastive and distillation and generative, and this",
+        ),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(
+    overrides: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(write_recipe(tmp_path), overrides)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["--language", "fr"], "no source has a sentence in 'fr'; set data.language to one of de"),
+        (["--held_out", "5"], "must leave as many sentences to train on, and there are 8"),
+    ],
+)
+def test_data_that_does_not_do_is_refused_and_nothing_is_left(
+    overrides: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=message):
+        train(load_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_sentence_encoder_is_not_a_language_model_and_says_so(trained: Path) -> None:
+    with pytest.raises(ModelError, match="That one loads with LanguageScorer"):
+        SentenceEncoder.from_pretrained(trained)
+
+
+def test_texts_are_a_list_of_strings(trained: Path) -> None:
+    scorer = LanguageScorer.from_pretrained(trained)
+    assert len(scorer.score(iter(["the cat", "a dog"])).nats) == 2  # type: ignore[arg-type]
+    for texts in ("the cat", [None], [b"the cat"]):
+        with pytest.raises(TypeError, match="texts must be a list of strings"):
+            scorer.score(texts)  # type: ignore[arg-type]
+
+
+def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+    development = tmp_path / "dev.txt"
+    development.write_text("\n".join([*SENTENCES[2:], "", "the dog plays"]) + "\n")
+    settings = ["--development", str(development), "--steps", "4"]
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert (run["held_out"]["sentences"], run["sentences"]) == (7, 2)
+    change = run["change"]
+    assert change["before"] < change["after"] == result.best_score
+    assert change["after"] == pytest.approx(-run["held_out"]["nats_per_token"], rel=1e-4)
+    assert change["p_value"] == 2 / 2**7

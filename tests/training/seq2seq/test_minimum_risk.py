@@ -1,0 +1,531 @@
+"""Minimum risk training of a model that this package did not make: a Marian of plain
+transformers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+from safetensors.torch import load_file
+from torch.nn import functional as F
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
+
+from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
+from paraphrastic_hf.generation.translate import Translator
+from paraphrastic_hf.generation.writing import MOST_BEAMS
+from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
+from paraphrastic_hf.metrics.costs import METRICS, make_cost
+from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
+from paraphrastic_hf.training.engine.memory import way_out
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import Context, load_recipe
+from paraphrastic_hf.training.minimum_risk.candidates import (
+    CandidateCache,
+    CandidateLists,
+    CandidateMaker,
+)
+from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
+from paraphrastic_hf.training.minimum_risk.objective import MinimumRiskObjective
+from paraphrastic_hf.training.minimum_risk.objective import recipe as minimum_risk_arguments
+from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments, CostArguments
+from tests.generation import scpn
+from tests.training.processes import train_in_two_processes
+from tests.training.seq2seq.marian import sentences, write_marian, write_pairs
+
+RECIPE = """
+kind: minimum_risk
+start: {start}
+data: {{sources: [{{path: {pairs}, languages: [en, de]}}], to: en, held_out: 12}}
+candidates: {{count: 4}}
+cost: {{metric: half}}
+training: {{epochs: 10, batch_tokens: 300, learning_rate: 0.002, probability: token}}
+run: {{log_every: 1, evaluate_every: 1000, checkpoint_every: 5}}
+"""
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_marian(tmp_path_factory.mktemp("start"))
+
+
+@pytest.fixture(scope="module")
+def recipe(start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recipe")
+    path = folder / "recipe.yaml"
+    path.write_text(RECIPE.format(start=start, pairs=write_pairs(folder)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("trained") / "out"
+    train(load_recipe(recipe), output, progress=False)
+    return output
+
+
+def test_a_model_whose_encoder_gives_more_than_states_is_trained(
+    recipe: Path, tmp_path: Path
+) -> None:
+    start, pairs = scpn.make("untemplated", tmp_path), tmp_path / "pairs.tsv"
+    rows = [line.split("\t")[:2] for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
+    pairs.write_text("".join("\t".join(row) + "\n" for row in rows[:40]), encoding="utf-8")
+    source = f"{{path: {pairs}, languages: [de, en]}}"
+    settings = ["--start", str(start), "--sources", source, "--training.steps", "2"]
+    output = tmp_path / "out"
+    assert train(load_recipe(recipe, settings), output, progress=False).step == 2
+    assert all(math.isfinite(risk) for risk in lines_of(output, "risk"))
+
+
+def test_recipes_have_the_choices_that_there_are() -> None:
+    assert minimum_risk_arguments.METRICS == METRICS
+    assert minimum_risk_arguments.PROBABILITIES == PROBABILITIES
+    assert minimum_risk_arguments.MOST_BEAMS == MOST_BEAMS
+    assert CostArguments().model == DEFAULT_MODEL
+
+
+def lines_of(output: Path, key: str) -> list[float]:
+    lines = (output / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    return [line[key] for line in map(json.loads, lines) if key in line]
+
+
+def right(folder: Path) -> int:
+    """How many of the sentences a model directory translates as they should be, by transformers
+    alone."""
+    model, tokenizer = (
+        auto.from_pretrained(folder) for auto in (AutoModelForSeq2SeqLM, AutoTokenizer)
+    )
+    german, english = zip(*sentences(), strict=True)
+    batch = tokenizer(list(german), return_tensors="pt", padding=True)
+    ids = model.generate(**batch, num_beams=1, do_sample=False, max_length=12)
+    found = tokenizer.batch_decode(ids, skip_special_tokens=True)
+    return sum(a == b for a, b in zip(found, english, strict=True))
+
+
+def test_the_expected_cost_of_a_stock_model_falls_and_it_translates_better(
+    start: Path, trained: Path
+) -> None:
+    costs = lines_of(trained, "expected_cost")
+    assert costs[-1] < 0.85 * costs[0], costs
+    for other in ("simile", "bleu"):
+        of_other = lines_of(trained, f"expected_cost_{other}")
+        assert of_other[-1] < 0.9 * of_other[0]
+    risks = lines_of(trained, "risk")
+    assert np.mean(risks[-5:]) < 0.7 * np.mean(risks[:5])
+    assert right(trained) > right(start) + 10
+
+
+def test_stock_transformers_loads_what_was_trained(start: Path, trained: Path) -> None:
+    model = AutoModelForSeq2SeqLM.from_pretrained(trained)
+    assert type(model) is MarianMTModel
+    for name in ("config.json", "tokenizer.json", "generation_config.json"):
+        ours, theirs = (json.loads((folder / name).read_text()) for folder in (trained, start))
+        assert ours == theirs, name
+    run = json.loads((trained / "run.json").read_text())
+    assert run["pairs"] + run["held_out_pairs"] == len(sentences())
+    best = run["progress"]["best_score"]
+    assert run["held_out"]["expected_cost"] == pytest.approx(-best, rel=1e-4)
+    card = (trained / "README.md").read_text()
+    assert "AutoModelForSeq2SeqLM.from_pretrained" in card
+    assert "pipeline_tag: translation" in card
+    assert "candidates for held-out pairs cost least" in " ".join(card.split())
+    assert not (trained / "work").exists()
+
+
+def weights(output: Path) -> dict[str, torch.Tensor]:
+    return load_file(output / "model.safetensors")
+
+
+def test_a_run_that_breaks_off_resumes_bit_for_bit_and_searches_nothing_twice(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ["--steps", "12", "--held_out", "0", "--development", "none"]
+    settings += ["--search", "sample", "--every", "2"]
+    train(load_recipe(recipe, settings), tmp_path / "whole", progress=False)
+    loss, made = MinimumRiskObjective.loss, []
+    make = CandidateMaker.make
+
+    def breaking(self: Any, model: Any, batch: Any, epoch: int, step: int) -> Any:
+        if step == 10:
+            raise KeyboardInterrupt
+        return loss(self, model, batch, epoch, step)
+
+    def counted(self: Any, *given: Any) -> CandidateLists:
+        made.append(given[-1])
+        return make(self, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MinimumRiskObjective, "loss", breaking)
+        with pytest.raises(KeyboardInterrupt):
+            train(load_recipe(recipe, settings), tmp_path / "broken", progress=False)
+    assert (tmp_path / "broken" / "checkpoints" / "step-0000000006").exists()
+    monkeypatch.setattr(CandidateMaker, "make", counted)
+    train(load_recipe(recipe, settings), tmp_path / "broken", progress=False)
+    assert made == []  # the lists of steps 6, 8 and 10 were there
+    one, two = weights(tmp_path / "whole"), weights(tmp_path / "broken")
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_two_processes_train_as_one_does(recipe: Path, tmp_path: Path) -> None:
+    """Sums come in another order; with dropout the two would draw other masks."""
+    start = load_recipe(recipe).start
+    model = AutoModelForSeq2SeqLM.from_pretrained(start, dropout=0.0)
+    model.save_pretrained(tmp_path / "start")
+    AutoTokenizer.from_pretrained(start).save_pretrained(tmp_path / "start")
+    settings = ["--start", str(tmp_path / "start"), "--steps", "3", "--held_out", "0"]
+    settings += ["--development", "none", "--optimizer", "sgd", "--learning_rate", "0.05"]
+    train(load_recipe(recipe, settings), tmp_path / "one", progress=False)
+    train_in_two_processes(recipe, tmp_path / "two", *settings)
+    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
+    for name in one:
+        torch.testing.assert_close(two[name], one[name], atol=1e-5, rtol=1e-4)
+
+
+class Prepared:
+    """A run that is ready to train, without dropout."""
+
+    def __init__(self, recipe: Path, work: Path, *settings: str) -> None:
+        self.recipe = load_recipe(recipe, settings)
+        self.kind = MinimumRisk(self.recipe, Context())
+        self.kind.prepare(work)
+        self.model = self.kind.build(work)
+        self.model.eval()
+        self.objective = self.kind.objective(self.model, Accelerator(cpu=True))
+
+
+def slow_loss(prepared: Prepared, batch: Any) -> torch.Tensor:
+    """The loss of thesis 7.3, a sentence and a candidate at a time."""
+    args, pairs = prepared.recipe.training, prepared.kind.kept
+
+    def log_probabilities(source: np.ndarray, target: list[int]) -> torch.Tensor:
+        labels = torch.tensor([target])
+        logits = prepared.model(torch.tensor(source)[None].long(), labels=labels).logits[0]
+        return F.log_softmax(logits.double(), 1)
+
+    nats, tokens, risks = torch.zeros(()), 0, torch.zeros(())
+    row = 0
+    for number, count in zip(batch.own, batch.lists.counts, strict=True):
+        source, target = pairs.sources[number], pairs.targets[number].tolist()
+        table = log_probabilities(source, target)
+        own = -table[torch.arange(len(target)), target].sum()
+        spread = -table.mean(1).sum()
+        nats = nats + (1 - args.label_smoothing) * own + args.label_smoothing * spread
+        tokens += len(target)
+        scores = []
+        for candidate in (batch.lists.ids[row + n].tolist() for n in range(count)):
+            table = log_probabilities(source, candidate)
+            of_tokens = table[torch.arange(len(candidate)), candidate]
+            scores.append(of_tokens.mean() if args.probability == "token" else of_tokens.sum())
+        costs = torch.from_numpy(batch.lists.costs[row : row + count])
+        risks = risks + (torch.stack(scores).softmax(0) * costs).sum()
+        row += int(count)
+    return args.gamma * nats / tokens + (1 - args.gamma) * 100 * risks / len(batch.own)
+
+
+@pytest.mark.parametrize("probability", ["sequence", "token"])
+def test_loss_and_gradient_are_those_of_the_equation(
+    probability: str, recipe: Path, tmp_path: Path
+) -> None:
+    prepared = Prepared(
+        recipe, tmp_path, "--probability", probability, "--training.batch_size", "5"
+    )
+    (step,) = prepared.objective.batches(0, 0, 0)
+    (batch,) = step.batches
+    assert (batch.lists.counts == 4).all()
+    ours = prepared.objective.loss(prepared.model, batch, 0, 0)
+    slow = slow_loss(prepared, batch)
+    assert ours.total.item() == pytest.approx(slow.item(), rel=1e-4)
+    assert set(ours.parts) == {"likelihood", "risk"}
+    found, expected = (
+        torch.autograd.grad(total, [p for p in prepared.model.parameters() if p.requires_grad])
+        for total in (ours.total, slow)
+    )
+    assert len(found) > 20
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b, atol=2e-4, rtol=1e-3)
+
+
+@pytest.fixture
+def translator(start: Path) -> Translator:
+    return Translator.from_pretrained(start)
+
+
+def make(
+    translator: Translator, said: Callable[[str], str] = str, **settings: Any
+) -> CandidateLists:
+    """Candidates of the first six sentences, whose references are written as `said` has them."""
+    maker = CandidateMaker(translator, CandidateArguments(**settings), make_cost("bleu"))
+    german, english = zip(*sentences()[:6], strict=True)
+    targets = translator.tokenizer(text_target=list(english))["input_ids"]
+    return maker.make(translator.encode(german), list(map(said, english)), targets, 3)
+
+
+def texts(translator: Translator, lists: CandidateLists) -> list[str]:
+    ids = [lists.ids[row].tolist() for row in range(len(lists.ids))]
+    return [str(text) for text in translator.tokenizer.batch_decode(ids, skip_special_tokens=True)]
+
+
+def test_candidates_are_the_best_of_the_beam_and_no_longer_than_allowed(
+    translator: Translator,
+) -> None:
+    lists = make(translator, count=3, beams=5, max_ratio=0.1)
+    assert lists.counts.tolist() == [3] * 6
+    assert np.diff(lists.ids.offsets).max() <= 5  # a tenth of so short a source, and 5 more
+    expected = translator.translate([german for german, _ in sentences()[:6]], beams=5, outputs=3)
+    assert texts(translator, lists) == [each.text for one in expected for each in one]
+
+
+def test_draws_follow_from_the_seed_and_each_is_there_once(translator: Translator) -> None:
+    first, again = (make(translator, count=16, search="sample") for _ in range(2))
+    np.testing.assert_array_equal(first.ids.ids, again.ids.ids)
+    assert (first.counts <= 16).all()
+    assert first.counts.min() >= 1
+    for number in range(6):
+        one = first.part(number, number + 1)
+        assert len({tuple(one.ids[row]) for row in range(len(one.ids))}) == one.counts[0]
+
+
+def test_the_reference_is_a_candidate_as_the_recipe_says(translator: Translator) -> None:
+    found = {
+        keep: make(translator, count=16, search="sample", reference=keep)
+        for keep in ("as_found", "excluded", "added")
+    }
+    for keep, lists in found.items():
+        own, numbers = texts(translator, lists), lists.numbers()
+        is_there = [
+            sentences()[number][1] in np.array(own)[numbers == number] for number in range(6)
+        ]
+        assert keep != "added" or all(is_there)
+        assert keep != "excluded" or not any(is_there)
+        assert keep != "as_found" or any(is_there)
+
+
+def test_the_reference_is_known_by_its_ids_where_its_text_was_changed(
+    translator: Translator,
+) -> None:
+    _, english = zip(*sentences()[:6], strict=True)
+    targets = translator.tokenizer(text_target=list(english))["input_ids"]
+    is_there = {}
+    for keep in ("as_found", "excluded", "added"):
+        lists = make(translator, said=str.upper, count=16, search="sample", reference=keep)
+        parts = [lists.part(number, number + 1).ids for number in range(6)]
+        own = [[part[row].tolist() for row in range(len(part))] for part in parts]
+        is_there[keep] = [target in ids for target, ids in zip(targets, own, strict=True)]
+    assert any(is_there["as_found"])
+    assert not any(is_there["excluded"])
+    assert all(is_there["added"])
+
+
+def test_what_to_lower_when_memory_runs_out_is_of_the_recipe() -> None:
+    recipe = load_recipe("beyond-bleu-2019/small-minimum-risk", [])
+    keys = "candidates.count, training.batch_size, training.batch_tokens or data.max_length"
+    assert way_out(recipe) == f"lower {keys}, whichever is large"
+
+
+def test_candidates_that_do_not_fit_into_memory_are_searched_by_halves(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = make(translator, count=3)
+    of_batch = Translator._of_batch
+
+    def small(self: Any, batch: Any, *given: Any) -> Any:
+        if len(batch) > 2:
+            raise MemoryError("no memory")
+        return of_batch(self, batch, *given)
+
+    monkeypatch.setattr(Translator, "_of_batch", small)
+    with caplog.at_level(logging.WARNING):
+        found = make(translator, count=3)
+    assert "no memory for 6 lines at a time; trying 3" in caplog.text
+    np.testing.assert_array_equal(found.ids.ids, expected.ids.ids)
+    np.testing.assert_array_equal(found.costs, expected.costs)
+
+
+def test_padding_stays_as_it_was_where_a_model_never_writes_it(
+    recipe: Path, tmp_path: Path, start: Path
+) -> None:
+    """A Marian begins every translation with its zeros, and CTranslate2 takes them for granted."""
+    model = MarianMTModel.from_pretrained(start)
+    model.generation_config.bad_words_ids = [[model.config.pad_token_id]]
+    with torch.no_grad():
+        model.model.shared.weight[model.config.pad_token_id] = 0
+    model.save_pretrained(tmp_path / "start")
+    AutoTokenizer.from_pretrained(start).save_pretrained(tmp_path / "start")
+    steps = ["--start", str(tmp_path / "start"), "--steps", "4", "--development", "none"]
+    train(load_recipe(recipe, steps), tmp_path / "out", progress=False)
+    trained = MarianMTModel.from_pretrained(tmp_path / "out").model.shared.weight
+    assert not trained[model.config.pad_token_id].any()
+    assert not torch.equal(trained, model.model.shared.weight)
+
+
+def test_candidates_of_another_start_are_not_taken(
+    recipe: Path, tmp_path: Path, start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched, make_lists = list[int](), CandidateMaker.make
+
+    def counted(maker: CandidateMaker, *given: Any) -> CandidateLists:
+        searched.append(len(given[0]))
+        return make_lists(maker, *given)
+
+    monkeypatch.setattr(CandidateMaker, "make", counted)
+    shutil.copytree(start, tmp_path / "start")
+    steps = ["--start", str(tmp_path / "start"), "--steps", "2", "--development", "none"]
+    chosen = load_recipe(recipe, [*steps, "--held_out", "0"])
+    train(chosen, tmp_path / "a", progress=False, work=tmp_path / "work")
+    once = len(searched)
+    train(chosen, tmp_path / "b", progress=False, work=tmp_path / "work")
+    assert len(searched) == once  # the same start's are there
+    model = MarianMTModel.from_pretrained(tmp_path / "start")
+    with torch.no_grad():
+        model.model.shared.weight[3] += 1
+    model.save_pretrained(tmp_path / "start")
+    with pytest.raises(CheckpointError, match="is of another model than start"):
+        train(chosen, tmp_path / "c", progress=False, work=tmp_path / "work")
+    (tmp_path / "work" / "text.json").unlink()  # as if it did not say
+    train(chosen, tmp_path / "c", progress=False, work=tmp_path / "work")
+    assert len(searched) == 2 * once
+
+
+def test_a_damaged_cache_is_searched_again_and_old_lists_go(
+    tmp_path: Path, translator: Translator, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache, lists = CandidateCache(tmp_path, rank=0, kept=4), make(translator, count=2)
+    assert cache.read(0) is None
+    for step in range(0, 12, 2):
+        cache.write(step, lists)
+    assert [int(path.name[5:15]) for path in sorted(tmp_path.iterdir())] == [6, 8, 10]
+    again = cache.read(10)
+    assert again is not None
+    np.testing.assert_array_equal(again.ids.ids, lists.ids.ids)
+    np.testing.assert_array_equal(again.costs, lists.costs)
+    path = tmp_path / "step-0000000010.0.npz"
+    path.write_bytes(path.read_bytes()[:100])
+    assert cache.read(10) is None
+    assert "is damaged" in caplog.text
+
+
+def always_nan(candidates: list[str], references: list[str]) -> list[float]:
+    return [math.nan for _ in candidates]
+
+
+def always_half(candidates: list[str], references: list[str]) -> list[float]:
+    return [0.5 for _ in candidates]
+
+
+def test_a_cost_that_is_no_number_stops_the_run_and_says_whose_it_is(
+    recipe: Path, tmp_path: Path
+) -> None:
+    settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_nan"]
+    with pytest.raises(DataError, match="always_nan gave nan for"):
+        train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+
+
+def test_candidates_that_cost_the_same_teach_nothing_and_that_is_said_once(
+    recipe: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_half"]
+    settings += ["--gamma", "0", "--steps", "3", "--development", "none"]
+    with caplog.at_level(logging.INFO):
+        train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    said = [record.message for record in caplog.records if "cost the same" in record.message]
+    assert len(said) == 1
+    before = load_file(Path(load_recipe(recipe).start) / "model.safetensors")
+    after = weights(tmp_path / "out")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["--beams", "3"], "candidates.beams with 4 candidates must be at least 4"),
+        (["--beams", "8", "--search", "sample"], "must be left out"),
+        (["--cost.name", "a:b"], "cost.name with cost.metric half must be left out"),
+        (["--limits", "1", "0"], "cost.limits must be two numbers"),
+        (["--held_out", "0"], "data.held_out with run.development expected_cost"),
+        (["--anneal", "0.1", "--development", "none"], "run.development with training.anneal"),
+        (["--anneal_from", "2"], "training.anneal_from without training.anneal"),
+        (["--gamma", "1"], "training.gamma must be 0 to below 1"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(
+    settings: list[str], message: str, recipe: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(recipe, settings)
+
+
+def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
+    recipe: Path, start: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    AutoModelForSeq2SeqLM.from_pretrained(start).save_pretrained(other)
+    tokenizer = AutoTokenizer.from_pretrained(start)
+    tokenizer.add_tokens(["new", "words"])
+    tokenizer.save_pretrained(other)
+    for settings, error, message in (
+        (["--start", str(other)], ModelError, "is of another model: it has 2. tokens, the model"),
+        (["--start", "english"], ModelError, "averaging"),
+        (["--start", "null"], RecipeError, "name it with --start"),
+        (["--data.to", "fr"], DataError, r"every source must have data.to \(fr\) on one side"),
+        (["--max_length", "2"], DataError, "raise data.max_length"),
+        (["--held_out", "90"], DataError, "must leave as many pairs"),
+        (["--to_code", "fr"], RecipeError, "from_code, to_code"),
+    ):
+        with pytest.raises(error, match=message):
+            train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of_it_named(
+    recipe: Path, start: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    MinimumRisk(load_recipe(recipe), Context())
+    assert "knows English" not in caplog.text
+    MinimumRisk(load_recipe(recipe, ["--data.to", "de"]), Context())
+    assert "cost.model simile knows English, and what is written is in de" in caplog.text
+    shutil.copytree(start, tmp_path / "start")
+    text = "kind: translation\ndata: {to: de}\n"
+    (tmp_path / "start" / "recipe.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"writes de, and data\.to is en: set data\.to to de"):
+        MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
+
+
+def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> None:
+    """Its own text is of other words; the start and its tokenizer decide what comes of that."""
+    bitext = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
+    settings = ["--start", str(start), "--sources", bitext, "--held_out", "8", "--epochs", "20"]
+    recipe = load_recipe("beyond-bleu-2019/smoke-minimum-risk", settings)
+    result = train(recipe, tmp_path / "out", progress=False)
+    assert 20 <= result.step <= 50
+    assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")) is MarianMTModel
+
+
+def test_the_rate_is_annealed_after_its_epochs_and_ends_the_run(
+    recipe: Path, tmp_path: Path
+) -> None:
+    settings = ["--anneal", "0.1", "--anneal_from", "1", "--held_out", "0", "--development", "none"]
+    train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    rates = lines_of(tmp_path / "out", "lr")  # of the steps of epoch 1, then of epoch 2
+    assert rates[0] == pytest.approx(0.002)
+    assert rates[-1] == pytest.approx(0.0002)
+    assert max(lines_of(tmp_path / "out", "epoch")) <= 2
+
+
+def test_a_development_file_is_what_is_held_out(recipe: Path, tmp_path: Path) -> None:
+    development = tmp_path / "dev.tsv"
+    chosen = [(english, german) for german, english in sentences()[:6]]
+    development.write_text("".join(f"{a}\t{b}\n" for a, b in chosen), encoding="utf-8")
+    settings = ["--run.development", str(development), "--training.steps", "2"]
+    result = train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert (run["held_out_pairs"], run["pairs"]) == (6, len(sentences()) - 6)
+    assert run["change"]["after"] == pytest.approx(-run["held_out"]["expected_cost"], rel=1e-4)
+    assert run["change"]["after"] == pytest.approx(result.best_score)

@@ -1,0 +1,199 @@
+"""Training SCPN, parse generators, paraphrasers and stock models on parsed pairs."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer
+from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.kinds import Context, load_recipe
+from paraphrastic_hf.training.paraphrase.job import Paraphrasing, most_tokens
+from tests.generation import scpn
+
+FIRST = "(ROOT (S (NP (PRP she)) (VP (VBD drove) (NP (NN home))) (. .)))"
+WHERE = "(SBAR (WHADVP (WRB where)) (S (NP (PRP she)) (VP (VBD drove))))"
+SECOND = f"(TOP (S (NP-SBJ (NN home)) (VP (VBZ is) {WHERE})))"
+ROWS = [
+    ("she drove home .", "home is where she drove", FIRST, SECOND),
+    ("he drove home .", "she drove home .", FIRST, FIRST),  # parses are the same
+    ("a b", "c d", "(S (NP", SECOND),  # brackets do not match
+    ("a b", "c d", FIRST, "(S (QQ a) (NN b))"),  # a label that nobody has
+]
+
+
+def write_rows(path: Path, rows: list[tuple[str, ...]]) -> Path:
+    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def prepared(folder: Path, *options: str) -> tuple[Paraphrasing, Path]:
+    recipe = load_recipe(
+        scpn.write_recipe(folder), ["--held_out", "0", "--development", "none", *options]
+    )
+    kind = Paraphrasing(recipe, Context())
+    kind.prepare(folder / "work")
+    return kind, folder / "work"
+
+
+@pytest.mark.parametrize("kind", scpn.KINDS)
+def test_every_kind_trains_and_stock_classes_load_it(kind: str, tmp_path: Path) -> None:
+    folder = scpn.make(kind, tmp_path)
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert record["held_out"]["perplexity"] > 1
+    model = AutoModelForSeq2SeqLM.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    inputs = tokenizer(["the girl wrote a letter ."], return_tensors="pt")
+    if getattr(model, "reads_template", False):
+        inputs["template_ids"] = inputs["input_ids"] * 0 + 3
+    written = model.generate(**inputs, num_beams=2, max_new_tokens=5)
+    assert written.shape[0] == 1
+    names = {"marian": "MarianMTModel", "bart": "BartForConditionalGeneration"}
+    if kind in names:
+        assert type(model).__name__ == names[kind]
+        assert not list(folder.glob("*.py"))  # no code of ours goes with it
+    counts = (folder / "templates.tsv").read_text(encoding="utf-8").splitlines()
+    assert counts[0].split("\t")[1].startswith("(S")
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "SyntacticParaphraser.from_pretrained" in card or kind == "parse-generator"
+
+
+def test_pairs_without_whole_or_different_trees_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write_rows(tmp_path / "pairs.tsv", ROWS)
+    with caplog.at_level(logging.INFO):
+        kind, work = prepared(tmp_path, "--sources", f"[{path}]")
+    assert "2 rows skipped: 2 with a side that has no whole tree" in caplog.text
+    assert "1 pair left out since their parses are the same" in caplog.text
+    kind.build(work)
+    words, parses = load_tokenizer(work / "tokenizer"), parse_tokenizer()
+    rows = []
+    for source, target in kind.kept:
+        template = kind.corpus.templates[int(target)]
+        rows.append(
+            [words.decode(kind.corpus.sentences[int(side)]) for side in (source, target)]
+            + [parses.decode(template)]
+        )
+    first = "(S (NP (PRP ) ) (VP (VBD ) (NP (NN ) ) ) (. ) )"
+    second = "(S (NP (NN ) ) (VP (VBZ ) (SBAR (WHADVP (WRB ) ) (S (NP (PRP ) ) (VP (VBD ) ) ) ) ) )"
+    assert rows == [
+        ["she drove home .", "home is where she drove", second],
+        ["home is where she drove", "she drove home .", first],
+    ]
+    with pytest.raises(DataError, match=r"pair 3 of .* unbalanced brackets"):
+        prepared(tmp_path / "..", "--sources", f"[{path}]", "--bad_rows", "refuse")
+
+
+def test_the_same_parses_may_stay_and_one_direction_do(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "pairs.tsv", ROWS)
+    options = ["--differing", "false", "--both_directions", "false"]
+    kind, work = prepared(tmp_path, "--sources", f"[{path}]", *options)
+    kind.build(work)
+    assert len(kind.kept) == 2
+    assert (kind.kept[:, 1] % 2 == 1).all()  # the second sentence is written
+
+
+def test_a_paraphraser_needs_no_parses(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "pairs.tsv", [row[:2] for row in ROWS])
+    plain = [*scpn.KINDS["paraphraser"], "--sources", f"[{path}]"]
+    with pytest.raises(DataError, match="no column '3'"):
+        prepared(tmp_path, *plain, "--differing", "true")
+    kind, work = prepared(tmp_path, *plain, "--differing", "false")
+    kind.build(work)
+    assert len(kind.kept) == 8  # every pair, both ways
+    assert kind.templates is None
+    assert not kind.corpus.counts
+
+
+def test_a_stock_model_reads_the_parse_after_the_sentence(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "pairs.tsv", ROWS[:1])
+    options = [*scpn.KINDS["bart"], "--tokenizer.kind", "char"]
+    kind, work = prepared(tmp_path, "--sources", f"[{path}]", *options)
+    kind.build(work)
+    tokenizer = load_tokenizer(work / "tokenizer")
+    read, written = (tokenizer.decode(kind.corpus.sentences[int(n)]) for n in kind.kept[0])
+    assert read == "she drove home . <sep> (s (np ) (vp ) )"
+    assert written == "home is where she drove"
+
+
+def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
+    names = ["sentence1", "sentence2", "tree1", "tree2"]
+    rows = datasets.Dataset.from_list([dict(zip(names, row, strict=True)) for row in ROWS])
+    rows.to_parquet(str(tmp_path / "pairs.parquet"))
+    kind, work = prepared(tmp_path, "--sources", f"[{tmp_path / 'pairs.parquet'}]")
+    kind.build(work)
+    assert len(kind.kept) == 2
+    given = Paraphrasing(
+        load_recipe(
+            scpn.write_recipe(tmp_path),
+            ["--sources", "[]", "--held_out", "0", "--development", "none"],
+        ),
+        Context(datasets=[rows]),
+    )
+    given.prepare(tmp_path / "again")
+    given.build(tmp_path / "again")
+    assert np.array_equal(given.kept, kind.kept)
+
+
+def test_a_stock_model_reads_a_template_beside_a_sentence_of_the_most_tokens(
+    tmp_path: Path,
+) -> None:
+    options = ["--max_length", "20", "--max_template", "50", *scpn.KINDS["bart"]]
+    recipe = load_recipe(scpn.write_recipe(tmp_path), options)
+    assert most_tokens(recipe) == (70, 20)
+    plain = load_recipe(tmp_path / "recipe.yaml", [*options, "--model.template", "none"])
+    assert most_tokens(plain) == (20, 20)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--heads", "2"], "model.heads is a key of marian and bart, not of scpn"),
+        (["--model.kind", "marian", "--copy", "false"], "model.copy is a key of scpn, not of"),
+        (["--model.kind", "paraphraser"], "model.template and model.writes of a paraphraser"),
+        (["--writes", "parse"], "model.template with model.writes parse must be template"),
+        (["--model.kind", "bart", "--tie", "true"], "model.tie of bart must be left out"),
+        (["--marks", "both"], "set tokenizer.marks to end"),
+        (
+            ["--bpe", "codes", "--writes", "parse", "--model.template", "template"],
+            "data.bpe with model.writes parse must be left out",
+        ),
+        (["--held_out", "0"], "data.held_out with run.development"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(
+    tmp_path: Path, options: list[str], message: str
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        train(load_recipe(scpn.write_recipe(tmp_path), options), tmp_path / "out", progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+def test_columns_beside_must_be_the_trees(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "pairs.tsv", ROWS)
+    with pytest.raises(RecipeError, match="must name the columns tree1 and tree2"):
+        prepared(tmp_path, "--sources", f"[{{path: {path}, beside: {{score: 3}}}}]")
+
+
+def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+    rows = [(f"she drove {n} .", f"{n} is home .", FIRST, SECOND) for n in "abcdef"]
+    development, sources = (
+        write_rows(tmp_path / name, chosen)
+        for name, chosen in (("dev.tsv", rows[:2]), ("train.tsv", rows))
+    )
+    kind, work = prepared(
+        tmp_path, "--sources", str(sources), "--run.development", str(development)
+    )
+    kind.build(work)
+    texts = {kind.tokenizer.decode(kind.corpus.sentences[n].tolist()) for n in kind.held_out.flat}
+    assert texts == {text for row in rows[:2] for text in row[:2]}
+    assert len(kind.held_out) // 2 == len(kind.kept) // 4 == 1 + kind.recipe.data.both_directions

@@ -1,0 +1,168 @@
+"""A parsing run on a made treebank in GUM's format: learning, what is read, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paraphrastic_hf.config.recipe import read_recipe
+from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.predictors.parser import SentenceParser
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.supervised.parsing import Parsing
+from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
+
+DOCUMENTS = {
+    "GUM_academic_art": 120,
+    "GUM_bio_byron": 20,  # of the validation split
+    "GUM_bio_dvorak": 20,  # of the test split
+}
+RECIPE = """
+task: {kind: parsing, dataset: gum}
+tokenizer: {kind: char_ngram, orders: [2, 3], vocab_size: 300}
+model: {kind: charagram, activation: relu, hidden_size: 24, initializer_std: 0.1,
+  embedding_dropout: 0.0}
+head: {size: 16, span_size: 16, layers: 1}
+training: {batch_size: 8, epochs: 6, learning_rate: 2e-2}
+run: {checkpoint_every: 1000}
+"""
+
+
+def sentence(random: np.random.Generator) -> str:
+    """A subject, a verb, and an object with or without a phrase of a preposition within it."""
+
+    def noun() -> str:
+        stem = "".join(random.choice(list("bdglmn"), 3))
+        return f"(NP-SBJ (DT the) (NN {stem}))"
+
+    inner = noun()
+    if random.random() < 0.5:
+        inner = f"(NP {noun()} (PP (IN of) {noun()}))"
+    return f"(ROOT (S {noun()} (VP (VBD saw) {inner}) (. .)))"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root, random = tmp_path_factory.mktemp("root"), np.random.default_rng(0)
+    (root / "gum" / "const").mkdir(parents=True)
+    (root / "treebank" / "combined").mkdir(parents=True)
+    for document, count in DOCUMENTS.items():
+        text = "\n".join(sentence(random) for _ in range(count))
+        (root / "gum" / "const" / f"{document}.ptb").write_text(text + "\n", encoding="utf-8")
+    withheld = "(ROOT (NP (NN ___) (NN _)))\n"
+    (root / "gum" / "const" / "GUM_reddit_card.ptb").write_text(withheld, encoding="utf-8")
+    (root / "treebank" / "combined" / "wsj_0001.mrg").write_text(
+        "( (INTJ (UH Oh) (`` ``) (-NONE- *) ))\n( (INTJ (UH Oh) (`` ``)))\n", encoding="utf-8"
+    )
+    return root
+
+
+def recipe_of(folder: Path, *overrides: str, text: str = RECIPE) -> SupervisedRecipe:
+    path = folder / "recipe.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_recipe(SupervisedRecipe, path, overrides)
+
+
+def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
+    result = train(recipe_of(tmp_path), tmp_path / "out", data_root=data, progress=False)
+    found = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert found["examples"] == {"train": 120, "validation": 20, "test": 20}
+    assert result.best_score == found["validation"]["f1"]
+    assert found["test"]["f1"] > 95
+    assert found["test"]["template_match"] > 95
+    (parsed,) = SentenceParser.from_pretrained(tmp_path / "out").parse(["the bag saw the dog."])
+    assert str(parsed.tree) == (
+        "(ROOT (S (NP (DT the) (NN bag)) (VP (VBD saw) (NP (DT the) (NN dog))) (. .)))"
+    )
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "SentenceParser.from_pretrained(model).parse" in card
+    assert "best bracketing by CKY" in card
+
+
+def test_a_trained_encoder_has_others_beside_it(data: Path, tmp_path: Path) -> None:
+    first, _, rest = RECIPE.partition("tokenizer:")
+    rest = rest.partition("head:")[2]
+    text = f"""{first}start: english
+parts:
+  - tokenizer: {{kind: char_ngram, orders: [2], vocab_size: 50}}
+    model: {{kind: charagram, activation: relu, hidden_size: 8, embedding_dropout: 0.0}}
+head: {rest}"""
+    recipe = recipe_of(tmp_path, "--training.steps", "2", text=text)
+    train(recipe, tmp_path / "out", data_root=data, progress=False)
+    parser = SentenceParser.from_pretrained(tmp_path / "out")
+    assert parser.model.config.vector_size == 512 + 8
+    assert parser.parse(["the bag"])[0].tree.words() == ["the", "bag"]
+
+
+def test_further_corpora_are_for_training_and_quotes_are_those_of_text(
+    data: Path, tmp_path: Path
+) -> None:
+    problem = Parsing(recipe_of(tmp_path, "--task.more", "treebank"), data)
+    assert {split: len(trees) for split, trees in problem.trees.items()} == {
+        **{"train": 122, "validation": 20, "test": 20}
+    }
+    assert str(problem.trees["train"][-1]) == '(ROOT (INTJ (UH Oh) (`` ")))'
+    assert problem.labels == ["INTJ", "NP", "PP", "S", "VP"]
+
+
+def test_batches_are_of_sentences_of_about_one_length(data: Path, tmp_path: Path) -> None:
+    problem = Parsing(recipe_of(tmp_path), data)
+    tokenizer = SentenceParserTokenizer()
+    examples = problem.examples("train", tokenizer)  # type: ignore[arg-type]
+    order = examples.arranged(np.arange(len(examples)), 10, np.random.default_rng(0))
+    assert sorted(order) == list(range(120))
+    lengths = examples.tags.lengths(order).reshape(-1, 10)
+    assert (np.ptp(lengths, axis=1) == 0).sum() >= 11
+    assert len(set(lengths[:, 0])) == 2
+    assert (np.diff(lengths[:, 0]) < 0).any()  # batches themselves are in random order
+
+
+class SentenceParserTokenizer:
+    """A tokenizer with one token."""
+
+    def encode_batch(self, words: list[str]) -> object:
+        from paraphrastic_hf.text.ragged import Ragged
+
+        return Ragged.from_lists([[2] for _ in words])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["--task.tags", "tags"], "task.tags is a key of tagging, not of parsing"),
+        (["--training.scramble", "0.5"], "would part words from their tags"),
+        (["--task.kind", "tagging"], "head.layers is a key of parsing, not of tagging"),
+    ],
+)
+def test_keys_of_other_tasks_are_refused(
+    overrides: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError, match=message):
+        recipe_of(tmp_path, *overrides)
+
+
+def test_parts_without_a_start_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="parts stand beside the encoder of start"):
+        recipe_of(tmp_path, text=RECIPE + "parts: [{tokenizer: {kind: char}}]\n")
+
+
+def test_a_corpus_without_the_splits_is_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="treebank has no validation split to learn trees with"):
+        Parsing(recipe_of(tmp_path, "--task.dataset.name", "treebank"), data)
+
+
+def test_a_development_file_takes_the_place_of_the_validation_split(
+    data: Path, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(9)
+    development = tmp_path / "dev.txt"
+    development.write_text("".join(f"{sentence(random)}\n" for _ in range(12)), encoding="utf-8")
+    recipe = recipe_of(tmp_path, "--development", str(development), "--epochs", "2")
+    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
+    found = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert found["examples"] == {"train": 120, "validation": 12, "test": 20}
+    assert found["change"]["before"] < found["change"]["after"] == result.best_score
+    assert found["change"]["p_value"] == 2 / 2**12
