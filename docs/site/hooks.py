@@ -26,7 +26,13 @@ from pymdownx.slugs import slugify
 
 WRITTEN = (  # patterns of the pages that people write
     *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"),
-    *("docs/*.md", "docs/guides/*.md", "recipes/*/README.md", "benchmarks/README.md"),
+    *(
+        "docs/*.md",
+        "docs/guides/*.md",
+        "docs/design/*.md",
+        "recipes/*/README.md",
+        "benchmarks/README.md",
+    ),
     "hub_cards/models/*.md",
 )
 WHOLE = ("layers", "losses", "metrics", "mining")  # folders whose modules are all in the reference
