@@ -15,7 +15,7 @@ from paraphrastic_hf.corpora.folder import open_folder
 from paraphrastic_hf.corpora.load import builder, find_source, load_dataset
 from paraphrastic_hf.corpora.readers.similarity import share_of
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
-from paraphrastic_hf.corpora.records.similarity import SIMILARITY
+from paraphrastic_hf.corpora.sources import read_records
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.download import Remote
 from tests.corpora.layouts import FILES, ROWS, write, write_all
@@ -42,7 +42,7 @@ def test_the_rows_are_those_of_the_files(
     assert list(found) == ROWS[name, config, split]
 
 
-@pytest.mark.parametrize("source", SIMILARITY, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", read_records("similarity"), ids=lambda source: source.name)
 def test_a_builder_tells_what_its_record_tells(source: Any, tmp_path: Path) -> None:
     for config in source.configs:
         info = builder(source.name, config, cache_dir=str(tmp_path)).info
@@ -226,7 +226,7 @@ def test_the_benchmark_through_the_builder_is_what_the_evaluation_reads(
 
 COUNTED = [
     (source.name, config)
-    for source in SIMILARITY
+    for source in read_records("similarity")
     for config in source.configs
     if source.name != "hard_sts"  # counted in test_hard_sts.py
 ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from paraphrastic_hf.corpora.load import load_dataset
-from paraphrastic_hf.corpora.records.similarity import SIMILARITY
+from paraphrastic_hf.corpora.sources import read_records
 from paraphrastic_hf.errors import DataError
 from tests.corpora.layouts import SICK_HEADER, write, write_all
 
@@ -158,7 +158,7 @@ def test_a_missing_member_is_named(
         list(load_dataset(name, config, "test", streaming=streaming, **options))
 
 
-@pytest.mark.parametrize("source", SIMILARITY, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", read_records("similarity"), ids=lambda source: source.name)
 def test_a_wrong_folder_is_named_with_what_was_looked_for(source: Any, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong"
     write(wrong, "readme.txt", "nothing here\n")

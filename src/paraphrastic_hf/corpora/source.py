@@ -1,8 +1,7 @@
 """The record of a corpus: what it is, where it comes from, its licence, how many rows it has.
 
 Nothing is parsed here: the builder that a record names reads the files. The records themselves
-stand in `sources_training.py`, `sources_similarity.py` and `sources_tasks.py`, and `sources.py`
-finds them by name.
+are the YAML files in `records/`, and `sources.py` finds them by name.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Source:
         licence: As they state it.
         citation: The paper to cite.
         section: Where the source papers use it.
-        builder: `module:Class` in `paraphrastic_hf.corpora`.
+        builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
         folders: Names its folder may have in a folder of many corpora.
         files: Official files, for `data_dir=None`.
         by_hand: How to get it where a program cannot.
@@ -85,16 +84,6 @@ def _recorded(known: Mapping[str, tuple[str, int]], path: str) -> dict[str, Any]
         if place.startswith(f"{path}!")
     }
     return {"sha256": digest, "size": size, "members": members}
-
-
-def github(repository: str, commit: str, path: str) -> str:
-    """The address of a file at a commit, which can never change."""
-    return f"https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-
-
-def names(text: str) -> tuple[str, ...]:
-    """Names separated by spaces, as a tuple."""
-    return tuple(text.split())
 
 
 @cache

@@ -9,8 +9,8 @@ from datasets import Sequence as ListOf
 
 from paraphrastic_hf.corpora.builder import Corpus, Row
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.records.similarity import WORD_SETS
 from paraphrastic_hf.corpora.schema import NUMBER, TEXT, scored_pair
+from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.io.lines import number_in, table_rows
 
 BARS = "|||"
@@ -95,7 +95,8 @@ class WordSimilarity(Corpus):
         return scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
-        path = folder.find(WORD_SETS[self.config.name][0])
+        (official,) = SOURCES["wordsim"].remotes(self.config.name)
+        path = folder.find(official.path)
         for number, row in table_rows(path, 3):
             score = number_in(row[2], f"{path}:{number}")
             yield {"sentence1": row[0], "sentence2": row[1], "score": score}

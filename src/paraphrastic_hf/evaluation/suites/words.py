@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
-from paraphrastic_hf.corpora.records.similarity import WORD_SETS
+from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.evaluation.measures.vocabulary import unknown_share
 from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.suites.pairs import corpus_task, score_of
@@ -64,7 +64,7 @@ WORDS = Suite(
             measure="spearman",
             more=_unknown,
         )
-        for config in WORD_SETS
+        for config in SOURCES["wordsim"].configs
     },
     _headline,
     {
