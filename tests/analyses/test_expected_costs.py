@@ -47,9 +47,9 @@ def test_each_run_has_its_costs_by_both_metrics(tmp_path: Path) -> None:
 
 
 def test_runs_without_such_costs_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent holds no recipe.yaml and logs/train.jsonl"):
+    with pytest.raises(DataError, match=r"recipe\.yaml"):
         read_costs(tmp_path / "absent")
-    with pytest.raises(DataError, match=r"other has no expected_cost.*--evaluate_every"):
+    with pytest.raises(DataError, match="--evaluate_every"):
         read_costs(run(tmp_path / "other", "simile", [{"step": 1, "development": 3.0}]))
-    with pytest.raises(DataError, match="two runs have one name"):
+    with pytest.raises(DataError):
         expected_costs([tmp_path / "a", tmp_path / "b" / "a"])

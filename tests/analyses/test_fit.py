@@ -47,14 +47,10 @@ def test_negatives_are_of_the_same_batch() -> None:
     assert near.positive == pytest.approx(far.positive)
 
 
-def test_pairs_without_a_negative_are_refused() -> None:
-    with pytest.raises(DataError, match="1 pair in batches of 100 would have none"):
-        fit_of(Degrees(), [("0", "10")])
-    with pytest.raises(DataError, match="all pairs are the same"):
-        fit_of(Degrees(), [("0", "10"), ("10", "0")])
-
-
-def test_the_models_stand_beside_the_thesis() -> None:
+def test_pairs_without_a_negative_are_refused_and_models_stand_beside_the_thesis() -> None:
+    for pairs in ([("0", "10")], [("0", "10"), ("10", "0")]):
+        with pytest.raises(DataError):
+            fit_of(Degrees(), pairs)
     (table,) = fit({"ours": Degrees()}, [("0", "10"), ("90", "60")]).tables
     assert [row[0] for row in table.rows[:2]] == ["ours", "thesis PARAGRAM-PHRASE"]
     assert table.rows[1][-1] == 0.7535

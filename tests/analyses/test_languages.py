@@ -26,7 +26,7 @@ def test_overlap_is_the_share_of_the_english_pieces() -> None:
     """the cat, sat: 2 of 4 (the, cat, sat, on) are in the other text too."""
     tokenizer = WordTokenizer(["the", "cat", "sat", "on", "le", "chat"])
     assert piece_overlap(tokenizer, ["the cat sat", "the cat on"], ["le cat", "the chat"]) == 0.5
-    with pytest.raises(DataError, match="no piece that the tokenizer knows"):
+    with pytest.raises(DataError):
         piece_overlap(tokenizer, ["zebra"], ["le"])
 
 
@@ -51,9 +51,7 @@ def test_correlations_are_of_all_and_of_either_side_of_the_threshold() -> None:
 
 
 def test_few_languages_are_refused_and_constant_ones_have_no_correlation() -> None:
-    with pytest.raises(
-        DataError, match="needs at least 4 languages with text, scores and distances, got 3"
-    ):
+    with pytest.raises(DataError):
         languages(made(3), unit="accuracy", source="made")
     alike = [Language(str(i), 1, 0.5, float(i), {"features": 0.2}) for i in range(4)]
     assert languages(alike, unit="u", source="s").tables[0].rows[0][2:] == [None, None]
@@ -91,9 +89,9 @@ def test_without_the_package_the_way_out_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(DataError, match=r"paraphrastic-hf\[languages\].*--distances FILE"):
+    with pytest.raises(DataError, match="--distances"):
         d.uriel_distances(["de"])
-    with pytest.raises(DataError, match="does not hold lang2vec's data"):
+    with pytest.raises(DataError, match="lang2vec"):
         d.uriel_distances(["de"], tmp_path)
 
 
@@ -113,12 +111,8 @@ def test_a_table_of_distances_is_read_strictly(tmp_path: Path) -> None:
     found = d.read_distances(tmp_path / "a.tsv")
     assert found == {"de": {"features": 0.3, "syntax": 0.5}, "fr": {"features": 0.4, "syntax": 0.1}}
     put(tmp_path, {"b.tsv": "de 0.3\n", "c.tsv": "l\tf\nde\n", "e.tsv": "l\tf\nde\tfar\n"})
-    for name, message in (
-        ("b", "is no table of"),
-        ("c", ":2 has 1 column"),
-        ("e", ":2 has 'far'"),
-    ):
-        with pytest.raises(DataError, match=message):
+    for name, place in (("b", ""), ("c", ":2"), ("e", ":2.*'far'")):
+        with pytest.raises(DataError, match=rf"{name}\.tsv{place}"):
             d.read_distances(tmp_path / f"{name}.tsv")
 
 
@@ -164,68 +158,52 @@ def test_overlap_may_be_measured_on_bitext_of_equal_size(tmp_path: Path) -> None
         ("de", 0, 3),
         ("nl", 0.5, 3),
     ]
-    with pytest.raises(DataError, match="has no folder en-XX"):
+    with pytest.raises(DataError):
         bitext_folders(tmp_path / "eval")
-
-
-def test_a_model_without_our_tokenizer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="object has no tokenizer of this package"):
+    with pytest.raises(ModelError):
         of_one_model(object(), tmp_path, {})
 
 
+def of_demo(folder: Path, *settings: str) -> ContrastiveRecipe:
+    put(folder, {"given.yaml": "data: {sources: [none.tsv]}"})
+    settings = (*settings, "--epochs", "1", "--mega_batch", "1", "--development", "clean")
+    return read_recipe(ContrastiveRecipe, folder / "given.yaml", settings)
+
+
+@pytest.mark.slow
 def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) -> None:
     text = DEMO.read_text(encoding="utf-8")
     put(tmp_path / "train", {f"en-{name}/a.tsv": text for name in ("de", "nl", "xx")})
     put(tmp_path / "train", {"en-es/a.tsv": "cat\tgato\n"})
-    write_sts(tmp_path / "eval")
-    (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
-    settings = ["--tokenizer.kind", "word", "--vocab_size", "300", "--hidden_size", "4"]
-    settings += ["--epochs", "1", "--mega_batch", "1", "--development", "clean"]
-    recipe = read_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
+    options = ["--tokenizer.kind", "word", "--vocab_size", "300", "--hidden_size", "4"]
+    recipe = of_demo(tmp_path, *options)
     distances = {name: {"features": 0.1} for name in ("de", "nl", "es")}
-    found = of_runs(
-        recipe, tmp_path / "out", tmp_path / "train", distances, pairs=40, data_root=tmp_path
-    )
+    folders = tmp_path / "out", tmp_path / "train"
+    with pytest.raises(DataError, match="STS"):  # missed before training
+        of_runs(recipe, *folders, distances, pairs=40, data_root=tmp_path)
+    assert not folders[0].exists()
+    write_sts(tmp_path / "eval")
+    found = of_runs(recipe, *folders, distances, pairs=40, data_root=tmp_path)
     assert [(item.name, item.pairs) for item in found] == [("de", 40), ("nl", 40)]
     assert found[0].score == found[1].score  # the same text
     assert 0 < found[0].overlap < 1
     assert {path.name for path in (tmp_path / "out" / "runs").iterdir()} == {"de-40", "nl-40"}
     put(tmp_path / "train", {"en-de/a.tsv": text.replace("cat", "dog")})
-    with pytest.raises(RecipeError, match="holds a run de-40 on other text"):
-        of_runs(
-            recipe, tmp_path / "out", tmp_path / "train", distances, pairs=40, data_root=tmp_path
-        )
+    with pytest.raises(RecipeError, match="de-40"):
+        of_runs(recipe, *folders, distances, pairs=40, data_root=tmp_path)
 
 
-def test_with_languages_apart_the_overlap_is_that_of_pieces_without_marks(
-    tmp_path: Path,
-) -> None:
-    text = DEMO.read_text(encoding="utf-8")
-    put(tmp_path / "train", {"en-de/a.tsv": text})
+@pytest.mark.slow
+def test_with_languages_apart_the_overlap_is_that_of_pieces_without_marks(tmp_path: Path) -> None:
+    """And the thesis' figures are those of the mark."""
+    put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
     write_sts(tmp_path / "eval")
-    (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
-    settings = ["--hidden_size", "8", "--vocab_size", "150", "--input_sentence_size", "0"]
-    settings += ["--epochs", "1", "--mega_batch", "1", "--development", "clean"]
-    recipe = read_recipe(ContrastiveRecipe, tmp_path / "given.yaml", settings)
-    folders = tmp_path / "out", tmp_path / "train"
-    (found,) = of_runs(
-        recipe, *folders, {"de": {"features": 0.1}}, pairs=40, apart=True, data_root=tmp_path
-    )
+    options = ["--hidden_size", "8", "--vocab_size", "150", "--input_sentence_size", "0"]
+    recipe, folders = of_demo(tmp_path, *options), (tmp_path / "out", tmp_path / "train")
+    given = {"de": {"features": 0.1}}
+    (found,) = of_runs(recipe, *folders, given, pairs=40, apart=True, data_root=tmp_path)
     assert found.overlap > 0.5  # both sides are English
     run = tmp_path / "out" / "runs" / "de-40-apart"
     assert read_recipe(ContrastiveRecipe, run / "recipe.yaml").tokenizer.apart == ["de"]
-
-
-def test_the_thesis_figures_beside_languages_kept_apart_are_those_of_the_mark() -> None:
     rows = languages(made(8), unit="r", source="made", apart=True).tables[0].rows
-    assert rows[1][0] == "thesis, all"
-    assert rows[1][2] == 24.9
-
-
-def test_sts_that_is_not_there_is_missed_before_training(tmp_path: Path) -> None:
-    put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
-    (tmp_path / "given.yaml").write_text("data: {sources: [none.tsv]}")
-    recipe = read_recipe(ContrastiveRecipe, tmp_path / "given.yaml", ["--development", "clean"])
-    with pytest.raises(DataError, match="STS"):
-        of_runs(recipe, tmp_path / "out", tmp_path / "train", {"de": {}}, data_root=tmp_path)
-    assert not (tmp_path / "out").exists()
+    assert rows[1][:1] + rows[1][2:3] == ["thesis, all", 24.9]

@@ -53,10 +53,7 @@ def test_a_curve_is_over_the_pairs_seen(tmp_path: Path) -> None:
     fast = run(tmp_path / "fast", [60.0, 59.0])
     analysis = convergence([slow, fast])
     runs, points = analysis.tables
-    assert runs.rows == [
-        ["slow", 200, 10.0, 70.0, 400, 400],
-        ["fast", 100, 60.0, 60.0, 100, 100],
-    ]
+    assert runs.rows == [["slow", 200, 10.0, 70.0, 400, 400], ["fast", 100, 60.0, 60.0, 100, 100]]
     assert points.rows[-2:] == [["fast", 100, 60.0], ["fast", 200, 59.0]]
     assert column(convergence({"a": fast}).tables[0], "run") == ["a"]
 
@@ -69,16 +66,14 @@ def test_the_best_is_nearly_reached_before(tmp_path: Path) -> None:
 
 
 def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"absent holds no recipe.yaml and logs/train.jsonl.*--output"
-    ):
+    with pytest.raises(DataError, match=r"recipe\.yaml"):
         convergence([tmp_path / "absent"])
-    with pytest.raises(DataError, match=r"none has no development score.*--development clean"):
+    with pytest.raises(DataError, match="--development"):
         convergence([run(tmp_path / "none", [])])
     other = run(tmp_path / "other", [1.0], development="sts17-en-en")
-    with pytest.raises(DataError, match="two runs have one name"):
+    with pytest.raises(DataError):
         convergence([other, run(tmp_path / "more" / "other", [1.0])])
-    with pytest.raises(DataError, match="do not compare: a on clean, other on sts17-en-en"):
+    with pytest.raises(DataError, match="sts17-en-en"):
         convergence([run(tmp_path / "a", [1.0]), other])
 
 
@@ -95,8 +90,8 @@ def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_ste
     text = "training: {batch_tokens: 4096, batch_size: 9}\nrun: {development: clean}\n"
     put(writer, {"recipe.yaml": text})
     assert (read_curve(writer).counts, read_curve(writer).seen) == ("steps", [10])
-    assert "over the steps seen" in convergence([writer]).title
-    with pytest.raises(DataError, match=r"count.*: writer has steps, a has pairs"):
+    assert "steps" in convergence([writer]).title
+    with pytest.raises(DataError):
         convergence([writer, run(tmp_path / "a", [1.0])])
     for development, unit in [("held_out", "log-likelihood, nats per token"), ("bleu", "BLEU")]:
         text = f"training: {{batch_tokens: 9}}\nrun: {{development: {development}}}\n"
@@ -110,12 +105,6 @@ def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_ste
 # Amount of data
 
 
-def test_halving_ends_below_ten() -> None:
-    assert halvings(40) == [40, 20, 10, 5]
-    assert halvings(3) == [3]
-    assert len(halvings(3_033_753)) == 20
-
-
 def test_pairs_are_chosen_through_all_sources_in_the_order_given() -> None:
     first = SourcePairs(SourceArguments(path="a", weight=2.0), [("a0", "b0"), ("a1", "b1")])
     second = SourcePairs(SourceArguments(path="b", max_pairs=1), [("c0", "d0"), ("c1", "d1")])
@@ -124,49 +113,49 @@ def test_pairs_are_chosen_through_all_sources_in_the_order_given() -> None:
     assert [row["first"] for row in others] == ["c1", "c0"]
     assert (source.weight, other.name, other.max_pairs) == (2.0, "b", None)
     assert len(chosen_pairs([first, second], np.array([0]))) == 1
+    assert (halvings(40), halvings(3)) == ([40, 20, 10, 5], [3])
 
 
+@pytest.mark.slow
 def test_each_size_is_a_run_and_finished_ones_are_kept(tmp_path: Path, data_root: Path) -> None:
     given, output = recipe(tmp_path, "--vocab_size", "60"), tmp_path / "out"
     analysis = data_amount(given, output, sizes=[30, 20], data_root=data_root)
     assert column(analysis.tables[0], "pairs") == [20, 30]
     names = {"random-20", "random-30", "ordered-20", "ordered-30"}
+    runs = {name: output / "runs" / name / "run.json" for name in names}
     assert {path.name for path in (output / "runs").iterdir()} == names
-    for name in names:
-        done = json.loads((output / "runs" / name / "run.json").read_text(encoding="utf-8"))
-        assert list(done["pairs_by_source"].values()) == [int(name.split("-")[1])]
-        row = column(analysis.tables[0], name.split("-")[0])
-        assert done["progress"]["best_score"] in row
-    times = {name: (output / "runs" / name / "run.json").stat().st_mtime_ns for name in names}
+    for name, path in runs.items():
+        done = json.loads(path.read_text(encoding="utf-8"))
+        order, size = name.split("-")
+        assert list(done["pairs_by_source"].values()) == [int(size)]
+        assert done["progress"]["best_score"] in column(analysis.tables[0], order)
+    times = {name: path.stat().st_mtime_ns for name, path in runs.items()}
     more = data_amount(given, output, sizes=[10, 20, 30], data_root=data_root)
     assert more.tables[0].rows[1:] == analysis.tables[0].rows
-    for name, time in times.items():
-        assert (output / "runs" / name / "run.json").stat().st_mtime_ns == time
-    with pytest.raises(RecipeError, match="holds runs of another recipe; use another --output"):
+    assert times == {name: path.stat().st_mtime_ns for name, path in runs.items()}
+    with pytest.raises(RecipeError, match="--output"):
         data_amount(recipe(tmp_path, "--seed", "2"), output, sizes=[10], data_root=data_root)
 
 
-@pytest.mark.parametrize("sizes", [[0], [61], []], ids=str)
-def test_sizes_are_of_the_pairs_there_are(
-    sizes: list[int], tmp_path: Path, data_root: Path
-) -> None:
-    with pytest.raises(DataError, match="sizes must be from 1 to the 60 pairs of the recipe"):
-        data_amount(recipe(tmp_path), tmp_path / "out", sizes=sizes, data_root=data_root)
-
-
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("override", "sizes", "error"),
     [
-        (["--development", "none"], "give it one, such as --development clean"),
-        (["--development", "clean-and-bitext"], "would not compare: take --development clean"),
-        (["--epochs", "0"], "trains for no epoch"),
+        ([], [0], DataError),
+        ([], [61], DataError),
+        ([], [], DataError),
+        (["--development", "none"], [9], RecipeError),
+        (["--development", "clean-and-bitext"], [9], RecipeError),
+        (["--epochs", "0"], [9], RecipeError),
     ],
 )
-def test_runs_need_a_score(
-    override: list[str], message: str, tmp_path: Path, data_root: Path
+def test_runs_need_pairs_and_a_score(
+    override: list[str], sizes: list[int], error: type, tmp_path: Path, data_root: Path
 ) -> None:
-    with pytest.raises(RecipeError, match=message):
-        data_amount(recipe(tmp_path, *override), tmp_path / "out", sizes=[9], data_root=data_root)
+    given = recipe(tmp_path, *override)
+    with pytest.raises(error):
+        data_amount(given, tmp_path / "out", sizes=sizes, data_root=data_root)
+    with pytest.raises(RecipeError, match="sentencepiece"):  # which has no n-grams
+        ngram_vocabulary(given, tmp_path / "out", data_root=data_root)
     assert not (tmp_path / "out").exists()
 
 
@@ -175,6 +164,7 @@ def test_runs_need_a_score(
 NGRAMS = ["--tokenizer.kind", "char_ngram", "--model.kind", "charagram", "--epochs", "1"]
 
 
+@pytest.mark.slow
 def test_each_set_of_ngrams_is_a_run(tmp_path: Path, data_root: Path) -> None:
     given = recipe(tmp_path, *NGRAMS, "--embedding_dropout", "0")
     analysis = ngram_vocabulary(
@@ -187,8 +177,3 @@ def test_each_set_of_ngrams_is_a_run(tmp_path: Path, data_root: Path) -> None:
     tokenizer = load_tokenizer(tmp_path / "out" / "runs" / "20-of-2-3")
     lengths = [len(token) for token in tokenizer.tokens()[2:]]
     assert (lengths.count(2), lengths.count(3)) == (20, 20)
-
-
-def test_a_vocabulary_without_ngrams_is_refused(tmp_path: Path, data_root: Path) -> None:
-    with pytest.raises(RecipeError, match=r"tokenizer.kind sentencepiece.*charagram-phrase.yaml"):
-        ngram_vocabulary(recipe(tmp_path), tmp_path / "out", data_root=data_root)

@@ -7,15 +7,7 @@ import pytest
 
 from paraphrastic_hf.analyses.negatives import negatives, negatives_of
 from paraphrastic_hf.errors import DataError
-
-
-class Degrees:
-    """A text is an angle, in degrees."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        angles = np.radians([float(text) for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], 1) * 3
-
+from tests.analyses.test_fit import Degrees
 
 PAIRS = [("0", "10"), ("90", "100"), ("20", "160"), ("95", "300")]
 
@@ -33,7 +25,7 @@ def test_a_sentence_and_its_equals_are_no_negative_and_who_has_none_is_left_out(
     pairs = [("0", "10"), ("0", "10"), ("90", "100"), ("90", "100")]
     found = negatives_of(Degrees(), pairs, sizes=[1, 2], batch_size=2)
     assert found == {1: [], 2: []}
-    with pytest.raises(DataError, match="all sentences are the same"):
+    with pytest.raises(DataError):
         negatives(Degrees(), pairs, name="degrees", sizes=[1, 2], batch_size=2)
 
 
@@ -51,15 +43,7 @@ def test_the_page_has_the_cosines_and_the_first_sentences() -> None:
     assert examples.rows == [["0", "10", "90", "20"]]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "batch_size", "message"),
-    [
-        ([], 2, "1 mini-batch or more"),
-        ([0], 2, "1 mini-batch or more"),
-        ([1], 1, "of 2 pairs or more"),
-        ([1, 3], 2, "a mega-batch of 3 times 2 pairs needs 6, and there are 4 pairs"),
-    ],
-)
-def test_sizes_that_cannot_be_are_refused(sizes: list[int], batch_size: int, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize(("sizes", "batch_size"), [([], 2), ([0], 2), ([1], 1), ([1, 3], 2)])
+def test_sizes_that_cannot_be_are_refused(sizes: list[int], batch_size: int) -> None:
+    with pytest.raises(DataError):
         negatives_of(Degrees(), PAIRS, sizes=sizes, batch_size=batch_size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,26 +27,23 @@ def found(analysis, model: str = "made") -> list[str]:
     return column(analysis.tables[0], model)
 
 
-def test_words_come_by_cosine_without_the_query() -> None:
-    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big", "Red"], among=WORDS, count=2)
-    assert found(analysis) == ["large, red", "large, small"]
-    spelled = neighbours(
-        {"made": word_encoder(CIRCLE)}, ["big"], among=["big", "Big", "BIG", *WORDS], count=2
-    )
-    assert found(spelled) == ["large, red"]
-    cosine = column(analysis.tables[1], "cosine")[0]
-    assert cosine == pytest.approx(0.9 / np.hypot(0.9, 0.1), abs=1e-4)
-
-
-def test_a_phrase_is_encoded_as_a_whole() -> None:
-    """(1, 0) and (0, 1) have the mean direction (1, 1), nearest to none but red and big."""
-    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big red"], among=WORDS, count=3)
-    assert found(analysis) == ["large, red, big"]
-
-
-def test_only_the_first_words_are_looked_in() -> None:
-    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big"], among=WORDS, most=2)
-    assert found(analysis) == ["red, small"]
+@pytest.mark.parametrize(
+    ("queries", "among", "options", "expected"),
+    [
+        (["big", "Red"], WORDS, {"count": 2}, ["large, red", "large, small"]),
+        (["big"], ["big", "Big", "BIG", *WORDS], {"count": 2}, ["large, red"]),
+        (["big red"], WORDS, {"count": 3}, ["large, red, big"]),  # (1, 1), as a whole
+        (["big"], WORDS, {"most": 2}, ["red, small"]),  # only the first words are looked in
+    ],
+)
+def test_words_come_by_cosine_without_the_query(
+    queries: list[str], among: list[str], options: dict[str, int], expected: list[str]
+) -> None:
+    analysis = neighbours({"made": word_encoder(CIRCLE)}, queries, among=among, **options)
+    assert found(analysis) == expected
+    if queries[0] == "big" and "count" in options:
+        cosine = column(analysis.tables[1], "cosine")[0]
+        assert cosine == pytest.approx(0.9 / np.hypot(0.9, 0.1), abs=1e-4)
 
 
 def test_two_models_stand_side_by_side_and_one_may_not_know_a_word() -> None:
@@ -65,40 +64,38 @@ def test_rows_of_words_and_of_ngrams() -> None:
     assert found(analysis) == ["t_", "at"]
 
 
-def test_an_unknown_word_is_named_with_the_way_out() -> None:
-    encoder = word_encoder(CIRCLE)
-    with pytest.raises(DataError, match=r"'larg' is unknown to made: name a row.*such as 'large'"):
-        neighbours({"made": encoder}, ["big", "larg"])
-    with pytest.raises(DataError, match="'zebra' is unknown to made: it has no token of it"):
-        neighbours({"made": encoder}, ["zebra"], among=WORDS)
-
-
 class Foreign:
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.array([[len(text), 1.0] for text in texts])
 
 
-def test_an_encoder_of_others_has_texts_but_no_rows() -> None:
-    assert found(neighbours({"x": Foreign()}, ["abc"], among=["ab", "abcd"], count=1), "x") == [
-        "abcd"
-    ]
-    with pytest.raises(ModelError, match=r"x is a Foreign, whose table .*--among"):
-        neighbours({"x": Foreign()}, ["abc"])
-
-
-def test_a_mixture_has_no_one_table() -> None:
-    ngrams = CharNgramTokenizer(ngrams=["abc"])
-    tokenizer = MixedTokenizer([WordTokenizer(["a"]), ngrams])
+def test_an_encoder_of_others_has_texts_but_no_rows_and_a_mixture_no_one_table() -> None:
+    foreign = {"x": Foreign()}
+    analysis = neighbours(foreign, ["abc"], among=["ab", "abcd"], count=1)
+    assert found(analysis, "x") == ["abcd"]
+    with pytest.raises(ModelError, match="--among"):
+        neighbours(foreign, ["abc"])
+    tokenizer = MixedTokenizer([WordTokenizer(["a"]), CharNgramTokenizer(ngrams=["abc"])])
     configs = [AveragingConfig(vocab_size=3, hidden_size=2)] * 2
     model = MixedModel(MixedConfig.of(configs, "concatenate"))
-    with pytest.raises(ModelError, match="made is a mixture of 2 encoders"):
+    with pytest.raises(ModelError):
         neighbours({"made": SentenceEncoder(model, tokenizer)}, ["a"])
 
 
-@pytest.mark.parametrize("wrong", [{"count": 0}, {"most": 0}], ids=str)
-def test_numbers_out_of_range_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(DataError, match="must be at least 1, got 0"):
-        neighbours({"made": word_encoder(CIRCLE)}, ["big"], among=WORDS, **wrong)
+@pytest.mark.parametrize(
+    ("queries", "options", "named"),
+    [
+        (["big", "larg"], {}, "larg"),
+        (["zebra"], {"among": WORDS}, "zebra"),
+        (["big"], {"among": WORDS, "count": 0}, "0"),
+        (["big"], {"among": WORDS, "most": 0}, "0"),
+    ],
+)
+def test_unknown_words_and_numbers_out_of_range_are_refused(
+    queries: list[str], options: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(DataError, match=named):
+        neighbours({"made": word_encoder(CIRCLE)}, queries, **options)
 
 
 def test_blocks_do_not_matter_and_of_equal_texts_the_first_comes_first() -> None:

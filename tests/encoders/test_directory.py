@@ -40,9 +40,7 @@ from paraphrastic_hf.text.word import WordTokenizer
 COMMON = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
 COMMON |= {"paraphrastic_tokenizer.json"}
 TRANSLATOR = Layout(  # that also embeds sentences
-    "Translator",
-    AutoModelForSeq2SeqLM,
-    files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES),
+    "Translator", AutoModelForSeq2SeqLM, files=(GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES)
 )
 
 
@@ -147,12 +145,8 @@ def test_a_model_of_another_kind_takes_the_place_whole(
         assert names(tmp_path) == COMMON | files | {"notes.txt"}
         settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
         assert ("token_type_ids" in settings["model_input_names"]) is (layout is SUPERVISED)
-    save_model(
-        averaging(),
-        CharNgramTokenizer(ngrams=["cat", "cut", "sat", "sit", "now"]),
-        tmp_path,
-        SENTENCE_ENCODER,
-    )
+    ngrams = CharNgramTokenizer(ngrams=["cat", "cut", "sat", "sit", "now"])
+    save_model(averaging(), ngrams, tmp_path, SENTENCE_ENCODER)
     assert "tokenizer.json" not in names(tmp_path)
     module = json.loads((tmp_path / "modules.json").read_text())[0]
     assert module["type"] == "paraphrastic_hf.sbert.EncoderModule"
@@ -209,13 +203,13 @@ def test_a_weight_that_is_missing_or_no_number_is_named(
 ) -> None:
     nan = bigrams.turn.bias.detach().clone()
     nan[2] = float("nan")
-    for changes, message in [
-        ({"turn.bias": None}, r"safetensors lacks turn\.bias"),
-        ({"embedding.weight": None}, r"safetensors lacks .*embedding\.weight"),
-        ({"turn.bias": nan}, r"row 2 of the turn\.bias of .* holds what is no finite number"),
+    for changes, named in [
+        ({"turn.bias": None}, r"turn\.bias"),
+        ({"embedding.weight": None}, r"embedding\.weight"),
+        ({"turn.bias": nan}, r"row 2.* turn\.bias"),
     ]:
         path = damaged(bigrams, tokenizer, tmp_path, **changes)
-        with pytest.raises(ModelError, match=message):
+        with pytest.raises(ModelError, match=named):
             load_pretrained(path, LANGUAGE_MODEL)
 
 
@@ -223,9 +217,9 @@ def test_what_a_layout_does_not_load_is_refused_with_what_does(
     bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
 ) -> None:
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
-    with pytest.raises(ModelError, match=r"wanted here is a language .* SentenceEncoder$"):
+    with pytest.raises(ModelError):
         load_pretrained(tmp_path, LANGUAGE_MODEL)
-    with pytest.raises(ModelError, match=r"^english .*is a parser\. .* SentenceEncoder$"):
+    with pytest.raises(ModelError):
         SentenceParser.from_pretrained("english")
     save_model(bigrams, tokenizer, tmp_path, LANGUAGE_MODEL)
     with pytest.raises(ModelError, match="BigramConfig"):

@@ -23,14 +23,24 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_bert(tmp_path_factory.mktemp("bert"))
 
 
-def test_vectors_are_those_of_torch_but_for_rounding(bert: Path, tmp_path: Path) -> None:
+def changed(path: Path, **settings: object) -> None:
+    config = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(config | settings), encoding="utf-8")
+
+
+def test_vectors_are_those_of_torch_but_for_rounding_whatever_the_batch(
+    bert: Path, tmp_path: Path
+) -> None:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(bert), device="cpu")
     wanted = model.encode(TEXTS, normalize_embeddings=True)
-    found = Int8Encoder(bert, max_length=64, work=tmp_path).encode(TEXTS)
+    encoder = Int8Encoder(bert, max_length=64, work=tmp_path)
+    found = encoder.encode(TEXTS)
     assert (found * wanted).sum(1).min() > 0.98
-    assert Int8Encoder(bert, work=tmp_path).encode([]).shape[0] == 0
+    assert encoder.encode([]).shape[0] == 0
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS[::-1]])
+    assert (alone[::-1] * found).sum(1).min() > 0.999
 
 
 @pytest.mark.parametrize("kind", ["absolute", None])
@@ -39,11 +49,9 @@ def test_where_positions_are_is_told_to_the_converter_and_left_as_it_is(
 ) -> None:
     """transformers 5 no longer writes what the converter asks for; version 4 did."""
     model = copytree(bert, tmp_path / "model")
-    config = json.loads((model / "config.json").read_text("utf-8"))
-    assert "position_embedding_type" not in config
     if kind is not None:
-        config["position_embedding_type"] = kind
-        (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        changed(model / "config.json", position_embedding_type=kind)
+    assert ("position_embedding_type" in (model / "config.json").read_text()) == (kind is not None)
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     vectors = Int8Encoder(model, work=tmp_path / "work").encode(TEXTS[:2])
     np.testing.assert_array_equal(vectors, Int8Encoder(bert, work=tmp_path).encode(TEXTS[:2]))
@@ -68,37 +76,14 @@ def test_a_model_that_has_changed_is_converted_again(bert: Path, tmp_path: Path)
     )
 
 
-def test_positions_of_another_kind_are_refused(bert: Path, tmp_path: Path) -> None:
-    model = copytree(bert, tmp_path / "model")
-    config = json.loads((model / "config.json").read_text("utf-8"))
-    config["position_embedding_type"] = "relative_key"
-    (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"does not convert .*model: Assertion.*take engine torch"):
-        Int8Encoder(model, work=tmp_path / "work")
-
-
-def test_the_order_and_company_of_texts_change_little(bert: Path, tmp_path: Path) -> None:
-    encoder = Int8Encoder(bert, max_length=64, work=tmp_path)
-    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
-    together = encoder.encode(TEXTS[::-1])[::-1]
-    assert (alone * together).sum(1).min() > 0.999
-
-
-def test_a_model_that_does_not_average_is_refused(bert: Path, tmp_path: Path) -> None:
-    other = copytree(bert, tmp_path / "other")
-    settings = other / "1_Pooling" / "config.json"
-    config = json.loads(settings.read_text("utf-8"))
-    for name, value in config.items():
-        if value is True and "mean" in name:
-            config[name] = False
-    if "pooling_mode" in config:
-        config["pooling_mode"] = "max"
-    settings.write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"states are averaged .*take engine torch"):
-        Int8Encoder(other)
-
-
-def test_a_folder_without_modules_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(ModelError, match="no modules of sentence-transformers"):
-        Int8Encoder(tmp_path)
+def test_what_does_not_average_or_convert_is_refused(bert: Path, tmp_path: Path) -> None:
+    relative, largest, empty = (tmp_path / name for name in ("relative", "largest", "empty"))
+    changed(copytree(bert, relative) / "config.json", position_embedding_type="relative_key")
+    settings = copytree(bert, largest) / "1_Pooling" / "config.json"
+    means = [name for name, value in json.loads(settings.read_text()).items() if value is True]
+    changed(settings, pooling_mode="max", **{name: False for name in means if "mean" in name})
+    empty.mkdir()
+    (empty / "config.json").write_text("{}", encoding="utf-8")
+    for model in (relative, largest, empty):
+        with pytest.raises(ModelError):
+            Int8Encoder(model, work=tmp_path / "work")

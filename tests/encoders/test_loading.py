@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
@@ -73,14 +72,14 @@ np.save(output, SentenceTransformer(directory, **options).encode(texts))
 """
 ROUTES = {
     "transformers after import": BLOCK + "import paraphrastic_hf\noptions = {}\n" + AUTO,
-    "transformers, import last": BLOCK
-    + "import transformers\nimport paraphrastic_hf\noptions = {}\n"
-    + AUTO,
+    "transformers, import last": (
+        BLOCK + "import transformers\nimport paraphrastic_hf\noptions = {}\n" + AUTO
+    ),
     "transformers without the package": BLOCKED + "options = {'trust_remote_code': True}\n" + AUTO,
     "sentence-transformers without the package": BLOCKED + "options = {}\n" + STOCK,
-    "sentence-transformers through the bridge": BLOCK
-    + "options = {'trust_remote_code': True}\n"
-    + STOCK,
+    "sentence-transformers through the bridge": (
+        BLOCK + "options = {'trust_remote_code': True}\n" + STOCK
+    ),
 }
 
 
@@ -96,24 +95,19 @@ def saved(
     return request.param, directory
 
 
-def run(route: str, directory: Path, output: Path) -> np.ndarray:
-    done = fresh.run(ROUTES[route], str(directory), str(output), json.dumps(TEXTS))
-    assert done.returncode == 0, done.stderr[-3000:]
-    return np.load(output)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_fresh_process_gets_the_same_vectors(
     route: str, saved: tuple[str, Path], tmp_path: Path
 ) -> None:
     kind, directory = saved
     if kind == "char_ngram" and route == "sentence-transformers without the package":
-        pytest.skip(
-            "no stock tokenizer can express overlapping n-grams: TRIGRAM goes through the bridge"
-        )
-    expected = SentenceEncoder.from_pretrained(directory).encode(TEXTS)
+        pytest.skip("no stock tokenizer can express overlapping n-grams: it goes by the bridge")
+    expected, output = SentenceEncoder.from_pretrained(directory).encode(TEXTS), tmp_path / "v.npy"
+    done = fresh.run(ROUTES[route], str(directory), str(output), json.dumps(TEXTS))
+    assert done.returncode == 0, done.stderr[-3000:]
     # 1e-5 is promised; both sides are means of the same float32 rows, summed in another order
-    np.testing.assert_allclose(run(route, directory, tmp_path / "v.npy"), expected, atol=1e-5)
+    np.testing.assert_allclose(np.load(output), expected, atol=1e-5)
 
 
 def test_texts_without_known_tokens_are_zero_with_cosine_zero(saved: tuple[str, Path]) -> None:
@@ -121,14 +115,6 @@ def test_texts_without_known_tokens_are_zero_with_cosine_zero(saved: tuple[str, 
     vectors = encoder.encode(["", "☃☃", " \t "])
     assert not vectors.any()
     assert not encoder.similarity(["", "☃"], ["the cat", "☃", ""]).any()
-
-
-def test_batch_size_does_not_change_the_vectors(saved: tuple[str, Path]) -> None:
-    encoder = SentenceEncoder.from_pretrained(saved[1])
-    texts = PAIRS.read_text(encoding="utf-8").splitlines()
-    np.testing.assert_allclose(
-        encoder.encode(texts, batch_size=3), encoder.encode(texts), atol=1e-6
-    )
 
 
 def test_odd_texts_are_encoded(saved: tuple[str, Path]) -> None:
@@ -143,7 +129,11 @@ def test_one_text_gives_one_vector_and_normalize_unit_length(saved: tuple[str, P
     assert encoder.encode("the cat").shape == (16,)
     assert np.linalg.norm(encoder.encode("the cat", normalize=True)) == pytest.approx(1, abs=1e-6)
     assert encoder.encode([]).shape == (0, 16)
-    with pytest.raises(TypeError, match=r"texts\[1\] must be a string, got NoneType"):
+    whole, batches = encoder.encode(TEXTS), encoder.encode(TEXTS, batch_size=3)
+    np.testing.assert_allclose(batches, whole, atol=1e-6)
+    with pytest.raises(ValueError, match="batch_size"):
+        next(length_batches(np.ones(3, np.int64), 0))
+    with pytest.raises(TypeError, match=r"texts\[1\]"):
         encoder.encode(["a", None])  # type: ignore[list-item]
 
 
@@ -155,53 +145,56 @@ def test_saving_again_loses_nothing(saved: tuple[str, Path], tmp_path: Path) -> 
     assert {p.name for p in saved[1].iterdir()} == {p.name for p in (tmp_path / "again").iterdir()}
 
 
-def test_damaged_directories_are_named(saved: tuple[str, Path], tmp_path: Path) -> None:
+def test_damaged_directories_are_refused(saved: tuple[str, Path], tmp_path: Path) -> None:
+    """By `load_encoder` too: what is ours has no other loader."""
     encoder = SentenceEncoder.from_pretrained(saved[1])
-    with pytest.raises(ModelError, match="no model directory"):
-        SentenceEncoder.from_pretrained(tmp_path / "absent" / "model")
     encoder.save_pretrained(tmp_path / "cut")
     weights = tmp_path / "cut" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    with pytest.raises(ModelError, match="cannot load the model in"):
-        SentenceEncoder.from_pretrained(tmp_path / "cut")
-    (tmp_path / "cut" / "config.json").unlink()
-    with pytest.raises(ModelError, match=r"has no config\.json"):
-        SentenceEncoder.from_pretrained(tmp_path / "cut")
+    encoder.save_pretrained(tmp_path / "bare")
+    (tmp_path / "bare" / "config.json").unlink()
+    table = encoder.model.embedding.weight.detach().clone()
+    encoder.save_pretrained(tmp_path / "nan")
+    table[5] = float("nan")
+    save_file({"embedding.weight": table}, tmp_path / "nan" / WEIGHTS, {"format": "pt"})
+    encoder.save_pretrained(tmp_path / "huge")
+    save_file(
+        {"embedding.weight": table.nan_to_num().double() + 1e300}, tmp_path / "huge" / WEIGHTS
+    )
+    for name in ("absent", "cut", "bare", "nan", "huge"):
+        for load in (SentenceEncoder.from_pretrained, load_encoder):
+            with pytest.raises(ModelError, match=name):
+                load(tmp_path / name)
 
 
-DAMAGE = {
-    "brackets": ("paraphrastic_tokenizer.json", b"[" * 100_000, "nested too deeply"),
-    "a billion parts": (
-        "paraphrastic_tokenizer.json",
-        b'{"kind": "mixed", "parts": 1000000000}',
-        "tokenizers/0",
-    ),
-    "no parts": ("paraphrastic_tokenizer.json", b'{"kind": "mixed", "parts": 0}', "no tokenizer"),
-    "a list for a flag": (
-        "paraphrastic_tokenizer.json",
-        b'{"kind": "sentencepiece", "lowercase": [], "keep_unknown": false}',
-        "must be true or false",
-    ),
-    "config of brackets": ("config.json", b"[" * 100_000, "nested"),
-    "config of digits": ("config.json", b'{"vocab_size": ' + b"9" * 5000 + b"}", "digits"),
-    "a huge size": (
-        "config.json",
-        b'{"model_type": "paraphrastic-averaging", "vocab_size": 9, "hidden_size": 1000000000000}',
-        "hidden_size",
-    ),
-}
+OURS = "paraphrastic_tokenizer.json"
 
 
-@pytest.mark.parametrize("name", DAMAGE)
+@pytest.mark.parametrize(
+    ("file", "content", "named"),
+    [
+        (OURS, "[" * 100_000, OURS),
+        (OURS, '{"kind": "mixed", "parts": 1000000000}', "tokenizers/0"),
+        (OURS, '{"kind": "mixed", "parts": 0}', ""),
+        (OURS, '{"kind": "sentencepiece", "lowercase": [], "keep_unknown": false}', "lowercase"),
+        ("config.json", "[" * 100_000, ""),
+        ("config.json", '{"vocab_size": ' + "9" * 5000 + "}", ""),
+        (
+            "config.json",
+            '{"model_type": "paraphrastic-averaging", "vocab_size": 9, "hidden_size": 10000000000}',
+            "hidden_size",
+        ),
+    ],
+    ids=range(7),
+)
 @pytest.mark.filterwarnings("ignore")
 def test_files_that_ask_for_much_are_refused_at_once(
-    name: str, subword: SubwordTokenizer, tmp_path: Path
+    file: str, content: str, named: str, subword: SubwordTokenizer, tmp_path: Path
 ) -> None:
     table = np.ones((subword.vocab_size, 4), np.float32)
     SentenceEncoder.from_table(table, subword).save_pretrained(tmp_path)
-    file, content, message = DAMAGE[name]
-    (tmp_path / file).write_bytes(content)
-    with pytest.raises(ModelError, match=message):
+    (tmp_path / file).write_text(content)
+    with pytest.raises(ModelError, match=named):
         SentenceEncoder.from_pretrained(tmp_path)
 
 
@@ -227,35 +220,14 @@ def test_damaged_pieces_are_refused(damage: str, subword: SubwordTokenizer, tmp_
     damaged = damaged_pieces(path.read_bytes(), damage)
     assert damaged != path.read_bytes()
     path.write_bytes(damaged)
-    with pytest.raises(ModelError, match=r"cannot read the sentencepiece model .*spiece.model"):
+    with pytest.raises(ModelError, match=r"spiece\.model"):
         SentenceEncoder.from_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("table", [np.full((3, 2), 1e300), np.ones((3, 0)), np.ones(3)])
 def test_tables_of_no_columns_or_beyond_float32_are_refused(table: np.ndarray) -> None:
-    with pytest.raises(ModelError, match=r"no finite number in float32|must be of shape \(vocab"):
+    with pytest.raises(ModelError):
         SentenceEncoder.from_table(table, WordTokenizer(["cat"]))
-
-
-def test_weights_beyond_float32_are_refused(tmp_path: Path) -> None:
-    SentenceEncoder.from_table(np.ones((3, 2)), WordTokenizer(["cat"])).save_pretrained(tmp_path)
-    save_file(
-        {"embedding.weight": torch.full((3, 2), 1e300, dtype=torch.float64)}, tmp_path / WEIGHTS
-    )
-    with pytest.raises(ModelError, match="no finite number in float32"):
-        SentenceEncoder.from_pretrained(tmp_path)
-
-
-def test_a_damaged_model_of_ours_has_no_other_loader(
-    saved: tuple[str, Path], tmp_path: Path
-) -> None:
-    encoder = SentenceEncoder.from_pretrained(saved[1])
-    encoder.save_pretrained(tmp_path / "nan")
-    table = encoder.model.embedding.weight.detach().clone()
-    table[5] = float("nan")
-    save_file({"embedding.weight": table}, tmp_path / "nan" / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ModelError, match="finite"):
-        load_encoder(tmp_path / "nan")
 
 
 def test_a_folder_named_like_a_packaged_model_is_passed_over(
@@ -288,11 +260,6 @@ def test_the_bridge_keeps_the_settings_of_sentence_transformers(tmp_path: Path) 
     np.testing.assert_array_equal(again.encode(["cat"]), theirs.encode(["cat"]))
 
 
-def test_a_batch_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
-        next(length_batches(np.ones(3, np.int64), 0))
-
-
 def test_a_hub_that_does_not_answer_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def silent(*arguments: Any, **options: Any) -> str:
         raise LocalEntryNotFoundError("no connection")
@@ -306,6 +273,6 @@ def test_a_hub_that_does_not_answer_is_waited_for_once(monkeypatch: pytest.Monke
     monkeypatch.setattr("huggingface_hub.snapshot_download", silent)
     monkeypatch.setattr("sentence_transformers.SentenceTransformer", theirs)
     for name in ("someone/model", "bert-base"):
-        with pytest.raises(ModelError, match="not in the cache"):
+        with pytest.raises(ModelError):
             load_encoder(name)
     assert [each["local_files_only"] for each in asked] == [True, True]

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
-from paraphrastic_hf import AveragingConfig, AveragingModel, SentenceEncoder
+from paraphrastic_hf import AveragingModel, SentenceEncoder
 from paraphrastic_hf.encoders.storage.expanded import copies, expanded
 from paraphrastic_hf.encoders.storage.fingerprint import weights_hash
 from paraphrastic_hf.encoders.storage.locate import packaged_folder, shown_name
@@ -36,10 +36,11 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[SentenceEncod
 
 def test_every_loader_but_the_stock_one_reads_it(small: tuple[SentenceEncoder, Path]) -> None:
     encoder, folder = small
+    held = encoder._weights.table().numbers.nbytes
+    assert held <= (folder / "model.safetensors").stat().st_size < held + 500
     expected = encoder.encode(SENTENCES)
-    np.testing.assert_array_equal(
-        SentenceEncoder.from_pretrained(folder).encode(SENTENCES), expected
-    )
+    again = SentenceEncoder.from_pretrained(folder)
+    np.testing.assert_array_equal(again.encode(SENTENCES), expected)
     tokens = AutoTokenizer.from_pretrained(folder)(SENTENCES, return_tensors="pt", padding=True)
     model, report = AutoModel.from_pretrained(folder, output_loading_info=True)
     assert not report["missing_keys"]
@@ -48,13 +49,6 @@ def test_every_loader_but_the_stock_one_reads_it(small: tuple[SentenceEncoder, P
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
     bridge = SentenceTransformer(str(folder), trust_remote_code=True, device="cpu")
     np.testing.assert_allclose(bridge.encode(SENTENCES), expected, atol=1e-6)
-
-
-def test_it_is_as_small_as_it_says(small: tuple[SentenceEncoder, Path]) -> None:
-    encoder, folder = small
-    held = encoder._weights.table().numbers
-    size = (folder / "model.safetensors").stat().st_size
-    assert held.nbytes <= size < held.nbytes + 500
 
 
 def test_saving_what_was_loaded_changes_nothing(
@@ -73,17 +67,6 @@ def test_saving_what_was_loaded_changes_nothing(
     plain = SentenceEncoder.from_pretrained(tmp_path / "plain")
     assert weights_hash(plain) == weights_hash(again) == weights_hash(encoder)
     assert not json.loads((tmp_path / "plain" / "config.json").read_text())["packed"]
-
-
-def test_a_model_that_transformers_loaded_is_saved_plain(
-    small: tuple[SentenceEncoder, Path], tmp_path: Path
-) -> None:
-    encoder, folder = small
-    AutoModel.from_pretrained(folder).save_pretrained(tmp_path / "plain")
-    model = AutoModel.from_pretrained(tmp_path / "plain")
-    np.testing.assert_array_equal(
-        model.get_input_embeddings().weight.detach().numpy(), encoder.table()
-    )
 
 
 def test_a_loaded_table_is_cut_and_evened_without_rounding(
@@ -110,7 +93,7 @@ def test_torch_unpacks_as_numpy_does() -> None:
         np.testing.assert_array_equal(found, unpacked(held))
     one = packed(rows[:1], "int4")
     np.testing.assert_array_equal(unpacked_rows(torch.from_numpy(one), 5).numpy(), unpacked(one))
-    with pytest.raises(ValueError, match=r"a packed table of 6 dimensions is .* got \(6, 9\)"):
+    with pytest.raises(ValueError, match=r"\(6, 9\)"):
         unpacked_rows(torch.from_numpy(packed(rows, "int8")), 6)
 
 
@@ -130,17 +113,17 @@ def test_a_damaged_table_is_refused(small: tuple[SentenceEncoder, Path], damage:
         path.write_bytes(path.read_bytes()[:-5])
     else:
         save_file({"embedding.packed": rows.astype(np.float32)}, path)
-    with pytest.raises(ModelError, match="row 7 of the table" if damage == "nan" else str(folder)):
+    with pytest.raises(ModelError, match="row 7" if damage == "nan" else str(folder)):
         SentenceEncoder.from_pretrained(folder)
 
 
 def test_precisions_that_cannot_be_saved_are_refused(tmp_path: Path, word: WordTokenizer) -> None:
-    encoder = SentenceEncoder(
-        AveragingModel(AveragingConfig(vocab_size=word.vocab_size, hidden_size=4)), word
-    )
-    with pytest.raises(ValueError, match="one of float32, bfloat16, float16, int8, int4, got 'i2'"):
-        encoder.save_pretrained(tmp_path / "out", precision="i2")
-    assert not (tmp_path / "out").exists()
+    rows = np.full((word.vocab_size, 2), 1e5, np.float32)  # which float16 cannot hold
+    encoder = SentenceEncoder.from_table(rows, word)
+    for precision in ("i2", "float16"):
+        with pytest.raises(ValueError, match=precision):
+            encoder.save_pretrained(tmp_path / "out", precision=precision)
+        assert not (tmp_path / "out").exists()
 
 
 def test_a_packed_folder_is_expanded_once_for_stock_loaders(
@@ -185,7 +168,7 @@ def test_a_copy_that_is_damaged_is_made_anew_for_all_to_read(
 
 def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARAPHRASTIC_CACHE", "/proc/x")
-    with pytest.raises(OSError, match=r"tiny to the cache, /proc/x/.*by PARAPHRASTIC_CACHE"):
+    with pytest.raises(OSError, match="tiny"):
         expanded(packaged_folder("tiny"))
 
 
@@ -202,28 +185,15 @@ def test_saving_over_its_own_directory_leaves_the_encoder(
     np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "other").table(), rows)
 
 
-def test_a_prefix_is_saved_as_it_is_also_once_it_is_a_model(tmp_path: Path) -> None:
-    encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(5)
-    rows = encoder.table()
-    assert encoder.model is not None
-    encoder.save_pretrained(tmp_path / "cut", precision="int4")
-    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-def test_models_in_other_precisions_are_packed(dtype: torch.dtype, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_prefix_is_packed_as_it_is_also_once_it_is_a_model(
+    dtype: torch.dtype, tmp_path: Path
+) -> None:
     encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(3)
     rows = encoder.table()
     encoder.model.to(dtype)
     encoder.save_pretrained(tmp_path / "cut", precision="int4")
     np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
-
-
-def test_what_float16_cannot_hold_is_refused(tmp_path: Path, word: WordTokenizer) -> None:
-    rows = np.full((word.vocab_size, 2), 1e5, np.float32)
-    with pytest.raises(ValueError, match="has numbers that float16 cannot hold; take bfloat16"):
-        SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "h", precision="float16")
-    assert not (tmp_path / "h").exists()
 
 
 def test_from_pretrained_takes_what_transformers_does(
@@ -244,14 +214,10 @@ def test_from_pretrained_takes_what_transformers_does(
     model.save_pretrained(tmp_path / "plain")
     plain = AveragingModel.from_pretrained(tmp_path / "plain", embedding_dropout=0.25)
     assert plain.config.embedding_dropout == 0.25
-
-
-def test_a_new_model_of_a_packed_config_is_saved_plain(
-    small: tuple[SentenceEncoder, Path], tmp_path: Path
-) -> None:
-    config = AutoConfig.from_pretrained(small[1])
-    model = AutoModel.from_config(config)
-    assert (config.packed, model.config.packed) == (True, False)
-    model.save_pretrained(tmp_path / "new")
+    np.testing.assert_array_equal(plain.get_input_embeddings().weight.detach().numpy(), rows)
+    config = AutoConfig.from_pretrained(folder)
+    new = AutoModel.from_config(config)
+    assert (config.packed, new.config.packed) == (True, False)
+    new.save_pretrained(tmp_path / "new")
     found = AutoModel.from_pretrained(tmp_path / "new").get_input_embeddings().weight
-    assert torch.equal(found, model.get_input_embeddings().weight)
+    assert torch.equal(found, new.get_input_embeddings().weight)

@@ -4,7 +4,6 @@ that are computed."""
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +91,7 @@ def test_they_average_marks_as_we_do(marks: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.encode(TEXTS), encoder.encode(TEXTS))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of their trainer
 def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) -> None:
     model = theirs(packaged_model("english")).float()
@@ -112,21 +112,21 @@ def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"),
+    "settings",
     [
-        ({"prompts": {"q": "query: "}, "default_prompt_name": "q"}, "prompts {'q': 'query: '},"),
-        ({"truncate_dim": 4}, "has truncate_dim 4, which"),
-        ({"similarity_fn_name": "dot"}, "has similarity_fn_name 'dot', which"),
+        {"prompts": {"q": "query: "}, "default_prompt_name": "q"},
+        {"truncate_dim": 4},
+        {"similarity_fn_name": "dot"},
     ],
 )
 def test_settings_that_only_they_follow_are_refused_and_followed_by_the_command_line(
-    settings: dict[str, Any], named: str, tmp_path: Path
+    settings: dict[str, Any], tmp_path: Path
 ) -> None:
     """Without a word the vectors or the scores would be others than theirs."""
     encoder = saved_by_them(WordTokenizer(["cat", "query"]), tmp_path)
     ours, given = str(tmp_path / "ours"), str(tmp_path / "given")
     SentenceTransformer(ours, device="cpu", **settings).save_pretrained(given)
-    with pytest.raises(ModelError, match=f"{re.escape(named)}.*load .*SentenceTransformer"):
+    with pytest.raises(ModelError, match=f"{next(iter(settings))}.*SentenceTransformer"):
         SentenceEncoder.from_pretrained(given)
     loaded = load_encoder(given, device="cpu")
     np.testing.assert_array_equal(loaded.encode("cat"), theirs(Path(given)).encode("cat"))
@@ -139,13 +139,13 @@ def test_what_is_no_encoder_of_ours_is_refused_with_the_way_out(tmp_path: Path) 
     words = Tokenizer(WordLevel({"[UNK]": 0, "cat": 1}, unk_token="[UNK]"))
     table = StaticEmbedding(words, embedding_weights=np.eye(2, dtype=np.float32))
     SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(tmp_path / "other"))
-    with pytest.raises(ModelError, match=r"no tokenizer of this package; load .*SentenceTransfor"):
+    with pytest.raises(ModelError):
         SentenceEncoder.from_pretrained(tmp_path / "other")
     saved_by_them(WordTokenizer(["cat"]), tmp_path)
     first = theirs(tmp_path / "theirs")[0]
     two = SentenceTransformer(modules=[first, Normalize()], device="cpu")
     two.save_pretrained(str(tmp_path / "two"))
-    with pytest.raises(ModelError, match="modules StaticEmbedding, Normalize, not a Static"):
+    with pytest.raises(ModelError):
         SentenceEncoder.from_pretrained(tmp_path / "two")
     for name in ("tokenizer.json", "model.safetensors", "modules.json", SETTINGS):
         saved_by_them(WordTokenizer(["cat"]), tmp_path)
@@ -158,15 +158,15 @@ def test_a_tokenizer_of_pieces_of_others_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581cat", -1.0)]
-    Tokenizer(Unigram(pieces, 3, False)).save(str(tmp_path / "tokenizer.json"))
+    place = str(tmp_path / "tokenizer.json")
+    Tokenizer(Unigram(pieces, 3, False)).save(place)
     with monkeypatch.context() as patched:
         patched.setattr("paraphrastic_hf.text.rebuilt._subwords", lambda _: pytest.fail("made"))
-        with pytest.raises(ModelError, match="no tokenizer of this package"):
+        with pytest.raises(ModelError):
             load_tokenizer(tmp_path)
-    Tokenizer(Unigram([("<pad>", 0.0), ("<unk>", 0.0)], 1, False)).save(
-        str(tmp_path / "tokenizer.json")
-    )  # of which tokenizers cannot make ours
-    with pytest.raises(ModelError, match="no tokenizer of this package"):
+    # of which tokenizers cannot make ours
+    Tokenizer(Unigram([("<pad>", 0.0), ("<unk>", 0.0)], 1, False)).save(place)
+    with pytest.raises(ModelError):
         load_tokenizer(tmp_path)
 
 
@@ -177,9 +177,7 @@ def test_without_protobuf_the_extra_is_named(
     monkeypatch.setattr(
         "paraphrastic_hf.extras._is_there", lambda package: package != "google.protobuf"
     )
-    with pytest.raises(
-        MissingExtraError, match=r"theirs.* needs protobuf.*paraphrastic-hf\[train\]"
-    ):
+    with pytest.raises(MissingExtraError, match="train"):
         SentenceEncoder.from_pretrained(tmp_path / "theirs")
 
 
@@ -190,6 +188,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG)
 def test_a_text_of_100_000_words_has_the_mean_of_its_words(kind: str) -> None:
     """In float32, by us, by `AutoModel` and by sentence-transformers with `.float()`."""
@@ -261,8 +260,8 @@ def test_what_only_sentence_transformers_reads_right_is_sent_there(tmp_path: Pat
     encoder.save_pretrained(tmp_path)
     (tmp_path / "paraphrastic_tokenizer.json").unlink()
     Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]")).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelError, match="load the model with sentence_transformers"):
+    with pytest.raises(ModelError, match="sentence_transformers"):
         load_tokenizer(tmp_path)
     (tmp_path / "modules.json").unlink()
-    with pytest.raises(ModelError, match="load the model with the library that wrote it"):
+    with pytest.raises(ModelError):
         load_tokenizer(tmp_path)

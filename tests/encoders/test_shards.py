@@ -32,15 +32,6 @@ def test_parquet_files_hold_every_text_in_order(
     np.testing.assert_array_equal(np.array(table["vector"].to_pylist(), np.float32), VECTORS)
 
 
-def test_an_array_holds_every_vector_in_order(tmp_path: Path) -> None:
-    with array_writer(tmp_path / "v.npy") as write:
-        for start in range(0, 10, 3):
-            write(TEXTS[start : start + 3], VECTORS[start : start + 3].astype(np.float64))
-    found = np.load(tmp_path / "v.npy")
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, VECTORS)
-
-
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, DataError])
 def test_what_is_not_finished_leaves_nothing(
@@ -60,13 +51,13 @@ def test_an_array_that_is_there_is_replaced_only_when_the_new_one_is_whole(tmp_p
     path = tmp_path / "v.npy"
     path.write_bytes(b"old")
     with array_writer(path) as write:
-        write(TEXTS, VECTORS)
+        for start in range(0, 10, 3):
+            write(TEXTS[start : start + 3], VECTORS[start : start + 3].astype(np.float64))
         assert path.read_bytes() == b"old"
-    assert len(np.load(path)) == 10
-
-
-def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is there already"), shard_writer(tmp_path):
+    found = np.load(path)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, VECTORS)
+    with pytest.raises(DataError), shard_writer(tmp_path):  # a folder is not replaced
         pass
 
 
@@ -74,5 +65,5 @@ def test_a_folder_that_is_there_is_not_touched(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / "file" / name
-    with pytest.raises(DataError, match=f"cannot write {path}"), WRITERS[name](path):
+    with pytest.raises(DataError, match=str(path)), WRITERS[name](path):
         pass

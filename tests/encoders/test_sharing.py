@@ -67,6 +67,7 @@ def test_a_pickled_encoder_gives_the_same_vectors(
     np.testing.assert_array_equal(again.encode(SENTENCES, table), expected)
 
 
+@pytest.mark.slow
 def test_an_encoder_is_sent_to_a_process_of_its_own(word: WordTokenizer) -> None:
     encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
     expected = encoder.encode(SENTENCES * 20, table)
@@ -93,17 +94,13 @@ print(os.waitpid(child, 0)[1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_goes_on_with_the_encoder() -> None:
     """As workers of `multiprocessing` and of DataLoader do on Linux."""
     command = [sys.executable, "-W", "ignore", "-c", FORK, json.dumps(["the cat"] * 1000)]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "TOKENIZERS_PARALLELISM": "false"},
-    )
+    env = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
     assert done.stdout == "0\n", done.stderr
 
 
@@ -148,25 +145,7 @@ def test_a_list_that_changes_meanwhile_gives_its_first_vectors_or_an_error(
     np.testing.assert_array_equal(vectors, expected)
 
 
-class Shrinking(list):
-    """Loses its end just before it is sliced, as it may to another thread."""
-
-    def __getitem__(self, item):  # type: ignore[no-untyped-def]
-        del self[-4:]
-        return super().__getitem__(item)
-
-
-def test_a_list_that_shrinks_within_a_block_gives_its_first_vectors_or_an_error() -> None:
-    tokenizer = WordTokenizer(WORDS)
-    encoder, table = StaticEncoder(tokenizer, num_threads=1), table_of(tokenizer)
-    expected = encoder.encode(SENTENCES[:8], table)
-    try:
-        vectors = encoder.encode(Shrinking(SENTENCES[:8]), table)
-    except (RuntimeError, ValueError, IndexError):
-        return
-    np.testing.assert_array_equal(vectors, expected)
-
-
+@pytest.mark.slow
 def test_items_exchanged_by_another_thread_leave_finite_vectors(word: WordTokenizer) -> None:
     """Strings that the list lets go of while they are read stay alive, and each row is a mean of
     one text or the other."""
@@ -193,9 +172,6 @@ def test_items_exchanged_by_another_thread_leave_finite_vectors(word: WordTokeni
         thread.join()
 
 
-LONE = "a \ud800"
-
-
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("wrong", [None, 3, b"bytes", 1.5, ["a"], np.str_])
 @pytest.mark.parametrize("position", [0, 3, 4, 8, 17, 39])
@@ -205,26 +181,14 @@ def test_what_is_no_string_is_named_with_its_position(
     texts: list = ["the cat"] * 40
     texts[position] = wrong
     encoder, table = StaticEncoder(word, num_threads=threads), table_of(word)
-    message = rf"texts\[{position}\] must be a string, got {type(wrong).__name__}$"
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=rf"texts\[{position}\].*{type(wrong).__name__}$"):
         encoder.encode(texts, table)
-    assert encoder.encode(["the cat"] * 40, table).any()  # and it still works
-
-
-@pytest.mark.parametrize("wrong", [None, 3, b"bytes"])
-def test_what_is_no_string_is_named_beside_a_lone_surrogate(
-    wrong: object, word: WordTokenizer
-) -> None:
-    texts: list = ["the cat"] * 40
-    texts[20], texts[22] = LONE, wrong
-    with pytest.raises(TypeError, match=r"texts\[22\] must be a string"):
-        StaticEncoder(word, num_threads=1).encode(texts, table_of(word))
-
-
-@pytest.mark.parametrize("texts", [5, None, (5,), [b""]])
-def test_what_holds_no_strings_is_a_type_error(texts: object, word: WordTokenizer) -> None:
+    texts[(position - 2) % 40] = "a \ud800"  # a lone surrogate beside it
+    with pytest.raises(TypeError, match=rf"texts\[{position}\]"):
+        encoder.encode(texts, table)
     with pytest.raises(TypeError):
-        StaticEncoder(word).encode(texts, table_of(word))  # type: ignore[arg-type]
+        encoder.encode(wrong if wrong != ["a"] else (5,), table)  # type: ignore[arg-type]
+    assert encoder.encode(["the cat"] * 40, table).any()  # and it still works
 
 
 @pytest.mark.parametrize("error", [TypeError, KeyboardInterrupt])

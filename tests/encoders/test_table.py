@@ -46,22 +46,15 @@ def test_int4_is_no_further_off_than_seven_steps_to_the_largest_number(table: np
 
 
 @given(tables)
-def test_numbers_of_int4_are_exact_in_bfloat16(table: np.ndarray) -> None:
-    held = unpacked(packed(np.where(np.abs(table) < 1e-30, 0, table), "int4"))
-    assert shortened(held).dtype == np.uint16
-
-
-@given(tables)
-def test_bfloat16_is_what_torch_rounds_to(table: np.ndarray) -> None:
-    expected = torch.from_numpy(table).bfloat16().float().numpy()
-    np.testing.assert_array_equal(unpacked(packed(table, "bfloat16")), expected)
-
-
-@given(tables)
 def test_packing_again_changes_nothing(table: np.ndarray) -> None:
+    """bfloat16 is what torch rounds to, and holds numbers of int4 exactly."""
     for precision in ("bfloat16", "int8", "int4"):
         once = unpacked(packed(table, precision))
         np.testing.assert_allclose(unpacked(packed(once, precision)), once, rtol=1e-6, atol=1e-38)
+    expected = torch.from_numpy(table).bfloat16().float().numpy()
+    np.testing.assert_array_equal(unpacked(packed(table, "bfloat16")), expected)
+    held = unpacked(packed(np.where(np.abs(table) < 1e-30, 0, table), "int4"))
+    assert shortened(held).dtype == np.uint16
 
 
 def test_eight_digits_are_shortened_without_loss() -> None:
@@ -147,16 +140,23 @@ def test_a_prefix_is_a_slice() -> None:
         small.encode(SENTENCES), whole.encode(SENTENCES)[:, :64], rtol=1e-6, atol=1e-6
     )
     for wrong in (0, 513):
-        with pytest.raises(ValueError, match=f"from 1 to 512, got {wrong}"):
+        with pytest.raises(ValueError, match=f"512.* {wrong}"):
             whole.with_dimension(wrong)
+    with pytest.raises(ValueError, match="int2"):
+        whole.with_precision("int2")
 
 
 @needs_c
-def test_what_is_rounded_already_is_not_rounded_again() -> None:
-    small = SentenceEncoder.from_pretrained("english").with_precision("int8")
+def test_what_is_rounded_is_not_rounded_again_and_saved_as_it_is(tmp_path: Path) -> None:
+    small = SentenceEncoder.from_pretrained("english").with_dimension(32).with_precision("int8")
     for again in (lambda: small.with_precision("bfloat16"), lambda: small.with_norm_power(0.5)):
-        with pytest.raises(ModelError, match=r"english-int8 is rounded already, by up to 0\.0075"):
+        with pytest.raises(ModelError, match="english-32-int8"):
             again()
+    before = small.encode(SENTENCES)
+    small.save_pretrained(tmp_path / "small")  # and goes on with its table
+    assert small._weights.table().numbers.dtype == np.int8
+    again = SentenceEncoder.from_pretrained(tmp_path / "small")
+    np.testing.assert_allclose(again.encode(SENTENCES), before, atol=1e-6)
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8", "int4"])
@@ -169,28 +169,13 @@ def test_the_largest_numbers_stay_finite(precision: str) -> None:
 
 
 @needs_c
-def test_a_packed_encoder_is_saved_with_its_rounded_numbers(tmp_path: Path) -> None:
-    small = SentenceEncoder.from_pretrained("english").with_precision("int8")
-    before = small.encode(SENTENCES)
-    small.save_pretrained(tmp_path / "small")  # and goes on with its table
-    assert small._weights.table().numbers.dtype == np.int8
-    again = SentenceEncoder.from_pretrained(tmp_path / "small")
-    np.testing.assert_allclose(again.encode(SENTENCES), before, atol=1e-6)
-
-
-def test_an_unknown_precision_is_refused() -> None:
-    with pytest.raises(ValueError, match="one of float32, bfloat16, int8, int4, got 'int2'"):
-        SentenceEncoder.from_pretrained("english").with_precision("int2")
-
-
-@needs_c
 @pytest.mark.parametrize("columns", [0, 3, 4])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
 def test_a_row_without_room_for_its_scale_is_refused(columns: int, kind: type) -> None:
     tokenizer = WordTokenizer(["a"])
     table = np.zeros((tokenizer.vocab_size, columns), kind)
     words = static.WordTable(lowercase=True)
-    with pytest.raises(ValueError, match=r"as wide as the table|no column"):
+    with pytest.raises(ValueError, match=r"wide|column"):
         words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
 
 

@@ -81,7 +81,7 @@ def test_part_of_a_list_is_read_and_written(table: WordTable) -> None:
     table.block().mean(["x", "a", "x"], 1, 2, ROWS, out, False)
     np.testing.assert_array_equal(out, [[7] * 4, ROWS[0], [7] * 4])
     for start, stop in [(-1, 2), (2, 1), (0, 4), (4, 4), (0, sys.maxsize)]:
-        with pytest.raises(ValueError, match="start and stop"):
+        with pytest.raises(ValueError, match="start"):
             table.block().mean(["a"] * 3, start, stop, ROWS, out, False)
 
 
@@ -92,15 +92,6 @@ def test_every_added_word_is_found_again(words: list[str]) -> None:
     known.add(words, np.zeros(len(words), np.int32), NO_IDS)  # passed over
     assert len(known) == len(set(words))
     assert missing(known, *words, "new one") == [w for w in ("new", "one") if w not in words]
-
-
-def test_fifty_thousand_words_are_kept_apart() -> None:
-    known, count = WordTable(), 50_000
-    words = [f"w{i}" for i in range(count)]
-    known.add(words, np.ones(count, np.int32), np.arange(count, dtype=np.int32))
-    rows, out = np.arange(count, dtype=np.float32)[:, None], np.empty((count, 1), np.float32)
-    known.block().mean(words, 0, count, rows, out, False)
-    np.testing.assert_array_equal(out, rows)
 
 
 def test_a_mean_by_hand(table: WordTable) -> None:
@@ -141,20 +132,6 @@ def test_a_mean_of_many_rows_equals_the_oracle(count: int) -> None:
     average(ids, i8(count), rows, out, False)
     # one rounding of a number below 4, and of sums of at most 32 rows
     np.testing.assert_allclose(out[0], mean_of_rows(rows.tolist(), ids.tolist()), atol=1e-6)
-
-
-@pytest.mark.parametrize("dimension", [1, 5, 64, 300])
-@pytest.mark.parametrize("normalize", [False, True])
-def test_halves_of_short_numbers_give_the_same_means(dimension: int, normalize: bool) -> None:
-    random = np.random.default_rng(dimension)
-    rows = random.normal(size=(30, dimension)).astype(np.float32)
-    rows = (rows.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
-    ids = random.integers(30, size=500).astype(np.int32)
-    ends = i8(*range(0, 20), 60, 500)
-    out = np.empty((2, len(ends), dimension), np.float32)
-    average(ids, ends, rows, out[0], normalize)
-    average(ids, ends, (rows.view(np.uint32) >> 16).astype(np.uint16), out[1], normalize)
-    np.testing.assert_array_equal(*out)
 
 
 def test_no_texts_write_nothing(table: WordTable) -> None:
@@ -262,25 +239,24 @@ def test_an_id_outside_the_rows_is_refused_when_it_is_used() -> None:
     for bad in (-1, 5, 2**31 - 1):
         known = WordTable()
         known.add(["x"], i4(1), i4(bad))
-        with pytest.raises(ValueError, match="out of range"):
+        with pytest.raises(ValueError, match="range"):
             known.block().mean(["x"], 0, 1, ROWS, np.empty((1, 4), np.float32), False)
 
 
-@pytest.mark.parametrize("given", [5, None, {"a"}, (text for text in "ab"), ("a",), b"ab", [b""]])
-def test_what_is_no_list_of_strings_is_refused(given: object, table: WordTable) -> None:
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        *((given, (0, 1)) for given in (5, None, {"a"}, iter("ab"), ("a",), b"ab", [b""])),
+        *((["a"], place) for place in (("0", 1), (0, None), (0, 2**70), (0.5, 1))),
+    ],
+)
+def test_what_is_no_list_of_strings_or_no_place_is_refused(
+    given: object, place: tuple, table: WordTable
+) -> None:
+    with pytest.raises((TypeError, OverflowError)):
+        table.block().mean(given, *place, ROWS, np.empty((1, 4), np.float32), False)
     with pytest.raises(TypeError):
-        table.block().mean(given, 0, 1, ROWS, np.empty((1, 4), np.float32), False)
-
-
-def test_positions_that_are_no_numbers_are_refused(table: WordTable) -> None:
-    for wrong in [("0", 1), (0, None), (0, 2**70), (0.5, 1)]:
-        with pytest.raises((TypeError, OverflowError)):
-            table.block().mean(["a"], *wrong, ROWS, np.empty((1, 4), np.float32), False)
-
-
-def test_a_block_comes_only_from_a_table(table: WordTable) -> None:
-    with pytest.raises(TypeError):
-        type(table.block())()
+        type(table.block())()  # a block comes only from a table
 
 
 def calls() -> list[Callable[[], object]]:
@@ -330,6 +306,7 @@ def resident_bytes() -> int:
         return int(numbers.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux's /proc")
 def test_memory_does_not_grow_over_thousands_of_calls() -> None:
     for call in calls():

@@ -5,16 +5,12 @@ from __future__ import annotations
 import pytest
 
 from paraphrastic_hf.evaluation.measures.bracketing import brackets, count_brackets
-from paraphrastic_hf.syntax.parse_tree import Tree, read_tree
+from paraphrastic_hf.syntax.parse_tree import read_tree as tree
 
 GOLD = """(ROOT (S (NP (PRP She))
     (VP (VBD saw) (NP (NP (DT the) (NN man)) (PP (IN with) (NP (NN tea))))) (. .)))"""
 FOUND = """(ROOT (S (NP (PRP She))
     (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (VB tea)))) (. .)))"""
-
-
-def tree(text: str) -> Tree:
-    return read_tree(text)
 
 
 def test_the_wrong_attachment_costs_one_bracket() -> None:
@@ -26,10 +22,6 @@ def test_the_wrong_attachment_costs_one_bracket() -> None:
     assert counts.f1 == pytest.approx(1200 / 13)
     assert (counts.words, counts.right_tags) == (7, 6)
     assert (counts.sentences, counts.exact, counts.templates) == (1, 0, 1)
-
-
-def test_the_root_is_no_bracket() -> None:
-    assert brackets(tree("(ROOT (S (NN a)))")) == brackets(tree("(S (NN a))")) == [("S", 0, 1)]
 
 
 def test_a_chain_counts_phrase_by_phrase_and_a_label_as_often_as_it_is_there() -> None:
@@ -47,16 +39,15 @@ def test_where_punctuation_hangs_does_not_matter() -> None:
     assert count_brackets([found], [gold], without=()).f1 == pytest.approx(100 / 3)
 
 
-def test_a_phrase_of_punctuation_alone_is_none() -> None:
-    gold = tree("(S (NP (NN a)) (PRN (: -)))")
-    assert brackets(gold, [True, False]) == [("S", 0, 1), ("NP", 0, 1)]
-
-
 def test_brackets_are_no_punctuation_and_prt_is_advp() -> None:
+    """The root is no bracket, and a phrase of punctuation alone is none."""
     gold = tree("(S (PRN (-LRB- -LRB-)) (PRT (RP up)))")
     found = tree("(S (PRN (-LRB- -LRB-)) (ADVP (RB up)))")
     assert count_brackets([found], [gold]).f1 == 100
     assert len(brackets(gold)) == 3
+    assert brackets(tree("(ROOT (S (NN a)))")) == brackets(tree("(S (NN a))")) == [("S", 0, 1)]
+    gold = tree("(S (NP (NN a)) (PRN (: -)))")
+    assert brackets(gold, [True, False]) == [("S", 0, 1), ("NP", 0, 1)]
 
 
 def test_counts_of_sentences_add_up() -> None:
@@ -64,13 +55,7 @@ def test_counts_of_sentences_add_up() -> None:
     assert (both.right, both.found, both.gold, both.exact) == (13, 13, 14, 1)
     assert both.exact_match == 50
     assert both.template_match == 100
-
-
-def test_trees_of_other_sentences_are_refused() -> None:
-    with pytest.raises(ValueError, match="a tree of 1 word cannot be compared with one of 7"):
+    none = count_brackets([], [])
+    assert none.f1 == none.precision == none.recall == none.exact_match == 0
+    with pytest.raises(ValueError, match="7"):  # of another sentence
         count_brackets([tree("(S (NN a))")], [tree(GOLD)])
-
-
-def test_no_sentence_has_no_right_bracket() -> None:
-    counts = count_brackets([], [])
-    assert counts.f1 == counts.precision == counts.recall == counts.exact_match == 0

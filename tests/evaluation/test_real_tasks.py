@@ -11,6 +11,8 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.evaluation.suites.probing import probe, read_probe
 from paraphrastic_hf.evaluation.suites.transfer import TASKS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data_dir() -> Path:

@@ -53,11 +53,8 @@ def test_the_best_threshold_by_hand() -> None:
     assert f1_score(score, is_gold, 4, threshold) == pytest.approx([75, 75, 75])
     assert best_threshold(score, ~is_gold & is_gold, 4) == np.inf
     assert best_threshold(score[:0], is_gold[:0], 4) == np.inf
-
-
-def test_equal_scores_are_taken_together() -> None:
-    score, is_gold = np.array([0.9, 0.5, 0.5]), np.array([True, True, False])
-    assert best_threshold(score, is_gold, 1) == pytest.approx(0.7)
+    together = np.array([0.9, 0.5, 0.5]), np.array([True, True, False])
+    assert best_threshold(*together, 1) == pytest.approx(0.7)
 
 
 def test_each_half_is_scored_with_the_threshold_of_the_other() -> None:

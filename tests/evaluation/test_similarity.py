@@ -29,6 +29,7 @@ def test_scores_follow_the_definition() -> None:
     assert score.pearson == pytest.approx(100 * np.corrcoef(cosines, gold)[0, 1])
     assert score.spearman == pytest.approx(80)  # ranks 4 3 2 1 against 4 2 3 1: 1 - 6 * 2 / 60
     assert score.pairs == 4
+    assert pearson([1, 1, 1], [1, 2, 3]) == spearman([1, 2, 3], [2, 2, 2]) == 0
 
 
 def test_the_three_averages_of_a_year() -> None:
@@ -45,18 +46,7 @@ def test_the_three_averages_of_a_year() -> None:
     assert year.all_pearson == pytest.approx(100 * np.corrcoef(cosines, [4, 3, 2, 1, 0, 5])[0, 1])
 
 
-def test_a_constant_side_correlates_with_nothing() -> None:
-    assert pearson([1, 1, 1], [1, 2, 3]) == spearman([1, 2, 3], [2, 2, 2]) == 0
-
-
-@pytest.mark.parametrize(
-    ("vectors", "message"),
-    [
-        (np.full((2, 2), np.nan), "NaN or infinity for 2 of 2"),
-        (np.ones((3, 2)), r"\(2, dim\), got shape \(3, 2\)"),
-        (np.ones(2), "got shape"),
-    ],
-)
-def test_a_wrong_encoder_is_a_clear_error(vectors: np.ndarray, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
+@pytest.mark.parametrize("vectors", [np.full((2, 2), np.nan), np.ones((3, 2)), np.ones(2)])
+def test_a_wrong_encoder_is_refused(vectors: np.ndarray) -> None:
+    with pytest.raises(ModelError):
         score_suite(lambda texts: vectors, [dataset("x", "2012", "a", [1.0])])

@@ -15,12 +15,14 @@ from scipy import stats
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites.development import GROUP, MEAN, SETS
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.evaluation.made_pairs import (
     ANGLES,
     Angles,
     Constant,
+    Letters,
     row_of,
     write_bigrams,
     write_words,
@@ -51,17 +53,10 @@ def test_sick_and_twitter_correlate_the_cosine_with_the_gold_scores(
     write(tmp_path)
     headline = evaluate(Angles(), suite, tmp_path)["headline"]
     assert headline == {"Pearson": pytest.approx(PEARSON), "Spearman": pytest.approx(80)}
-
-
-def test_a_suite_whose_only_corpus_is_absent_says_which(tmp_path: Path) -> None:
-    write_sick(tmp_path)
-    with pytest.raises(DataError, match=r"twitter has its data.*holds twitter"):
-        evaluate(Angles(), "twitter", tmp_path)
-
-
-def test_constant_cosines_score_zero(tmp_path: Path) -> None:
-    write_sick(tmp_path)
-    assert evaluate(Constant(), "sick", tmp_path)["headline"] == {"Pearson": 0, "Spearman": 0}
+    constant = evaluate(Constant(), suite, tmp_path)["headline"]
+    assert constant == {"Pearson": 0, "Spearman": 0}
+    with pytest.raises(DataError):
+        evaluate(Angles(), suite, tmp_path / "absent")
 
 
 def test_word_vectors_are_tuned_by_twice_similarity_less_relatedness(tmp_path: Path) -> None:
@@ -74,11 +69,8 @@ def test_word_vectors_are_tuned_by_twice_similarity_less_relatedness(tmp_path: P
         "2 WS-S - WS-R": pytest.approx(2 * 80 + 100),
     }
     assert len(results["skipped"]) == 11
-    assert "EN-SIMLEX-999.txt is not in" in results["skipped"]["SL999"]
-
-
-def test_without_one_part_there_is_no_tuning_figure(tmp_path: Path) -> None:
-    write_words(tmp_path, "WS-353-SIM", GOLD)
+    assert "EN-SIMLEX-999.txt" in results["skipped"]["SL999"]
+    (tmp_path / "wordsim/mfaruqui_eval-word-vectors/EN-WS-353-REL.txt").unlink()
     assert list(evaluate(Angles(), "words", tmp_path)["headline"]) == ["WS-S"]
 
 
@@ -88,6 +80,8 @@ def test_an_empty_word_set_is_skipped(tmp_path: Path) -> None:
     results = evaluate(Angles(), "words", tmp_path)
     assert list(results["headline"]) == ["RW"]
     assert "SL999" in results["skipped"]
+    row = row_of(results, "words", "RW")
+    assert set(row["scores"]) == {"pearson", "spearman"}  # no words are known to be unknown
 
 
 def test_the_share_of_unknown_words_counts_each_word_once(tmp_path: Path) -> None:
@@ -98,12 +92,6 @@ def test_the_share_of_unknown_words_counts_each_word_once(tmp_path: Path) -> Non
     model = AveragingModel(AveragingConfig(vocab_size=5, hidden_size=4)).eval()
     row = row_of(evaluate(SentenceEncoder(model, tokenizer), "words", tmp_path), "words", "RW")
     assert row["scores"]["unknown words, %"] == pytest.approx(100 * 2 / 5)  # gnu, emu of 5 words
-
-
-def test_an_encoder_of_others_has_no_share_of_unknown_words(tmp_path: Path) -> None:
-    write_words(tmp_path, "RW-STANFORD", GOLD)
-    row = row_of(evaluate(Angles(), "words", tmp_path), "words", "RW")
-    assert set(row["scores"]) == {"pearson", "spearman"}
 
 
 def test_each_rating_of_a_bigram_is_a_case_of_its_own(tmp_path: Path) -> None:
@@ -129,3 +117,27 @@ def test_the_sets_of_ppdb_are_correlated_by_rank(tmp_path: Path) -> None:
     headline = evaluate(Angles(), "phrases", tmp_path)["headline"]
     names = ["Annotated-PPDB dev", "Annotated-PPDB test", "Pavlick"]
     assert headline == dict.fromkeys(names, pytest.approx(80))
+
+
+def test_the_mean_is_of_the_three_sets_whatever_their_sizes(sts_folder: Path) -> None:
+    """Of the second set three pairs of twelve are left, those of the last are in another order."""
+    sick, phrases = (
+        sts_folder / "sick2014/SICK_trial.txt",
+        sts_folder / "ppdb_annotated/ppdb_dev.txt",
+    )
+    lines = sick.read_text(encoding="utf-8").splitlines()
+    write_lines(sick, [lines[0], lines[1], lines[8], lines[9]])
+    write_lines(phrases, phrases.read_text(encoding="utf-8").splitlines()[::-1])
+    results = evaluate(Letters(), "development", sts_folder)
+    sizes = {name: row_of(results, GROUP, name)["size"] for name in SETS}
+    assert list(sizes.values()) == [12, 3, 12]
+    scores = [row_of(results, GROUP, name)["scores"]["pearson"] for name in SETS]
+    assert len({round(score, 3) for score in scores}) == 2
+    assert list(results["headline"]) == [*SETS, MEAN]
+    assert list(results["headline"].values()) == pytest.approx([*scores, np.mean(scores)])
+
+
+def test_without_one_set_there_is_no_score(sts_folder: Path) -> None:
+    (sts_folder / "sick2014" / "SICK_trial.txt").unlink()
+    with pytest.raises(DataError, match=r"SICK_trial\.txt"):
+        evaluate(Letters(), "development", sts_folder)

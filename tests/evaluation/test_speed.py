@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -117,33 +118,22 @@ def test_ours_has_met_other_text_alone(
     """Its tokenizer is asked for a word again after it was made to forget it."""
     config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
     encoder = SentenceEncoder(AveragingModel(config), subword)
-    asked: list[str] = []
-    encode_batch = SubwordTokenizer.encode_batch
-
-    def noted(tokenizer: SubwordTokenizer, words: list[str]) -> object:
-        asked.extend(words)
-        return encode_batch(tokenizer, words)
-
-    monkeypatch.setattr(SubwordTokenizer, "encode_batch", noted)
-    encoder.encode(["zebra"])
-    encoder.encode(["zebra"])
-    assert asked == ["zebra"]
+    asked = Mock(wraps=subword.encode_batch)
+    monkeypatch.setattr(subword, "encode_batch", asked)
+    for texts in (["zebra"], ["zebra"]):
+        encoder.encode(texts)
+    assert asked.call_count == 1
     assert encoder.forget()
     encoder.encode(["zebra"])
-    assert asked == ["zebra", "zebra"]
-    calls: list[str | list[str]] = []
+    assert asked.call_count == 2
+    calls: list[object] = []
     forget, encode = SentenceEncoder.forget, SentenceEncoder.encode
-
-    def noted_forget(encoder: SentenceEncoder) -> bool:
-        calls.append("forget")
-        return forget(encoder)
-
-    def noted_encode(encoder: SentenceEncoder, texts: list[str], **options: object) -> object:
-        calls.append(texts)
-        return encode(encoder, texts, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(SentenceEncoder, "forget", noted_forget)
-    monkeypatch.setattr(SentenceEncoder, "encode", noted_encode)
+    noted = {
+        "forget": lambda self: calls.append("forget") or forget(self),
+        "encode": lambda self, texts, **how: calls.append(texts) or encode(self, texts, **how),
+    }
+    for name, function in noted.items():
+        monkeypatch.setattr(SentenceEncoder, name, function)
     evaluate(encoder, "speed", sts_folder)
     met, sentences = speed.read_sentences(sts_folder)
     after = [calls[i + 1] for i, call in enumerate(calls) if call == "forget"]
@@ -158,5 +148,5 @@ def test_vectors_that_are_none_are_refused(sts_folder: Path) -> None:
         def encode(self, texts: list[str]) -> np.ndarray:
             return super().encode(texts)[:, 0]
 
-    with pytest.raises(ModelError, match="one vector a text"):
+    with pytest.raises(ModelError):
         evaluate(Bad(), "speed", sts_folder)

@@ -71,7 +71,10 @@ def gauging(folder: Path) -> Drawn:
     )
 
 
-@pytest.mark.parametrize("made", [translating, from_variables, with_templates, gauging])
+@pytest.mark.parametrize(
+    "made",
+    [translating, from_variables, pytest.param(with_templates, marks=pytest.mark.slow), gauging],
+)
 def test_a_seed_decides_though_threads_sample(
     made: Callable[[Path], Drawn], tmp_path: Path
 ) -> None:

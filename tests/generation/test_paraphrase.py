@@ -37,11 +37,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def paraphraser(models: dict[str, Path]) -> SyntacticParaphraser:
-    def parser(sentences: Any) -> list[Tree | None]:
-        return [TREE if "girl" in each else None for each in sentences]
-
     return SyntacticParaphraser.from_pretrained(
-        models["scpn"], generator=models["parse-generator"], parser=parser
+        models["scpn"], generator=models["parse-generator"], parser=trees
     )
 
 
@@ -68,64 +65,62 @@ def test_the_parser_the_generator_and_scpn_work_together(paraphraser: SyntacticP
         "(ROOT (S (NP) (VP) (.)))",
         "(ROOT (S (PP) (,) (NP) (VP) (.)))",
     ]
-    assert {one.remark for one in found[1]} == {"the line is blank"}
-    assert {one.remark for one in found[2]} == {"the sentence could not be parsed"}
-    assert {one.remark for one in found[3]} == {"the sentence has no known token"}
-    assert not any(one.text for one in (*found[1], *found[2], *found[3]))
+    # lines that are blank, not parsed and without a known token each have a remark of their own
+    assert len({one.remark for each in found[1:] for one in each}) == 3
+    assert all(one.remark and not one.text for each in found[1:] for one in each)
 
 
-@pytest.mark.parametrize("give", ["trees", "lines", "parser"])
+def trees(lines: Sequence[str]) -> list[Tree | None]:
+    return [TREE if "girl" in line else None for line in lines]
+
+
+class Parser:
+    def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
+        return [
+            ParsedLine([], TREE) if "girl" in line else ParsedLine.without_tree([], "empty")
+            for line in lines
+        ]
+
+
+@pytest.mark.parametrize("parser", [Parser().parse, Parser()], ids=["lines", "parser"])
 def test_a_parser_is_a_function_to_trees_or_what_parses_lines(
-    give: str, models: dict[str, Path]
+    parser: Any, models: dict[str, Path], paraphraser: SyntacticParaphraser
 ) -> None:
-    class Parser:
-        def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
-            return [
-                ParsedLine([], TREE) if "girl" in line else ParsedLine.without_tree([], "empty")
-                for line in lines
-            ]
-
-    def trees(lines: Sequence[str]) -> list[Tree | None]:
-        return [TREE if "girl" in line else None for line in lines]
-
-    parser: Any = {"trees": trees, "lines": Parser().parse, "parser": Parser()}[give]
-    paraphraser = SyntacticParaphraser.from_pretrained(
-        models["scpn"], generator=models["parse-generator"], parser=parser
-    )
-    found = paraphraser.paraphrase(LINES, TEMPLATES, **LOOSE)
-    assert "could not be parsed" not in found[0][0].remark
-    assert found[2][0].remark == "the sentence could not be parsed"
-
-
-def test_what_gives_no_trees_is_no_parser(models: dict[str, Path]) -> None:
-    paraphraser = SyntacticParaphraser.from_pretrained(
-        models["scpn"], generator=models["parse-generator"], parser=lambda lines: list(lines)
-    )
-    with pytest.raises(TypeError, match="a parser must give a Tree for each sentence, or None"):
-        paraphraser.paraphrase(LINES[:1], TEMPLATES, **LOOSE)
+    given = models["scpn"], models["parse-generator"]
+    other = SyntacticParaphraser.from_pretrained(given[0], generator=given[1], parser=parser)
+    expected = paraphraser.paraphrase(LINES, TEMPLATES, **LOOSE)
+    assert other.paraphrase(LINES, TEMPLATES, **LOOSE) == expected
+    other = SyntacticParaphraser.from_pretrained(given[0], generator=given[1], parser=list)
+    with pytest.raises(TypeError):
+        other.paraphrase(LINES[:1], TEMPLATES, **LOOSE)
     with pytest.raises(ModelError, match="no/parser"):
-        SyntacticParaphraser.from_pretrained(models["scpn"], parser="no/parser")
+        SyntacticParaphraser.from_pretrained(given[0], parser="no/parser")
 
 
-def test_what_ends_at_the_most_tokens_is_marked(paraphraser: SyntacticParaphraser) -> None:
-    writing = Writing(beams=3, max_tokens=2)
-    (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], writing=writing, **LOOSE)[0]
-    assert one.is_cut
-    assert one.remark == "it was cut at the most tokens"
-
-
-def test_a_whole_parse_needs_no_generator(models: dict[str, Path]) -> None:
+@pytest.mark.parametrize(
+    ("given", "parse"),
+    [
+        (WHOLE, "(ROOT (S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.)))"),
+        ("(ROOT (FRAG (UH Yes) (. .)))", "(ROOT (FRAG (UH) (.)))"),
+    ],
+)
+def test_a_whole_parse_needs_no_generator(given: str, parse: str, models: dict[str, Path]) -> None:
     alone = SyntacticParaphraser.from_pretrained(models["scpn"])
-    (one,) = alone.paraphrase(LINES[:1], [WHOLE], **LOOSE)[0]
-    assert one.parse == "(ROOT (S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.)))"
+    (one,) = alone.paraphrase(LINES[:1], [given], **LOOSE)[0]
+    assert one.parse == one.template == parse
     assert one.text
     assert one.nats < 0
-    with pytest.raises(DataError, match="name a parse generator that fills templates"):
+    (cut,) = alone.paraphrase(LINES[:1], [given], writing=Writing(beams=3, max_tokens=2), **LOOSE)[
+        0
+    ]
+    assert cut.is_cut
+    assert cut.remark
+    with pytest.raises(DataError):
         alone.paraphrase(LINES[:1], TEMPLATES, **LOOSE)
 
 
 def test_templates_of_a_sentence_in_one_batch_are_those_one_by_one(
-    models: dict[str, Path],
+    models: dict[str, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     by_template = SyntacticParaphraser.from_pretrained(models["by-template"])
     together = by_template.paraphrase(LINES[::2], TEMPLATES, **LOOSE)
@@ -134,6 +129,13 @@ def test_templates_of_a_sentence_in_one_batch_are_those_one_by_one(
             (alone,) = by_template.paraphrase([line], [template], **LOOSE)[0]
             assert alone.text == together[row][place].text
             assert alone.nats == pytest.approx(together[row][place].nats, abs=1e-4)
+    (whole,) = by_template.paraphrase(LINES[:1], [WHOLE], **LOOSE)[0]  # gives its own template
+    assert (whole.text, whole.template) == (together[0][0].text, together[0][0].template)
+    (long,) = by_template.paraphrase(["the girl " * 250], TEMPLATES[:1], **LOOSE)[0]
+    assert "501" in long.remark
+    with caplog.at_level(logging.WARNING):
+        by_template.paraphrase(LINES[:1], ["(UCP (NAC) (NAC))"], **LOOSE)
+    assert "(ROOT (UCP (NAC) (NAC)))" in caplog.text  # which training had not
 
 
 def test_each_sentence_may_have_templates_of_its_own(paraphraser: SyntacticParaphraser) -> None:
@@ -146,14 +148,9 @@ def test_each_sentence_may_have_templates_of_its_own(paraphraser: SyntacticParap
             (alone,) = paraphraser.paraphrase([line], [template], **LOOSE)[0]
             assert (alone.text, alone.parse) == (one.text, one.parse)
             assert alone.template == one.template
-
-
-@pytest.mark.parametrize("lists", [[TEMPLATES], [TEMPLATES, TEMPLATES[0]], [TEMPLATES] * 3])
-def test_a_list_of_templates_is_of_each_sentence(
-    paraphraser: SyntacticParaphraser, lists: Any
-) -> None:
-    with pytest.raises(DataError, match="or a list of them for each: got 2 sentences and "):
-        paraphraser.paraphrase([LINES[0], LINES[2]], lists, **LOOSE)
+    for lists in ([TEMPLATES], [TEMPLATES, TEMPLATES[0]], [TEMPLATES] * 3):
+        with pytest.raises(DataError):
+            paraphraser.paraphrase(lines, lists, **LOOSE)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["by-template", "bart"])
@@ -164,6 +161,9 @@ def test_stock_models_and_ours_answer_alike(models: dict[str, Path], kind: str) 
     assert [len(each) for each in found] == [4, 4]
     assert loaded.top_templates(3)[0].startswith("(ROOT (S")
     assert len(loaded.top_templates(3)) == 3
+    writer = TemplatedWriter.from_pretrained(models[kind], batch_size=3)
+    assert (kind == "bart") == (writer.joined is not None)
+    assert writer.joined is None or writer.joined.batch_size == 3
 
 
 def test_canonicalising_needs_no_template(models: dict[str, Path]) -> None:
@@ -172,67 +172,41 @@ def test_canonicalising_needs_no_template(models: dict[str, Path]) -> None:
     assert len(found) == 4
     assert found[0]
     assert found[1] == ""
-    with pytest.raises(DataError, match="reads no template: leave them out"):
+    with pytest.raises(DataError):
         plain.paraphrase(LINES, TEMPLATES, **LOOSE)
-    with pytest.raises(DataError, match="it reads none; use canonicalise"):
+    with pytest.raises(DataError):
         plain.top_templates()
 
 
 def test_what_shares_too_little_is_marked(paraphraser: SyntacticParaphraser) -> None:
     paraphraser.encoder = LetterEncoder()
     (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=None, min_similarity=0.0)[0]
-    assert one.remark in ("", "it was cut at the most tokens")
     assert one.overlap == ngram_overlap(LINES[0], one.text, 1)
     strict = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=1.0, min_similarity=1.0)
     assert "overlap" in strict[0][0].remark
     assert "similarity" in strict[0][0].remark
     assert not strict[0][0].is_kept
     paraphraser.encoder = None
-    with pytest.raises(DataError, match="min_similarity needs an encoder"):
+    with pytest.raises(DataError, match="min_similarity"):
         paraphraser.paraphrase(LINES[:1], [WHOLE])
 
 
-@pytest.mark.parametrize(
-    ("template", "message"),
-    [
-        ("no tree", "is no tree, since it does not begin with a bracket"),
-        ("(S (NP)", "unbalanced brackets"),
-        ("(S (NP) (VQ))", "unknown label 'VQ'; did you mean"),
-        ("", "an empty text is no tree"),
-        ("(S)", "has one node"),
-    ],
-)
-def test_what_is_no_template_is_refused(
-    paraphraser: SyntacticParaphraser, template: str, message: str
-) -> None:
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("template", ["no tree", "(S (NP)", "(S (NP) (VQ))", "", "(S)"])
+def test_what_is_no_template_is_refused(paraphraser: SyntacticParaphraser, template: str) -> None:
+    with pytest.raises(DataError):
         paraphraser.paraphrase(LINES, [template], **LOOSE)
 
 
-def test_a_template_that_training_had_not_is_warned_of(
-    paraphraser: SyntacticParaphraser, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        paraphraser.paraphrase(LINES[:1], ["(UCP (NAC) (NAC))"], **LOOSE)
-    assert "no sentence of training had the template (ROOT (UCP (NAC) (NAC)))" in caplog.text
-
-
-def test_a_sentence_of_500_tokens_is_marked(models: dict[str, Path]) -> None:
-    by_template = SyntacticParaphraser.from_pretrained(models["by-template"])
-    (one,) = by_template.paraphrase(["the girl " * 250], TEMPLATES[:1], **LOOSE)[0]
-    assert one.remark == "the sentence has 501 tokens, more than 300"
-
-
 def test_models_that_do_not_go_together_are_refused(models: dict[str, Path]) -> None:
-    with pytest.raises(ModelError, match="the model writes parses"):
+    with pytest.raises(ModelError):
         SyntacticParaphraser.from_pretrained(models["parse-generator"])
-    with pytest.raises(ModelError, match="the parse generator writes sentences"):
+    with pytest.raises(ModelError):
         SyntacticParaphraser.from_pretrained(models["scpn"], generator=models["scpn"])
     writer = TemplatedWriter.from_pretrained(models["scpn"])
     writer.model.config.template_vocab_size = 40
-    with pytest.raises(ModelError, match="its vocabulary is of another release"):
+    with pytest.raises(ModelError):
         TemplatedWriter(writer.model, writer.tokenizer)
-    with pytest.raises(DataError, match="give some, as"):
+    with pytest.raises(DataError):
         SyntacticParaphraser(writer).paraphrase(LINES, **LOOSE)
 
 
@@ -268,7 +242,7 @@ def test_a_repository_of_both_models_is_asked_for_with_its_options(
         ("parse-generator", {"token": "hf_x"}),  # a revision is of one repository
     ]
     monkeypatch.undo()
-    with pytest.raises(TypeError, match="no keyword 'revison'"):
+    with pytest.raises(TypeError, match="revison"):
         SyntacticParaphraser.from_pretrained(models["scpn"], revison="old")  # type: ignore[call-arg]
 
 
@@ -278,27 +252,6 @@ def test_the_first_whole_tree_with_the_template_is_taken() -> None:
     assert first_tree(written, wanted) == "(S (NP (DT ) ) (VP ) )"
     assert first_tree(written[:2], wanted) == "(S (VP (VB ) ) )"
     assert first_tree(written[:1], wanted) == ""
-
-
-def test_a_whole_parse_of_two_levels_needs_no_generator(models: dict[str, Path]) -> None:
-    plain = SyntacticParaphraser.from_pretrained(models["scpn"])
-    (found,) = plain.paraphrase(LINES[:1], ["(ROOT (FRAG (UH Yes) (. .)))"], **LOOSE)
-    assert found[0].template == "(ROOT (FRAG (UH) (.)))"
-    assert found[0].text
-
-
-def test_a_model_that_reads_templates_gets_one_of_a_whole_parse(models: dict[str, Path]) -> None:
-    plain = SyntacticParaphraser.from_pretrained(models["by-template"])
-    both = plain.paraphrase(LINES[:1], [WHOLE, TEMPLATES[0]], **LOOSE)[0]
-    assert both[0].text == both[1].text
-    assert both[0].template == both[1].template
-
-
-def test_a_stock_model_searches_as_it_is_told(models: dict[str, Path]) -> None:
-    writer = TemplatedWriter.from_pretrained(models["bart"], batch_size=3)
-    assert writer.joined is not None
-    assert writer.joined.model is writer.model
-    assert writer.joined.batch_size == 3
 
 
 def test_a_limit_saved_with_a_model_is_not_obeyed(models: dict[str, Path]) -> None:

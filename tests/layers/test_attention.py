@@ -46,15 +46,19 @@ def slow(attention: Attention, states: Tensor, memory: Tensor, may_look: Tensor)
     return attention.output(gathered)
 
 
-def test_it_is_the_slow_loop(attention: Attention, states: Tensor) -> None:
-    everything = torch.ones(3, 5, 5, dtype=torch.bool)
-    torch.testing.assert_close(attention(states), slow(attention, states, states, everything))
-
-
-def test_causal_is_the_slow_loop_over_earlier_states(attention: Attention, states: Tensor) -> None:
-    earlier = torch.ones(3, 5, 5, dtype=torch.bool).tril()
-    found = attention(states, is_causal=True)
-    torch.testing.assert_close(found, slow(attention, states, states, earlier))
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_it_is_the_slow_loop(is_causal: bool, attention: Attention, states: Tensor) -> None:
+    """With padding on the left, as in generation; a state that looks nowhere spoils no other."""
+    mask = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0, 0, 0, 1, 1]]).bool()
+    seen = torch.ones(3, 5, 5, dtype=torch.bool)
+    seen = seen.tril() if is_causal else seen
+    found = attention(states, is_causal=is_causal)
+    torch.testing.assert_close(found, slow(attention, states, states, seen))
+    found = attention(states, mask=mask, is_causal=is_causal)
+    assert found.isfinite().all()
+    seen = seen & mask[:, None] | torch.eye(5, dtype=torch.bool)
+    expected = slow(attention, states, states, seen)
+    torch.testing.assert_close(found[mask], expected[mask])
 
 
 def test_another_sequence_is_asked_where_the_mask_allows(
@@ -64,16 +68,6 @@ def test_another_sequence_is_asked_where_the_mask_allows(
     mask = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1]]).bool()
     expected = slow(attention, states, memory, mask[:, None].expand(3, 5, 4))
     torch.testing.assert_close(attention(states, memory, mask=mask), expected)
-
-
-def test_a_mask_and_causality_hold_together(attention: Attention, states: Tensor) -> None:
-    """Padding on the left, as in generation; a state that may look nowhere spoils no other."""
-    mask = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0, 0, 0, 1, 1]]).bool()
-    found = attention(states, mask=mask, is_causal=True)
-    assert found.isfinite().all()
-    both = torch.ones(5, 5, dtype=torch.bool).tril() & mask[:, None]
-    expected = slow(attention, states, states, both | torch.eye(5, dtype=torch.bool))
-    torch.testing.assert_close(found[mask], expected[mask])
 
 
 @pytest.mark.parametrize("steps", [[5], [3, 2], [1, 1, 1, 1, 1], [2, 1, 2]])
@@ -123,7 +117,7 @@ def test_numbers_as_a_mask_are_added_in_bfloat16_too() -> None:
 
 
 def test_heads_that_cannot_share_a_width_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"dim must be a multiple of heads \(3\), got 8"):
+    with pytest.raises(ValueError, match="dim"):
         Attention(8, 3)
 
 

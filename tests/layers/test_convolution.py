@@ -37,14 +37,6 @@ def test_it_is_the_slow_loop(activation: str) -> None:
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
 
 
-def test_a_text_alone_has_the_vector_it_has_among_others() -> None:
-    """Windows never reach into the next text."""
-    layer = started(PooledFilters(SIZE, WIDTHS, COUNTS, "tanh"))
-    together = embed(layer, inputs(), LENGTHS)
-    for row, text in enumerate(inputs().split(LENGTHS)):
-        torch.testing.assert_close(embed(layer, text, [len(text)])[0], together[row])
-
-
 def test_the_gradient_goes_to_the_window_that_won() -> None:
     layer = started(PooledFilters(1, [1], [1], "relu"))
     with torch.no_grad():

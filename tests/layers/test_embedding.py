@@ -23,12 +23,6 @@ def random_weights() -> Tensor:
     return torch.rand(7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def dense_bag(table: Tensor, weights: Tensor) -> Tensor:
-    """The same sums from stock parts, with a dense gradient."""
-    rows = F.embedding(IDS, table) * weights[:, None]
-    return torch.stack([part.sum(0) for part in rows.split(LENGTHS.tolist())])
-
-
 def test_a_bag_by_hand() -> None:
     """Rows (1, 0) and (0, 1) with weights 2 and 3: (2, 3). A text without ids: (0, 0)."""
     table = torch.eye(2)
@@ -36,45 +30,32 @@ def test_a_bag_by_hand() -> None:
     assert sums.tolist() == [[2.0, 3.0], [0.0, 0.0]]
 
 
-def test_a_bag_is_its_weighted_sums() -> None:
-    table, weights = random_table(), random_weights()
-    torch.testing.assert_close(
-        weighted_bag(table, IDS, LENGTHS, weights), dense_bag(table, weights)
-    )
+def used(layer: str, table: Tensor, is_dense: bool = False) -> Tensor:
+    """The rows, or their weighted sums; dense: from stock parts, with a dense gradient."""
+    if layer == "lookup":
+        return F.embedding(IDS, table) if is_dense else lookup(table, IDS)
+    if not is_dense:
+        return weighted_bag(table, IDS, LENGTHS, random_weights())
+    rows = F.embedding(IDS, table) * random_weights()[:, None]
+    return torch.stack([part.sum(0) for part in rows.split(LENGTHS.tolist())])
 
 
-def test_a_bags_sparse_gradient_is_the_dense_one() -> None:
+@pytest.mark.parametrize("layer", ["bag", "lookup"])
+def test_sums_rows_and_sparse_gradients_are_those_of_stock_parts(layer: str) -> None:
     """Compared in float64, where the two orders of adding differ by rounding alone."""
-    weights = random_weights()
-    upstream = torch.randn(4, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     sparse, dense = random_table(), random_table()
-    weighted_bag(sparse, IDS, LENGTHS, weights).backward(upstream)
-    dense_bag(dense, weights).backward(upstream)
-    torch.testing.assert_close(sparse.grad.to_dense(), dense.grad)
-
-
-def test_a_lookup_is_its_rows() -> None:
-    table = random_table()
-    assert torch.equal(lookup(table, IDS), table[IDS])
-
-
-def test_a_lookups_sparse_gradient_is_the_dense_one() -> None:
-    upstream = torch.randn(7, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    sparse, dense = random_table(), random_table()
-    lookup(sparse, IDS).backward(upstream)
-    F.embedding(IDS, dense).backward(upstream)
+    found, expected = used(layer, sparse), used(layer, dense, is_dense=True)
+    torch.testing.assert_close(found, expected)
+    upstream = torch.randn(found.shape, generator=torch.Generator().manual_seed(2)).double()
+    found.backward(upstream)
+    expected.backward(upstream)
     torch.testing.assert_close(sparse.grad.to_dense(), dense.grad)
 
 
 @pytest.mark.parametrize("layer", ["bag", "lookup"])
 def test_the_gradient_holds_each_used_row_once(layer: str) -> None:
     table = random_table()
-    out = (
-        weighted_bag(table, IDS, LENGTHS, random_weights())
-        if layer == "bag"
-        else lookup(table, IDS)
-    )
-    out.sum().backward()
+    used(layer, table).sum().backward()
     assert table.grad.is_sparse
     assert table.grad._indices().tolist() == [[0, 1, 2, 4]]  # as written, before any coalescing
 
@@ -86,12 +67,7 @@ def test_a_gradient_that_is_no_block_of_memory_is_read_right(layer: str) -> None
     found = []
     for grad in (upstream.T, upstream.T.contiguous()):
         table = random_table()
-        out = (
-            weighted_bag(table, IDS, LENGTHS, random_weights())
-            if layer == "bag"
-            else lookup(table, IDS)
-        )
-        out.backward(grad)
+        used(layer, table).backward(grad)
         found.append(table.grad.to_dense())
     torch.testing.assert_close(*found)
 

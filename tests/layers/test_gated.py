@@ -30,35 +30,6 @@ def test_it_is_the_slow_loop(variant: int) -> None:
     torch.testing.assert_close(run(layer, inputs(SIZE)), torch.tensor(expected).double())
 
 
-def opened(variant: int, first: float, second: float = 0.0) -> GatedRecurrence:
-    """With gates held at sigmoid(first) and sigmoid(second), whatever they see."""
-    layer = started(GatedRecurrence(SIZE, variant))
-    with torch.no_grad():
-        for weight in (layer.weight_x, layer.weight_h, layer.weight_a):
-            if weight is not None:
-                weight.zero_()
-        layer.bias[:SIZE], layer.bias[SIZE:] = first, second
-    return layer
-
-
-def test_with_its_gate_open_a_gran_leaves_words_as_they_are() -> None:
-    """sigmoid(50) is 1 to the last bit of float64."""
-    torch.testing.assert_close(run(opened(1, 50), inputs(SIZE)), inputs(SIZE))
-
-
-@pytest.mark.parametrize("variant", [3, 4])
-def test_with_both_gates_open_gran_3_and_4_are_running_sums(variant: int) -> None:
-    expected = torch.cat([text.cumsum(0) for text in inputs(SIZE).split(LENGTHS)])
-    torch.testing.assert_close(run(opened(variant, 50, 50), inputs(SIZE)), expected)
-
-
-def test_gran_5_is_words_or_lstm_states_by_its_gates() -> None:
-    """sigmoid(-50) is 2e-22."""
-    words, states = opened(5, 50, -50), opened(5, -50, 50)
-    torch.testing.assert_close(run(words, inputs(SIZE)), inputs(SIZE))
-    torch.testing.assert_close(run(states, inputs(SIZE)), run(states.lstm, inputs(SIZE)))
-
-
 def test_without_a_gate_relu_takes_the_place_of_tanh() -> None:
     layer = started(GatedRecurrence(SIZE, 0, "relu"))
     states = run(layer, inputs(SIZE))

@@ -15,29 +15,20 @@ def rows(lengths: list[int]) -> torch.Tensor:
     return torch.arange(sum(lengths), dtype=torch.float64).unsqueeze(1)
 
 
-@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
-def test_the_order_is_that_of_torch(lengths: list[int]) -> None:
-    packing = Packing.of(torch.tensor(lengths))
-    texts = [text for text in rows(lengths).split(lengths) if len(text)]
-    expected = pack_sequence(texts, enforce_sorted=False)
-    assert torch.equal(packing.pack(rows(lengths)), expected.data)
-    assert packing.sizes == expected.batch_sizes.tolist()
-
-
-@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
-def test_backward_is_the_order_of_turned_texts(lengths: list[int]) -> None:
-    turned = torch.cat([text.flip(0) for text in rows(lengths).split(lengths)])
-    backward = Packing.of(torch.tensor(lengths), backward=True)
-    forward = Packing.of(torch.tensor(lengths))
-    assert torch.equal(backward.pack(rows(lengths)), forward.pack(turned))
-    assert backward.sizes == forward.sizes
-
-
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
-def test_unpacking_is_the_way_back(lengths: list[int], backward: bool) -> None:
+def test_the_order_is_that_of_torch_and_unpacking_is_the_way_back(
+    lengths: list[int], backward: bool
+) -> None:
+    """Backward is the order of turned texts."""
     packing = Packing.of(torch.tensor(lengths), backward=backward)
-    assert torch.equal(packing.unpack(packing.pack(rows(lengths))), rows(lengths))
+    texts = [text for text in rows(lengths).split(lengths) if len(text)]
+    texts = [text.flip(0) for text in texts] if backward else texts
+    expected = pack_sequence(texts, enforce_sorted=False)
+    packed = packing.pack(rows(lengths))
+    assert torch.equal(packed, expected.data)
+    assert packing.sizes == expected.batch_sizes.tolist()
+    assert torch.equal(packing.unpack(packed), rows(lengths))
 
 
 def test_no_token_is_one_empty_step() -> None:

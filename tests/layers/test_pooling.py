@@ -11,27 +11,19 @@ from paraphrastic_hf.layers.pooling import last_rows, masked_mean, max_rows, mea
 from tests import oracles
 
 
-def test_by_hand() -> None:
-    """Of (1, 2), (3, 4) and a masked (100, 100): the mean is (2, 3)."""
-    states = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [100.0, 100.0]]])
-    assert masked_mean(states, torch.tensor([[1, 1, 0]])).tolist() == [[2.0, 3.0]]
-
-
-def test_it_is_the_slow_mean() -> None:
+@pytest.mark.parametrize("kind", [torch.long, torch.bool])
+def test_it_is_the_slow_mean(kind: torch.dtype) -> None:
+    """Of nothing kept, as in the last row, it is the zero vector."""
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(6, 5, 3, generator=generator, dtype=torch.float64)
     mask = torch.randint(2, (6, 5), generator=generator)
+    mask[-1] = 0
     expected = [
         oracles.mean_of_rows(rows.tolist(), kept.nonzero()[:, 0].tolist())
         for rows, kept in zip(states, mask, strict=True)
     ]
-    torch.testing.assert_close(
-        masked_mean(states, mask), torch.tensor(expected, dtype=torch.float64)
-    )
-
-
-def test_nothing_kept_gives_the_zero_vector() -> None:
-    assert masked_mean(torch.ones(1, 3, 2), torch.zeros(1, 3)).tolist() == [[0.0, 0.0]]
+    found = masked_mean(states, mask.to(kind))
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
 
 
 def test_a_masked_nan_comes_through_neither_forward_nor_backward() -> None:
@@ -42,11 +34,6 @@ def test_a_masked_nan_comes_through_neither_forward_nor_backward() -> None:
     mean.sum().backward()
     assert mean.tolist() == [[1.0, 1.0]]
     assert states.grad.tolist() == [[[0.5, 0.5], [0.0, 0.0], [0.5, 0.5]]]
-
-
-def test_a_boolean_mask_is_a_mask() -> None:
-    states, mask = torch.arange(6.0).reshape(1, 3, 2), torch.tensor([[1, 1, 0]])
-    assert torch.equal(masked_mean(states, mask.bool()), masked_mean(states, mask))
 
 
 ROWS = torch.tensor([[1.0, 5.0], [3.0, 2.0], [-1.0, -2.0], [7.0, 7.0]])

@@ -13,12 +13,6 @@ from tests.oracles import relatedness_loss, sparse_target
 SCORES = [1.0, 1.25, 2.0, 3.6, 4.999, 5.0]
 
 
-def test_a_target_by_hand() -> None:
-    """3.6 is 0.4 of 3 and 0.6 of 4; a whole number is itself."""
-    found = score_distribution(torch.tensor([3.6, 2.0]), 1, 5)
-    torch.testing.assert_close(found, torch.tensor([[0, 0, 0.4, 0.6, 0], [0, 1.0, 0, 0, 0]]))
-
-
 @pytest.mark.parametrize(("lowest", "highest"), [(1, 5), (0, 5), (-2, 7)])
 def test_the_target_is_the_papers_and_its_mean_is_the_score(lowest: int, highest: int) -> None:
     scores = torch.tensor([*SCORES, float(lowest), float(highest)], dtype=torch.float64)
@@ -43,8 +37,3 @@ def test_divergence_and_mean_are_the_papers() -> None:
     torch.testing.assert_close(
         expected_score(logits, 1), torch.tensor(means, dtype=torch.float64), rtol=1e-12, atol=0
     )
-
-
-def test_a_distribution_is_no_distance_from_itself() -> None:
-    target = score_distribution(torch.tensor([3.5]), 1, 5)
-    assert divergence(target, target.clamp(min=1e-30).log()).item() == pytest.approx(0, abs=1e-6)

@@ -58,14 +58,6 @@ def test_the_gradient_of_an_lstm_is_that_of_differences(peepholes: bool, output_
     )
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])
-def test_the_gradient_of_an_rnn_is_that_of_differences(activation: str) -> None:
-    projected, weight = drawn(sum(SIZES), HIDDEN), drawn(HIDDEN, HIDDEN, seed=1)
-    assert torch.autograd.gradcheck(
-        lambda *given: rnn_steps(given[0], SIZES, given[1], activation), (projected, weight)
-    )
-
-
 @pytest.mark.parametrize("variant", [3, 4])
 def test_the_gradient_of_a_running_gran_is_that_of_differences(variant: int) -> None:
     layer = GatedRecurrence(HIDDEN, variant).double()
@@ -103,10 +95,14 @@ def assert_alike(ours: Tensor, theirs: Tensor, given: list[Tensor]) -> None:
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])
-def test_an_rnn_in_float32_is_autograd_through_the_loop(activation: str) -> None:
+def test_an_rnn_is_autograd_through_the_loop_and_differences(activation: str) -> None:
     given = [drawn(sum(SIZES), 30, dtype=torch.float32), drawn(30, 30, dtype=torch.float32, seed=1)]
     ours = rnn_steps(given[0], SIZES, given[1], activation)
     assert_alike(ours, rnn_loop(given[0], given[1], activation), given)
+    small = (drawn(sum(SIZES), HIDDEN), drawn(HIDDEN, HIDDEN, seed=1))
+    assert torch.autograd.gradcheck(
+        lambda *given: rnn_steps(given[0], SIZES, given[1], activation), small
+    )
 
 
 @pytest.mark.parametrize("output_gate", [True, False])
@@ -132,17 +128,11 @@ def test_autocast_is_the_same_recurrence_in_fewer_digits() -> None:
         assert (narrow - wide).norm() < 0.03 * wide.norm()
 
 
-def test_without_gradients_states_are_the_same() -> None:
-    projected, weight, seen = of_lstm(True, True)
-    with torch.no_grad():
-        states = lstm_steps(projected, SIZES, weight, seen)
-    assert states.grad_fn is None
-    torch.testing.assert_close(states, lstm_steps(projected, SIZES, weight, seen).detach())
-
-
-def test_states_can_be_run_back_twice() -> None:
+def test_states_are_the_same_without_gradients_and_can_be_run_back_twice() -> None:
     projected, weight, seen = of_lstm(True, True)
     states = lstm_steps(projected, SIZES, weight, seen)
+    with torch.no_grad():
+        assert torch.equal(lstm_steps(projected, SIZES, weight, seen), states)
     first, again = (
         torch.autograd.grad(states.sum(), [projected, weight, seen], retain_graph=True)
         for _ in range(2)

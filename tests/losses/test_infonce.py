@@ -33,20 +33,16 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("groups", [3, 40, 10**6])
 @pytest.mark.parametrize("languages", [1, 3])
 def test_it_is_the_slow_loop(kind: str, groups: int, languages: int) -> None:
-    for seed in range(3):
-        pool = random_pool(seed, groups=groups, languages=languages)
+    """Of any pool, of bitext, and where a list bars some negatives."""
+    pools = [random_pool(seed, groups=groups, languages=languages) for seed in range(2)]
+    lists = [None, None, None]
+    barred, never = with_constraints(random_pool(4), 4)
+    for pool, own in zip([*pools, bitext(1, groups=groups), barred], [*lists, never], strict=True):
         args = pool.embeddings.double().tolist(), pool.language.tolist(), pool.group.tolist()
-        expected = oracles.infonce(*args, kind, 0.1)
+        expected = oracles.infonce(*args, kind, 0.1, own)
         assert infonce_loss(pool, kind, 0.1).item() == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.parametrize("groups", [8, 10**6])
-def test_of_bitext_it_is_the_slow_loop(groups: int) -> None:
-    pool = bitext(1, groups=groups)
-    args = pool.embeddings.double().tolist(), pool.language.tolist(), pool.group.tolist()
-    expected = oracles.infonce(*args, "partner_language", 0.05)
-    found = infonce_loss(pool, "partner_language", 0.05).item()
-    assert found == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(ValueError, match="everything"):
+        infonce_loss(pools[0], "everything", 0.05)
 
 
 def test_of_bitext_it_is_that_of_sentence_transformers_both_ways() -> None:
@@ -97,10 +93,7 @@ def test_in_bfloat16_it_is_nearly_the_same() -> None:
 
 
 def test_a_pair_alone_or_among_its_copies_adds_nothing() -> None:
-    for pool in (
-        one_language(torch.randn(2, 3)),
-        one_language(torch.randn(8, 3), group=[7] * 8),
-    ):
+    for pool in (one_language(torch.randn(2, 3)), one_language(torch.randn(8, 3), group=[7] * 8)):
         assert infonce_loss(pool, "partner_language", 0.05).item() == 0
 
 
@@ -116,15 +109,3 @@ def test_the_zero_vector_has_cosine_0_and_no_gradient() -> None:
     assert rows.grad is not None
     assert rows.grad[2].tolist() == [0, 0, 0]
     assert rows.grad.abs().max() < 100
-
-
-def test_what_a_list_bars_is_no_negative() -> None:
-    pool, never = with_constraints(random_pool(4), 4)
-    args = pool.embeddings.double().tolist(), pool.language.tolist(), pool.group.tolist()
-    expected = oracles.infonce(*args, "partner_language", 0.1, never)
-    assert infonce_loss(pool, "partner_language", 0.1).item() == pytest.approx(expected, rel=1e-4)
-
-
-def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="'everything'"):
-        infonce_loss(random_pool(0), "everything", 0.05)

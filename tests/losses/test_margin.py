@@ -31,62 +31,25 @@ def test_by_hand() -> None:
     assert margin_loss(*rows, 0.4).item() == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.4, 2.0])
-def test_it_is_the_slow_loop(margin: float) -> None:
-    batch = random_batch(0)
-    expected = oracles.margin_loss(*(rows.tolist() for rows in batch), margin)
-    assert margin_loss(*batch, margin).item() == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("margin", [0.0, 1.0, 7.5])
-def test_by_dot_products_it_is_the_slow_loop(margin: float) -> None:
-    batch = random_batch(0)
-    rows = [side.tolist() for side in batch]
-    expected = oracles.margin_loss(*rows, margin, oracles.dot)
-    found = margin_loss(*batch, margin, similarity="dot").item()
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+@pytest.mark.parametrize("margin", [0.0, 0.4, 2.0, 7.5])
+def test_it_is_the_slow_loop_over_one_side_or_both(
+    margin: float, similarity: str, sides: int
+) -> None:
+    batch = random_batch(0)[: 2 + sides]
+    slow = oracles.margin_loss if sides == 2 else oracles.one_sided_margin_loss
+    compare = {"cosine": oracles.cosine, "dot": oracles.dot}[similarity]
+    expected = slow(*(rows.tolist() for rows in batch), margin, compare)
+    s, t, t_, s_ = [*batch, None][:4]
+    found = margin_loss(s, t, t_, s_, margin, similarity=similarity).item()
     assert found == pytest.approx(expected, abs=1e-12)
-
-
-def test_by_dot_products_by_hand() -> None:
-    """s.t = 2, s.t' = 3, t.s' = -1 and margin 1: terms 1 - 2 + 3 = 2 and 1 - 2 - 1, which is 0."""
-    rows = [torch.tensor([row]) for row in ([1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [0.0, -1.0])]
-    assert margin_loss(*rows, 1.0, similarity="dot").item() == 2
 
 
 def test_its_gradient_is_the_finite_difference() -> None:
     """2.5 keeps every hinge open: a difference across a corner would be no gradient."""
     batch = [rows[:3].requires_grad_() for rows in random_batch(1)]
     assert torch.autograd.gradcheck(lambda *rows: margin_loss(*rows, 2.5), batch)
-
-
-def test_scale_does_not_matter() -> None:
-    batch = random_batch(2)
-    scaled = [rows * factor for rows, factor in zip(batch, (3.0, 0.01, 100.0, 7.0), strict=True)]
-    torch.testing.assert_close(margin_loss(*scaled, 0.4), margin_loss(*batch, 0.4))
-
-
-def test_pairs_in_another_order_cost_the_same() -> None:
-    batch = random_batch(3)
-    order = torch.randperm(16, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(
-        margin_loss(*(rows[order] for rows in batch), 0.4), margin_loss(*batch, 0.4)
-    )
-
-
-def test_swapping_the_sides_costs_the_same() -> None:
-    s, t, t_, s_ = random_batch(4)
-    torch.testing.assert_close(margin_loss(t, s, s_, t_, 0.4), margin_loss(s, t, t_, s_, 0.4))
-
-
-def test_a_batch_is_the_mean_of_its_pairs() -> None:
-    batch = random_batch(5)
-    alone = [margin_loss(*(rows[i : i + 1] for rows in batch), 0.4) for i in range(16)]
-    torch.testing.assert_close(torch.stack(alone).mean(), margin_loss(*batch, 0.4))
-
-
-def test_paraphrases_far_from_their_negatives_cost_nothing() -> None:
-    s, t_ = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
-    assert margin_loss(s, s, t_, t_, 0.4).item() == 0
 
 
 def test_the_zero_vector_has_cosine_0_and_a_finite_gradient() -> None:
@@ -110,32 +73,11 @@ def test_an_anchor_without_a_negative_costs_and_moves_nothing() -> None:
     assert all(grad.abs().max() == 0 for grad in torch.autograd.grad(loss, batch))
 
 
-def test_embeddings_of_different_shapes_are_refused() -> None:
+def test_other_shapes_and_unknown_similarities_are_refused() -> None:
     rows = torch.ones(4, 3)
-    with pytest.raises(ValueError, match=r"\(2, 3\), \(4, 3\)"):
+    with pytest.raises(ValueError, match="2, 3"):
         margin_loss(rows, rows, rows[:2], rows, 0.4)
-
-
-@pytest.mark.parametrize("margin", [0.0, 0.4, 2.0])
-@pytest.mark.parametrize("similarity", ["cosine", "dot"])
-def test_one_sided_it_is_the_slow_loop_over_the_first_sides(similarity: str, margin: float) -> None:
-    s, t, t_, _ = random_batch(11)
-    compare = {"cosine": oracles.cosine, "dot": oracles.dot}[similarity]
-    rows = [side.tolist() for side in (s, t, t_)]
-    expected = oracles.one_sided_margin_loss(*rows, margin, compare)
-    found = margin_loss(s, t, t_, None, margin, similarity=similarity).item()
-    assert found == pytest.approx(expected, abs=1e-12)
-
-
-def test_two_sides_are_one_and_the_other() -> None:
-    s, t, t_, s_ = random_batch(12)
-    both = margin_loss(s, t, t_, None, 0.4) + margin_loss(t, s, s_, None, 0.4)
-    torch.testing.assert_close(both, margin_loss(s, t, t_, s_, 0.4))
-
-
-def test_an_unknown_similarity_is_refused() -> None:
-    rows = torch.ones(4, 3)
-    with pytest.raises(ValueError, match="cosine, dot, got 'angle'"):
+    with pytest.raises(ValueError, match="angle"):
         margin_loss(rows, rows, rows, rows, 0.4, similarity="angle")
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -50,38 +52,35 @@ def comparison(scorer: SimileScorer) -> Comparison:
     return compare(scorer, word_share, ("one|1", "two"), (FIRST, SECOND), REFERENCES)
 
 
-def test_ties_of_an_n_best_list_of_3_by_hand() -> None:
+@pytest.mark.parametrize(
+    ("scores", "lists", "expected"),
+    [
+        ([50, 50, 47], [0, 0, 0], Ties(3, 2 / 3, 2.0)),
+        ([10, 50, 50, 20, 47], [1, 0, 0, 1, 0], Ties(4, 3 / 4, 16 / 4)),
+        ([1, 2], [0, 1], Ties(0, 0.0, 0.0)),  # lists of one have no pairs
+        ([], [], Ties(0, 0.0, 0.0)),
+        (
+            [50, 50 + 1e-9],
+            [0, 0],
+            Ties(1, 0.0, pytest.approx(0, abs=1e-8)),
+        ),  # differ by rounding alone
+    ],
+)
+def test_ties_by_hand(scores: list[float], lists: list[int], expected: Ties) -> None:
     """Thesis 7.5.1: 50, 50, 47 have the differences 0, 3, 3; 10 and 20 of another list 10."""
-    assert count_ties(np.array([50.0, 50.0, 47.0]), np.zeros(3)) == Ties(3, 2 / 3, 2.0)
-    scores, lists = np.array([10.0, 50.0, 50.0, 20.0, 47.0]), np.array([1, 0, 0, 1, 0])
-    assert count_ties(scores, lists) == Ties(4, 3 / 4, 16 / 4)
-
-
-def test_eight_hypotheses_make_28_pairs() -> None:
+    assert count_ties(np.array(scores, float), np.array(lists)) == expected
     assert count_ties(np.arange(16.0), np.repeat([0, 1], 8)).pairs == 2 * 28
 
 
-def test_lists_of_one_have_no_pairs() -> None:
-    assert count_ties(np.array([1.0, 2.0]), np.array([0, 1])) == Ties(0, 0.0, 0.0)
-    assert count_ties(np.array([]), np.array([])) == Ties(0, 0.0, 0.0)
-
-
-def test_rounding_does_not_make_scores_differ() -> None:
-    assert count_ties(np.array([50.0, 50.0 + 1e-9]), np.zeros(2)).unequal == 0
-
-
-def test_two_systems_are_lists_of_two(comparison: Comparison) -> None:
+def test_two_systems_are_lists_of_two_with_the_scores_of_the_scorer_and_of_bleu(
+    comparison: Comparison, scorer: SimileScorer
+) -> None:
     assert not comparison.is_nbest
     for measure, ties in comparison.ties.items():
         differences = np.abs(comparison.change(measure))
         assert ties.pairs == 4
         assert ties.unequal == (differences > 1e-4).mean()
         assert ties.difference == pytest.approx(differences.mean())
-
-
-def test_the_scores_are_those_of_the_scorer_and_of_bleu(
-    comparison: Comparison, scorer: SimileScorer
-) -> None:
     for side, texts in enumerate((FIRST, SECOND)):
         scores = scorer.score(texts, REFERENCES)
         np.testing.assert_allclose(comparison.scores["SimiLE"][side], 100 * scores.simile)
@@ -127,14 +126,17 @@ def test_nbest_lists_are_scored_each_with_its_references(scorer: SimileScorer) -
     assert found.scores["SIM"].shape == (2, 4)
 
 
-def test_wrong_numbers_of_segments_are_refused(scorer: SimileScorer) -> None:
-    with pytest.raises(DataError, match="n-best lists for 1 segments but references for 4"):
-        compare(scorer, word_share, ("a", "b"), (FIRST, SECOND), REFERENCES, [["a"]])
-    with pytest.raises(DataError, match="equally many, got 3 and 4"):
-        compare(scorer, word_share, ("a", "b"), (FIRST, SECOND[:3]), REFERENCES)
-    with pytest.raises(DataError, match="new has 3 segments but there are references for 4"):
+def test_wrong_numbers_of_segments_and_equal_names_are_refused(scorer: SimileScorer) -> None:
+    for names, sides, nbest in (
+        (("a", "b"), (FIRST, SECOND), [["a"]]),
+        (("a", "b"), (FIRST, SECOND[:3]), None),
+        (("x", "x"), (FIRST, SECOND), None),
+    ):
+        with pytest.raises(DataError):
+            compare(scorer, word_share, names, sides, REFERENCES, nbest)
+    with pytest.raises(DataError):
         compare_systems(scorer, [("old", FIRST), ("new", SECOND[:3])], REFERENCES)
-    with pytest.raises(DataError, match="samples must be 1 or more, got 0"):
+    with pytest.raises(DataError, match="samples"):
         compare_systems(scorer, [("old", FIRST)], REFERENCES, samples=0)
 
 
@@ -150,29 +152,12 @@ def test_nbest_lists_as_translate_writes_them() -> None:
     print_written(file, 1, written)
     lines = file.getvalue().splitlines()
     assert read_nbest(lines, 3, "n.tsv") == [["a cat", "a ||| dog"], ["", "1 2"], []]
-    for line, message in (
-        ("0\t-1\ta cat", "n.tsv:5 is of segment 0, counted from 1, but there are 3"),
-        ("4\t-1\ta cat", "n.tsv:5 is of segment 4"),
-        ("1 ||| a cat", "n.tsv:5 is not `number<tab>score<tab>hypothesis`"),
-    ):
-        with pytest.raises(DataError, match=message.replace("|", r"\|")):
+    for line in ("0\t-1\ta cat", "4\t-1\ta cat", "1 ||| a cat"):
+        with pytest.raises(DataError, match=r"n\.tsv:5"):
             read_nbest([*lines, line], 3, "n.tsv")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("a cat", "n.txt:2 is not `number ||| hypothesis ||| ...`: 'a cat'"),
-        ("x ||| a cat", "n.txt:2 is not"),
-        ("-1 ||| a cat", "n.txt:2 is not"),
-        ("", "n.txt:2 is not"),
-        ("4 ||| a cat", "n.txt:2 is of segment 4, counted from 0, but there are 4"),
-    ],
-)
-def test_nbest_lines_that_are_none_are_named(line: str, message: str) -> None:
-    with pytest.raises(DataError) as error:
-        read_nbest(["0 ||| a", line], 4, "n.txt")
-    assert message in str(error.value)
+    for line in ("a cat", "x ||| a cat", "-1 ||| a cat", "", "4 ||| a cat"):
+        with pytest.raises(DataError, match=r"n\.txt:2"):
+            read_nbest(["0 ||| a", line], 4, "n.txt")
 
 
 def report(comparison: Comparison, scorer: SimileScorer, **options: Any) -> str:
@@ -184,6 +169,9 @@ def report(comparison: Comparison, scorer: SimileScorer, **options: Any) -> str:
 def test_markdown_rows_have_their_columns_whatever_the_text(
     comparison: Comparison, scorer: SimileScorer
 ) -> None:
+    sides = ["cat " * 250_000, *FIRST[1:]], SECOND
+    long = compare(scorer, word_share, ("one|1", "two"), sides, REFERENCES)
+    assert len(report(long, scorer, count=9)) < 10_000  # a long text is cut
     text = report(comparison, scorer, count=9)
     rows = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
     assert {row.count("|") for row in rows} == {7, 5}
@@ -194,7 +182,7 @@ def test_markdown_rows_have_their_columns_whatever_the_text(
 
 
 def test_sentences_and_names_of_systems_are_no_markup(scorer: SimileScorer, tmp_path: Path) -> None:
-    hostile = ["<script>x</script>", "<img src=x onerror=y>", "[x](javascript:y)", "`a` <b>c</b>"]
+    hostile = ["<script>x</script>", "<img src=x onerror=y>", "[x](javascript:\ry)", "`a` <b>c</b>"]
     names = ("<i>one", "[two](javascript:y)")
     found = compare(scorer, word_share, names, (hostile, hostile[::-1]), hostile)
     systems = compare_systems(
@@ -209,26 +197,10 @@ def test_sentences_and_names_of_systems_are_no_markup(scorer: SimileScorer, tmp_
     assert not kinds & {"html_inline", "link_open", "image"}
     assert "html_block" not in {token.type for token in MarkdownIt().parse(text)}
     assert "&lt;script>" in text
+    assert "\r" not in text  # which would break a row
     page = MarkdownIt().enable("table").render(text)
     assert "<script" not in page
     assert "<img" not in page
-
-
-def test_a_carriage_return_does_not_break_a_row(scorer: SimileScorer) -> None:
-    texts = ["the cat\rsleeps", *FIRST[1:]]
-    comparison = compare(scorer, word_share, ("one|1", "two"), (texts, SECOND), REFERENCES)
-    assert "\r" not in report(comparison, scorer, count=9)
-
-
-def test_a_text_of_a_megabyte_is_cut_in_the_report_alone(
-    scorer: SimileScorer, tmp_path: Path
-) -> None:
-    texts = ["cat " * 250_000, *FIRST[1:]]
-    comparison = compare(scorer, word_share, ("one|1", "two"), (texts, SECOND), REFERENCES)
-    assert len(report(comparison, scorer, count=9)) < 10_000
-    systems = compare_systems(scorer, [("one|1", texts), ("two", SECOND)], REFERENCES, samples=20)
-    write_comparison(comparison, systems, tmp_path)
-    assert texts[0].strip() in (tmp_path / "segments.tsv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 2), (9, 6)])
@@ -284,11 +256,6 @@ def test_a_perfect_bleu_is_in_its_histogram(
     assert shown == [8, 8, 8]
 
 
-def test_two_systems_of_one_name_are_refused(scorer: SimileScorer) -> None:
-    with pytest.raises(DataError, match="names of their own, both are 'x'"):
-        compare(scorer, word_share, ("x", "x"), (FIRST, SECOND), REFERENCES)
-
-
 def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> None:
     texts = [SENTENCES[:10], SENTENCES[3:13], SENTENCES[5:15]]
     references = SENTENCES[4:14]
@@ -305,6 +272,11 @@ def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> 
     assert table[0].split() == ["system", "SimiLE", "x", "100", "p", "SIM", "x", "100", "p"]
     assert table[1].split()[0] == "a"
     assert table[-1] == scores[0].signature
+    rows = [line.rstrip("\n").split("\t") for line in segment_rows(results[:2])]
+    assert rows[0] == ["segment", "simile:a", "sim:a", "simile:b", "sim:b"]
+    assert [row[0] for row in rows[1:]] == [str(number) for number in range(1, 11)]
+    written = [float(row[3]) for row in rows[1:]]
+    np.testing.assert_allclose(written, results[1].scores.simile, atol=5.1e-7)
     alone = system_table(results[:1]).splitlines()[0]
     assert alone.split() == ["system", "SimiLE", "x", "100", "SIM", "x", "100"]
 
@@ -322,19 +294,6 @@ def test_few_segments_have_the_p_that_they_can_show_and_one_has_no_interval(
     assert (values["simile_interval"] is None) == (segments == 1)
     assert values["samples"] == 99
     json.dumps(values, allow_nan=False)
-
-
-def test_one_segment_of_one_system_has_no_interval(scorer: SimileScorer) -> None:
-    table = system_table(compare_systems(scorer, [("a", ["x"])], ["the cat"]))
-    assert "No interval: one segment does not show how scores vary." in table
-
-
-def comparison_of(
-    scorer: SimileScorer, systems: list[tuple[str, list[str]]], references: list[str], results: Any
-) -> str:
-    (first, one), (second, other) = systems
-    found = compare(scorer, word_share, (first, second), (one, other), references)
-    return comparison_markdown(found, results, count=0, plots=False)
 
 
 def test_corpus_bleu_stands_beside_sim_in_the_report(scorer: SimileScorer, tmp_path: Path) -> None:
@@ -355,16 +314,6 @@ def test_corpus_bleu_stands_beside_sim_in_the_report(scorer: SimileScorer, tmp_p
     assert values["two"]["interval"] == [bleu[1].bleu.low, bleu[1].bleu.high]
 
 
-def test_segment_rows_are_numbered_from_1(scorer: SimileScorer) -> None:
-    results = compare_systems(scorer, [("a", FIRST), ("b", SECOND)], REFERENCES, samples=5)
-    rows = [line.rstrip("\n").split("\t") for line in segment_rows(results)]
-    assert rows[0] == ["segment", "simile:a", "sim:a", "simile:b", "sim:b"]
-    assert [row[0] for row in rows[1:]] == ["1", "2", "3", "4"]
-    np.testing.assert_allclose(
-        [float(row[3]) for row in rows[1:]], results[1].scores.simile, atol=5.1e-7
-    )
-
-
 def test_bleu_and_chrf_are_sacrebleus() -> None:
     sacrebleu = pytest.importorskip("sacrebleu")
     hypotheses, lists = ["the cat sat down"], [["the cat sat up", "a cat sat down"]]
@@ -375,16 +324,11 @@ def test_bleu_and_chrf_are_sacrebleus() -> None:
         assert load_matching(name)(hypotheses, lists).tolist() == [expected.score]
 
 
-def test_a_library_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "sacrebleu.metrics", None)
-    with pytest.raises(DataError, match=r"BLEU needs sacrebleu.*pip install 'paraphrastic-hf"):
+def test_a_library_and_data_that_are_absent_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    with pytest.raises(DataError, match="paraphrastic-hf"):
         load_matching("BLEU")
-
-
-def test_wordnet_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(*_: object) -> None:
-        raise LookupError("Resource wordnet not found")
-
+    absent = Mock(side_effect=LookupError)
     monkeypatch.setitem(matching.MATCHING, "METEOR", lambda progress: absent)
-    with pytest.raises(DataError, match="METEOR needs WordNet"):
+    with pytest.raises(DataError, match="WordNet"):
         load_matching("METEOR")

@@ -50,14 +50,6 @@ def test_bleu_of_summed_counts_is_sacrebleus(segments: int) -> None:
     assert bleu_of_counts(bleu_counts(hypotheses, lists).sum(0)) == pytest.approx(expected)
 
 
-def test_corpus_bleu_is_no_mean_of_segments() -> None:
-    """One long segment that matches and one short that does not: 8 of 9 words are right."""
-    hypotheses, references = ["a b c d e f g h", "x"], ["a b c d e f g h", "y"]
-    counts = bleu_counts(hypotheses, [[text] for text in references])
-    means = np.mean([bleu_of_counts(row) for row in counts])
-    assert bleu_of_counts(counts.sum(0)) > means + 40
-
-
 def test_intervals_are_those_of_resampled_texts() -> None:
     """By oracle: each resample's lines are scored by sacrebleu, one corpus after another."""
     segments, samples = 12, 60
@@ -79,21 +71,6 @@ def test_intervals_are_those_of_resampled_texts() -> None:
         assert each.bleu.mean == pytest.approx(whole[side])
         low, high = np.quantile(scores[side], [0.025, 0.975])
         assert (each.bleu.low, each.bleu.high) == (pytest.approx(low), pytest.approx(high))
-
-
-def test_a_long_segment_weighs_more_than_a_short_one() -> None:
-    """New is better on nine short segments and much worse on a long one, so a mean of segments
-    would call it better; BLEU of the corpus does not."""
-    long = " ".join(f"w{i}" for i in range(200))
-    references = ["a b c d"] * 9 + [long]
-    old = ["a b c x"] * 9 + [long]
-    new = ["a b c d"] * 9 + [" ".join(f"v{i}" for i in range(200))]
-    found = compare_bleu([("old", old), ("new", new)], references, samples=200)
-    assert found[1].bleu.mean < found[0].bleu.mean
-    lists = [[text] for text in references]
-    rows = [bleu_counts(x, lists) for x in (old, new)]
-    means = [np.mean([bleu_of_counts(row) for row in each]) for each in rows]
-    assert means[1] > means[0]
 
 
 def test_p_is_that_of_all_exchanges_of_texts() -> None:
@@ -120,10 +97,12 @@ def test_equal_systems_have_p_1_and_better_ones_at_least_one_in_all_draws_and_on
 
 
 def test_wrong_numbers_are_refused() -> None:
-    with pytest.raises(DataError, match="new has 1 segments but there are references for 2"):
-        compare_bleu([("old", ["a", "b"]), ("new", ["a"])], ["a", "b"])
-    with pytest.raises(DataError, match="one at least"):
-        compare_bleu([("old", [])], [])
-    for name, value, least in (("samples", 0, 1), ("seed", -1, 0)):
-        with pytest.raises(DataError, match=f"{name} must be {least} or more, got {value}"):
+    for systems, references in (
+        ([("old", ["a", "b"]), ("new", ["a"])], ["a", "b"]),
+        ([("old", [])], []),
+    ):
+        with pytest.raises(DataError):
+            compare_bleu(systems, references)
+    for name, value in (("samples", 0), ("seed", -1)):
+        with pytest.raises(DataError, match=name):
             compare_bleu([("old", ["a"])], ["a"], **{name: value})

@@ -22,6 +22,9 @@ from tests.texts import SENTENCES
 PREDICTIONS, REFERENCES = SENTENCES[:12], SENTENCES[12:24]
 
 
+GIVEN = {"predictions": PREDICTIONS, "references": REFERENCES}
+
+
 @pytest.fixture
 def metric(tmp_path: Path) -> Any:
     return evaluate.load(str(MODULE), cache_dir=str(tmp_path / "cache"))
@@ -37,82 +40,54 @@ def test_it_loads_by_folder_and_by_file(
     path: Path, saved: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     metric = evaluate.load(str(path), cache_dir=str(tmp_path / "cache"))
-    result = metric.compute(
-        predictions=PREDICTIONS, references=REFERENCES, model=str(saved), segments=True
-    )
-    assert result == expected
+    assert metric.compute(**GIVEN, model=str(saved), segments=True) == expected
 
 
 def test_segments_one_by_one_and_in_batches_are_scored_alike(
     metric: Any, saved: Path, expected: dict[str, Any]
 ) -> None:
+    """Those that are given to `compute` come after those added."""
     for prediction, reference in zip(PREDICTIONS, REFERENCES, strict=True):
         metric.add(prediction=prediction, reference=reference)
     assert metric.compute(model=str(saved), segments=True) == expected
-    for start in (0, 5):
-        part = slice(start, 5 if start == 0 else None)
-        metric.add_batch(predictions=PREDICTIONS[part], references=REFERENCES[part])
-    assert metric.compute(model=str(saved), segments=True) == expected
-
-
-def test_segments_given_to_compute_come_after_those_added(
-    metric: Any, saved: Path, expected: dict[str, Any]
-) -> None:
     metric.add_batch(predictions=PREDICTIONS[:4], references=REFERENCES[:4])
-    result = metric.compute(
-        predictions=PREDICTIONS[4:], references=REFERENCES[4:], model=str(saved), segments=True
-    )
-    assert result == expected
+    metric.add_batch(predictions=PREDICTIONS[4:5], references=REFERENCES[4:5])
+    rest = {name: texts[5:] for name, texts in GIVEN.items()}
+    assert metric.compute(**rest, model=str(saved), segments=True) == expected
+    plain = metric.compute(predictions=["a cat"], references=["the cat"], model=str(saved))
+    listed = metric.compute(predictions=["a cat"], references=[["the cat"]], model=str(saved))
+    assert plain == listed  # the kind of references binds one computation only
 
 
 def test_every_option_of_the_scorer_is_one_of_compute(metric: Any, saved: Path) -> None:
-    options: dict[str, Any] = {
-        "alpha": 0.7,
-        "penalty": "brevity",
-        "length": "characters",
-        "lowercase": True,
-        "several": "mean",
-    }
+    options: dict[str, Any] = {"alpha": 0.7, "penalty": "brevity", "length": "characters"}
+    options |= {"lowercase": True, "several": "mean"}
     lists = [[a, b] for a, b in zip(REFERENCES, PREDICTIONS[::-1], strict=True)]
     expected = SimileScorer(saved, **options).score(PREDICTIONS, lists).to_dict()
-    assert expected == metric.compute(
-        predictions=PREDICTIONS, references=lists, model=str(saved), **options
-    )
+    given = {"predictions": PREDICTIONS, "references": lists, "model": str(saved)}
+    assert expected == metric.compute(**given, **options)
 
 
-def test_a_loaded_encoder_is_a_model_too(
-    metric: Any, encoder: Any, expected: dict[str, Any]
+def test_loaded_encoders_are_models_and_two_that_print_alike_are_two(
+    metric: Any, subword: Any, encoder: Any, expected: dict[str, Any]
 ) -> None:
     encoder.name = "saved"
-    result = metric.compute(predictions=PREDICTIONS, references=REFERENCES, model=encoder)
+    result = metric.compute(**GIVEN, model=encoder)
     assert result == {name: expected[name] for name in ("simile", "sim", "signature")}
-
-
-def test_two_encoders_that_print_alike_are_two_models(metric: Any, subword: Any) -> None:
-    given = {"predictions": ["the cat"], "references": ["a boat"]}
-    signatures = []
+    signatures = set()
     for seed in (1, 2):
         torch.manual_seed(seed)
         model = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=8)])
-        signatures.append(metric.compute(model=model, **given)["signature"])
-    assert signatures[0] != signatures[1]
+        signatures.add(metric.compute(**GIVEN, model=model)["signature"])
+    assert len(signatures) == 2
 
 
-@pytest.mark.parametrize("kind", [np.array, tuple])
-def test_arrays_and_tuples_are_lists(
+@pytest.mark.parametrize("kind", [np.array, tuple, iter])
+def test_arrays_tuples_and_generators_are_lists(
     metric: Any, saved: Path, expected: dict[str, Any], kind: Any
 ) -> None:
-    result = metric.compute(
-        predictions=kind(PREDICTIONS), references=kind(REFERENCES), model=str(saved)
-    )
-    assert result["simile"] == expected["simile"]
-
-
-def test_generators_are_lists(metric: Any, saved: Path, expected: dict[str, Any]) -> None:
-    result = metric.compute(
-        predictions=iter(PREDICTIONS), references=iter(REFERENCES), model=str(saved)
-    )
-    assert result["simile"] == expected["simile"]
+    given = {name: kind(texts) for name, texts in GIVEN.items()}
+    assert metric.compute(**given, model=str(saved))["simile"] == expected["simile"]
 
 
 def test_surrogates_and_empty_texts_are_scored(metric: Any, saved: Path) -> None:
@@ -131,72 +106,58 @@ def test_combined_metrics_each_have_their_score(
     for prediction, reference in zip(PREDICTIONS, REFERENCES, strict=True):
         both.add(prediction, reference)
     added = both.compute(model=str(saved))
-    both.add_batch(predictions=PREDICTIONS, references=REFERENCES)
+    both.add_batch(**GIVEN)
     batched = both.compute(model=str(saved))
-    given = both.compute(predictions=PREDICTIONS, references=REFERENCES, model=str(saved))
+    given = both.compute(**GIVEN, model=str(saved))
     assert added == batched == given
-    assert [value for name, value in given.items() if name.endswith("_simile")] == [
-        expected["simile"]
-    ] * 2
+    scores = [value for name, value in given.items() if name.endswith("_simile")]
+    assert scores == [expected["simile"]] * 2
 
 
-def test_nothing_is_written_in_one_process(
-    metric: Any, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_nothing_is_written_in_one_process_and_no_cache_needed(
+    saved: Path, expected: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "file").write_text("")
     before = sorted(tmp_path.rglob("*"))
+    metric = evaluate.load(str(MODULE), cache_dir=str(tmp_path / "file" / "below"))
     metric.add(prediction="a", reference="b")
-    metric.compute(predictions=PREDICTIONS, references=REFERENCES, model=str(saved))
+    metric.compute(model=str(saved))
+    assert metric.compute(**GIVEN, model=str(saved))["simile"] == expected["simile"]
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_cache_that_cannot_be_written_does_not_matter_in_one_process(
-    saved: Path, expected: dict[str, Any], tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("")
-    metric = evaluate.load(str(MODULE), cache_dir=str(tmp_path / "file" / "below"))
-    result = metric.compute(predictions=PREDICTIONS, references=REFERENCES, model=str(saved))
-    assert result["simile"] == expected["simile"]
-
-
-BAD: list[tuple[dict[str, Any], str]] = [
-    ({"predictions": ["a", None], "references": ["a", "b"]}, r"hypotheses\[1\] must be a string"),
-    ({"predictions": ["a", "b"], "references": ["a", 3]}, r"references\[1\] must be a string"),
-    ({"predictions": ["a", "b"], "references": ["a", ["b"]]}, r"references\[1\] is a list"),
-    ({"predictions": ["a", "b"], "references": ["a"]}, "equally many, got 2 and 1"),
-    ({"predictions": "ab", "references": ["a", "b"]}, "hypotheses must be a list of texts"),
-    ({"predictions": ["a"]}, "references must be a list of texts, got None"),
-    ({"predictions": [], "references": []}, "nothing to score"),
-    ({}, "nothing to score"),
-]
-
-
-@pytest.mark.parametrize(("given", "message"), BAD)
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"predictions": ["a", None], "references": ["a", "b"]}, r"hypotheses\[1\]"),
+        ({"predictions": ["a", "b"], "references": ["a", 3]}, r"references\[1\]"),
+        ({"predictions": ["a", "b"], "references": ["a", ["b"]]}, r"references\[1\]"),
+        ({"predictions": ["a", "b"], "references": ["a"]}, "2 and 1"),
+        ({"predictions": "ab", "references": ["a", "b"]}, "hypotheses"),
+        ({"predictions": ["a"]}, "references"),
+        ({"predictions": [], "references": []}, "nothing"),
+        ({}, "nothing"),
+    ],
+)
 def test_bad_segments_are_refused_and_leave_nothing_behind(
-    metric: Any, saved: Path, expected: dict[str, Any], given: dict[str, Any], message: str
+    metric: Any, saved: Path, expected: dict[str, Any], given: dict[str, Any], named: str
 ) -> None:
-    with pytest.raises((DataError, ValueError), match=message):
+    with pytest.raises((DataError, ValueError), match=named):
         metric.compute(**given, model=str(saved))
-    result = metric.compute(predictions=PREDICTIONS, references=REFERENCES, model=str(saved))
-    assert result["simile"] == expected["simile"]
+    assert metric.compute(**GIVEN, model=str(saved))["simile"] == expected["simile"]
 
 
 def test_a_bad_batch_is_numbered_from_the_first_and_costs_no_segment(
     metric: Any, saved: Path, expected: dict[str, Any]
 ) -> None:
     metric.add_batch(predictions=PREDICTIONS, references=REFERENCES)
-    with pytest.raises(DataError, match=r"references\[13\] must be a string, got NoneType"):
+    with pytest.raises(DataError, match=r"references\[13\]"):
         metric.add_batch(predictions=["a", "b"], references=["a", None])
-    with pytest.raises(ValueError, match=r"references\[12\] and on are lists of strings"):
+    with pytest.raises(ValueError, match=r"references\[12\]"):
         metric.add(prediction="a", reference=["a"])
     assert metric.compute(model=str(saved), segments=True) == expected
-
-
-def test_a_kind_of_references_binds_one_computation_only(metric: Any, saved: Path) -> None:
-    plain = metric.compute(predictions=["a cat"], references=["the cat"], model=str(saved))
-    listed = metric.compute(predictions=["a cat"], references=[["the cat"]], model=str(saved))
-    assert plain == listed
 
 
 @pytest.mark.parametrize(
@@ -222,15 +183,12 @@ def test_after_an_encoder_fails_the_next_result_is_right(
 ) -> None:
     class Failing:
         def encode(self, texts: list[str]) -> np.ndarray:
-            raise RuntimeError("out of memory")
+            raise RuntimeError
 
-    with pytest.raises(RuntimeError, match="out of memory"):
+    with pytest.raises(RuntimeError):
         metric.compute(predictions=["a"], references=[["b"]], model=Failing(), penalty="none")
     assert len(metric) == 0
-    result = metric.compute(
-        predictions=PREDICTIONS, references=REFERENCES, model=str(saved), segments=True
-    )
-    assert result == expected
+    assert metric.compute(**GIVEN, model=str(saved), segments=True) == expected
 
 
 def test_a_model_is_loaded_once_for_equal_options(metric: Any, saved: Path) -> None:
@@ -250,9 +208,3 @@ def test_it_can_be_pickled(
     again = pickle.loads(pickle.dumps(metric))
     result = again.compute(predictions=PREDICTIONS, references=REFERENCES, model=str(saved))
     assert result["simile"] == expected["simile"]
-
-
-def test_its_description_is_complete(metric: Any) -> None:
-    assert "alpha" in metric.inputs_description
-    assert "wieting" in metric.citation
-    assert metric.description.strip()

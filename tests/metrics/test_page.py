@@ -34,6 +34,7 @@ print(json.dumps([labels, example, said, rows, wrong]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("gradio") is None, reason="gradio is in the extra space")
 def test_the_page_is_built_and_gives_the_scores_of_the_metric(tmp_path: Path) -> None:
     done = fresh.run(ASKED, str(MODULE / "app.py"), folder=tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-import shutil
+import re
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,6 @@ def test_several_references_by_the_slow_loop(
     assert scores.sim_score == pytest.approx(np.mean(scores.sim), abs=1e-15)
 
 
-def test_sim_is_the_cosine_of_the_two_embeddings(encoder: SentenceEncoder) -> None:
-    references = SENTENCES[10 : 10 + len(HYPOTHESES)]
-    scores = SimileScorer(encoder).score(HYPOTHESES, references)
-    np.testing.assert_allclose(
-        scores.sim, encoder.similarity_pairwise(HYPOTHESES, references), atol=1e-6
-    )
-
-
 def test_the_default_model_is_english_with_even_rows() -> None:
     scorer = SimileScorer(similarity="sentences")
     english = SentenceEncoder.from_pretrained("english")
@@ -77,23 +69,16 @@ def test_the_default_model_is_english_with_even_rows() -> None:
     )
 
 
-def test_one_reference_in_a_list_is_one_reference(encoder: SentenceEncoder) -> None:
-    scorer = SimileScorer(encoder)
-    plain = scorer.score(HYPOTHESES, SENTENCES[10:20])
-    listed = scorer.score(HYPOTHESES, [[text] for text in SENTENCES[10:20]])
-    np.testing.assert_array_equal(plain.simile, listed.simile)
-    assert plain.signature == listed.signature
-
-
 def test_lists_tuples_arrays_and_generators_are_scored_alike(encoder: SentenceEncoder) -> None:
-    scorer = SimileScorer(encoder)
-    expected = scorer.score(HYPOTHESES, SENTENCES[10:20]).simile
-    for kind in (tuple, np.array, iter):
-        np.testing.assert_array_equal(
-            scorer.score(kind(HYPOTHESES), kind(SENTENCES[10:20])).simile, expected
-        )
-    pairs = np.array([[text, text] for text in SENTENCES[10:20]])
-    np.testing.assert_array_equal(scorer.score(HYPOTHESES, pairs).simile, expected)
+    """And one reference is the same as a list of one."""
+    scorer, references = SimileScorer(encoder), SENTENCES[10:20]
+    plain = scorer.score(HYPOTHESES, references)
+    listed = scorer.score(HYPOTHESES, [[text] for text in references])
+    assert plain.signature == listed.signature
+    pairs = scorer.score(HYPOTHESES, np.array([[text, text] for text in references]))
+    others = [scorer.score(kind(HYPOTHESES), kind(references)) for kind in (tuple, np.array, iter)]
+    for each in (listed, pairs, *others):
+        np.testing.assert_array_equal(each.simile, plain.simile)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
@@ -141,13 +126,6 @@ def test_hostile_text_has_a_finite_score(
     assert (np.abs(scores.simile) <= np.abs(scores.sim)).all()
 
 
-def test_a_line_of_a_megabyte_is_scored(encoder: SentenceEncoder) -> None:
-    long = "the cat sleeps " * 70_000
-    scores = SimileScorer(encoder).score([long, long], ["the cat sleeps", long])
-    np.testing.assert_allclose(scores.sim, 1, atol=1e-5)  # of 200,000 added rows
-    assert scores.simile[0] == pytest.approx(0, abs=1e-300)
-
-
 def test_lowercasing_is_that_of_the_texts(word: Any) -> None:
     """A model that keeps case sees `CAT` and `cat` as two words; with `lowercase` as one."""
     from paraphrastic_hf.text.word import WordTokenizer
@@ -161,66 +139,53 @@ def test_lowercasing_is_that_of_the_texts(word: Any) -> None:
     assert "|case:lower|" in scores.signature
 
 
-BAD = {
-    "hypotheses[1] must be a string, got NoneType": (["a", None], ["a", "b"]),
-    "hypotheses[0] must be a string, got bytes": ([b"a"], ["a"]),
-    "hypotheses[2] must be a string, got int": (["a", "b", 3], ["a", "b", "c"]),
-    "hypotheses[0] must be a string, got list": ([["a"]], ["a"]),
-    "references[1] must be a string, got NoneType": (["a", "b"], ["a", None]),
-    "references[0] must be a string, got float": (["a"], [math.nan]),
-    "references[1][0] must be a string, got bytes": (["a", "b"], [["a"], [b"b"]]),
-    "references[0][1] must be a string, got NoneType": (["a"], [["a", None]]),
-    "references[1] is a list but references[0] is a string": (["a", "b"], ["a", ["b"]]),
-    "references[1] is a string but references[0] is a list": (["a", "b"], [["a"], "b"]),
-    "references[1] is an empty list": (["a", "b"], [["a"], []]),
-    "equally many, got 1 and 2": (["a"], ["a", "b"]),
-    "equally many, got 2 and 1": (["a", "b"], [["a", "b"]]),
-    "no hypotheses were given": ([], []),
-    "hypotheses must be a list of texts, got str": ("a", ["a"]),
-    "references must be a list of texts, got str": (["a"], "a"),
-    "references must be a list of texts, got NoneType": (["a"], None),
-}
+BAD: list[tuple[str, Any, Any]] = [
+    ("hypotheses[1]", ["a", None], ["a", "b"]),
+    ("hypotheses[0]", [b"a"], ["a"]),
+    ("hypotheses[0]", [["a"]], ["a"]),
+    ("references[1]", ["a", "b"], ["a", None]),
+    ("references[0]", ["a"], [math.nan]),
+    ("references[1][0]", ["a", "b"], [["a"], [b"b"]]),
+    ("references[0][1]", ["a"], [["a", None]]),
+    ("references[1]", ["a", "b"], ["a", ["b"]]),
+    ("references[1]", ["a", "b"], [["a"], "b"]),
+    ("references[1]", ["a", "b"], [["a"], []]),
+    ("1 and 2", ["a"], ["a", "b"]),
+    ("2 and 1", ["a", "b"], [["a", "b"]]),
+    ("hypotheses", [], []),
+    ("hypotheses", "a", ["a"]),
+    ("hypotheses", {"text": ["a"]}, {"text": ["a"]}),
+    ("references", ["a"], "a"),
+    ("references", ["a"], None),
+    ("references", ["a"], 5),
+]
 
 
-@pytest.mark.parametrize("message", BAD)
-def test_bad_segments_are_named(encoder: SentenceEncoder, message: str) -> None:
-    with pytest.raises(DataError) as error:
-        SimileScorer(encoder).score(*BAD[message])
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize("bad", [5, 0.5])
-def test_a_number_for_the_texts_is_named(encoder: SentenceEncoder, bad: float) -> None:
-    with pytest.raises(DataError, match="references must be a list of texts"):
-        SimileScorer(encoder).score(["a"], bad)
-
-
-def test_columns_by_name_are_refused(encoder: SentenceEncoder) -> None:
-    with pytest.raises(DataError, match="hypotheses must be a list of texts"):
-        SimileScorer(encoder).score({"text": ["a"]}, {"text": ["a"]})
+@pytest.mark.parametrize(("named", "hypotheses", "references"), BAD)
+def test_bad_segments_are_named(
+    encoder: SentenceEncoder, named: str, hypotheses: Any, references: Any
+) -> None:
+    with pytest.raises(DataError, match=re.escape(named)):
+        SimileScorer(encoder).score(hypotheses, references)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"penalty": "long"}, "penalty must be one of both, brevity, excess, none, got 'long'"),
-        ({"several": "worst"}, "several must be one of best, mean, got 'worst'"),
-        ({"length": "words"}, "length must be one of tokens, characters, got 'words'"),
-        ({"alpha": -1}, "alpha must be 0 or more, got -1"),
-        ({"alpha": math.nan}, "alpha must be 0 or more, got nan"),
+        ({"penalty": "long"}, "long"),
+        ({"length": "words", "penalty": "none"}, "length"),
+        ({"alfa": 0}, "alfa"),
+        ({"several": "worst"}, "worst"),
+        ({"length": "words"}, "words"),
+        ({"alpha": -1}, "alpha"),
+        ({"alpha": math.nan}, "alpha"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(
     encoder: SentenceEncoder, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(TypeError if "alfa" in options else ValueError, match=message):
         SimileScorer(encoder, **options)
-
-
-@pytest.mark.parametrize("model", ["simile", "english"])
-def test_a_name_that_is_no_option_is_refused(model: str) -> None:
-    with pytest.raises(TypeError, match="alfa"):
-        SimileScorer(model, alfa=0)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -237,11 +202,6 @@ def test_a_mistyped_keyword_of_a_loader_suggests_its_own_and_those_of_the_hub(
 ) -> None:
     with pytest.raises(TypeError, match=f"'{name}'.*'{meant}'"):
         load(**{name: "x"})
-
-
-def test_an_unknown_unit_is_refused_without_a_penalty_too(encoder: SentenceEncoder) -> None:
-    with pytest.raises(ValueError, match="length must be one of"):
-        SimileScorer(encoder, length="words", penalty="none")
 
 
 def test_a_sentence_transformers_model_scores_as_ours_of_the_same_table(
@@ -278,30 +238,27 @@ def test_an_object_with_encode_alone_is_scored_without_a_penalty() -> None:
     np.testing.assert_allclose(scores.simile, [math.sqrt(0.5), 1])
     assert "model:Letters" in scores.signature
     assert "alpha" not in scores.signature
-    with pytest.raises(ModelError, match="Letters has no tokenizer"):
+    with pytest.raises(ModelError):
         SimileScorer(Letters())
 
 
-def test_an_encoder_that_returns_nonsense_is_named() -> None:
+def test_an_encoder_that_returns_nonsense_is_refused(encoder: SentenceEncoder) -> None:
     class Bad(Letters):
         def encode(self, texts: list[str]) -> np.ndarray:
             return super().encode(texts)[:-1]
 
-    with pytest.raises(ModelError, match="one vector a text"):
-        SimileScorer(Bad(), penalty="none").score(["a"], ["b"])
+    encoder.model.get_input_embeddings().weight.data[2:] = math.nan
+    for model in (Bad(), encoder):
+        with pytest.raises(ModelError):
+            SimileScorer(model, penalty="none").score(["the cat"], ["a cat"])
 
 
-def test_a_model_directory_without_tokenizer_is_named(saved: Path) -> None:
+def test_a_model_directory_that_is_none_is_refused(saved: Path, tmp_path: Path) -> None:
     for name in ("spiece.model", "tokenizer.json", "tokenizer_config.json"):
         (saved / name).unlink()
-    with pytest.raises(ModelError, match="saved"):
-        SimileScorer(saved)
-
-
-def test_a_name_that_is_nowhere_is_named(tmp_path: Path) -> None:
-    shutil.rmtree(tmp_path)
-    with pytest.raises(ModelError, match="absent is no model directory"):
-        SimileScorer(tmp_path / "absent")
+    for folder in (saved, tmp_path / "absent"):
+        with pytest.raises(ModelError, match=folder.name):
+            SimileScorer(folder)
 
 
 def test_plain_numbers_hold_the_segments_when_asked(encoder: SentenceEncoder) -> None:
@@ -314,13 +271,3 @@ def test_plain_numbers_hold_the_segments_when_asked(encoder: SentenceEncoder) ->
     values = scores.to_dict(segments=True)
     assert values["simile_scores"] == scores.simile.tolist()
     assert values["sim_scores"] == scores.sim.tolist()
-
-
-def test_vectors_that_are_not_finite_are_refused(encoder: SentenceEncoder) -> None:
-    import torch
-
-    weights = encoder.model.get_input_embeddings().weight
-    with torch.no_grad():
-        weights[2:] = float("nan")
-    with pytest.raises(ModelError, match="NaN or infinity"):
-        SimileScorer(encoder).score(["the cat"], ["a cat"])

@@ -33,29 +33,15 @@ def test_sim_by_hand() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_sim_is_the_cosine_of_a_slow_loop(dtype: type) -> None:
+def test_sim_is_the_cosine_of_a_slow_loop_in_numpy_and_torch(dtype: type) -> None:
     first, second = random_vectors(1, dtype)
     slow = [cosine(a.tolist(), b.tolist()) for a, b in zip(first, second, strict=True)]
     fast = sim(first, second)
     assert fast.dtype == np.float64
     np.testing.assert_allclose(fast, slow, rtol=0, atol=1e-14)  # both in double precision
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_torch_gives_what_numpy_gives(dtype: type) -> None:
-    first, second = random_vectors(2, dtype)
     tensors = sim(torch.from_numpy(first), torch.from_numpy(second))
     assert isinstance(tensors, torch.Tensor)
-    np.testing.assert_allclose(tensors.numpy(), sim(first, second), rtol=0, atol=1e-15)
-
-
-@pytest.mark.parametrize("kind", PENALTIES)
-def test_torch_penalties_are_numpy_penalties(kind: str) -> None:
-    tensors = [torch.from_numpy(each) for each in (HYPOTHESES, REFERENCES)]
-    penalty = length_penalty(*tensors, kind)
-    assert isinstance(penalty, torch.Tensor)
-    # torch's exp of whole numbers is in single precision
-    np.testing.assert_allclose(penalty.numpy(), BY_HAND[kind], rtol=1e-6)
+    np.testing.assert_allclose(tensors.numpy(), fast, rtol=0, atol=1e-15)
 
 
 def test_sim_is_symmetric_and_does_not_depend_on_scale() -> None:
@@ -98,6 +84,11 @@ def test_no_rows_give_no_scores() -> None:
 def test_every_penalty_by_hand(kind: str) -> None:
     penalty = length_penalty(HYPOTHESES, REFERENCES, kind)
     np.testing.assert_allclose(penalty, BY_HAND[kind], rtol=1e-15)
+    tensors = [torch.from_numpy(each) for each in (HYPOTHESES, REFERENCES)]
+    penalty = length_penalty(*tensors, kind)
+    assert isinstance(penalty, torch.Tensor)
+    # torch's exp of whole numbers is in single precision
+    np.testing.assert_allclose(penalty.numpy(), BY_HAND[kind], rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.uint64, np.float32])
@@ -125,30 +116,20 @@ def test_lengths_below_1_count_in_their_unit() -> None:
 
 
 def test_simile_by_hand() -> None:
-    """LP = exp(-1), SIM = 0.8: exp(-1/4) x 0.8."""
-    value = simile(np.array([0.8]), length_penalty(np.array([2]), np.array([4])))
-    np.testing.assert_allclose(value, [0.8 * math.exp(-0.25)], rtol=1e-15)
+    """LP = exp(-1), SIM = 0.8: exp(-1/4) x 0.8. Alpha 0 is SIM even where the penalty is 0."""
+    sims, penalties = np.array([0.8, -0.2]), np.array([math.exp(-1), 0.0])
+    np.testing.assert_allclose(simile(sims, penalties), [0.8 * math.exp(-0.25), 0], rtol=1e-15)
+    np.testing.assert_array_equal(simile(sims, penalties, 0), sims)
 
 
-def test_alpha_0_is_sim_even_where_the_penalty_is_0() -> None:
-    np.testing.assert_array_equal(
-        simile(np.array([0.3, -0.2]), np.array([0.0, 0.5]), 0), [0.3, -0.2]
-    )
-
-
-def test_shapes_that_differ_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"one shape, got \(2, 3\) and \(1, 3\)"):
+def test_what_has_no_meaning_is_refused() -> None:
+    one = np.array([1])
+    with pytest.raises(ValueError, match="2, 3"):
         sim(np.zeros((2, 3)), np.zeros((1, 3)))
-
-
-def test_unknown_penalties_and_negative_lengths_are_refused() -> None:
-    with pytest.raises(ValueError, match="both, brevity, excess, none, got 'long'"):
-        length_penalty(np.array([1]), np.array([1]), "long")
+    with pytest.raises(ValueError, match="long"):
+        length_penalty(one, one, "long")
     with pytest.raises(ValueError, match="negative"):
-        length_penalty(np.array([1]), np.array([-1]))
-
-
-@pytest.mark.parametrize("alpha", [-0.1, math.nan])
-def test_a_negative_alpha_is_refused(alpha: float) -> None:
-    with pytest.raises(ValueError, match="alpha must be 0 or more"):
-        simile(np.array([1.0]), np.array([1.0]), alpha)
+        length_penalty(one, -one)
+    for alpha in (-0.1, math.nan):
+        with pytest.raises(ValueError, match="alpha"):
+            simile(np.ones(1), np.ones(1), alpha)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,11 @@ from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.storage.fingerprint import identity, tokenizer_hash, weights_hash
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig, RecurrentModel
+from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
-from tests.metrics.conftest import averaging
-
-OPTIONS: list[dict[str, Any]] = [
-    {"alpha": 0.5},
-    {"alpha": 0},
-    {"penalty": "brevity"},
-    {"penalty": "excess"},
-    {"penalty": "none"},
-    {"length": "characters"},
-]
 
 
 def fields(signature: str) -> dict[str, str]:
@@ -71,18 +63,13 @@ def test_one_model_has_one_signature(saved: Path, tmp_path: Path) -> None:
     assert SimileScorer(tmp_path / "again" / "saved").signature() == expected
 
 
-def test_the_fast_and_the_slow_path_see_the_same_weights(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
+def test_neither_the_path_nor_strides_nor_precision_change_the_hash_of_equal_numbers(
+    saved: Path, encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = weights_hash(SentenceEncoder.from_pretrained(saved))
     slow = SentenceEncoder.from_pretrained(saved)
     monkeypatch.setattr(slow, "table", lambda *_: None)
     assert weights_hash(slow) == fast
-
-
-def test_strides_and_precision_that_change_no_number_change_no_hash(
-    encoder: SentenceEncoder,
-) -> None:
     weight = encoder.model.get_input_embeddings().weight
     with torch.no_grad():
         weight.copy_(weight.half().float())
@@ -93,7 +80,15 @@ def test_strides_and_precision_that_change_no_number_change_no_hash(
     assert weights_hash(encoder) == expected
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"alpha": alpha} for alpha in (0.5, 0)),
+        *({"penalty": penalty} for penalty in ("brevity", "excess", "none")),
+        {"length": "characters"},
+    ],
+    ids=str,
+)
 def test_an_option_that_changes_scores_changes_the_signature(
     encoder: SentenceEncoder, options: dict[str, Any]
 ) -> None:
@@ -130,14 +125,6 @@ def test_one_changed_weight_changes_the_signature(saved: Path, encoder: Sentence
     assert fields(SimileScorer(encoder).signature())["tokenizer"] == fields(expected)["tokenizer"]
 
 
-def test_the_side_of_padding_tells_stock_tokenizers_apart(word: WordTokenizer) -> None:
-    sides = [
-        PreTrainedTokenizerFast(tokenizer_object=word.to_fast(), padding_side=side)
-        for side in ("right", "left")
-    ]
-    assert tokenizer_hash(sides[0]) != tokenizer_hash(sides[1])
-
-
 def test_tokenizers_that_differ_have_different_hashes(
     sentences: list[str], subword: SubwordTokenizer, word: WordTokenizer, char_ngram: Any
 ) -> None:
@@ -147,6 +134,7 @@ def test_tokenizers_that_differ_have_different_hashes(
         SubwordTokenizer(subword._model, keep_unknown=True),
         WordTokenizer.train(sentences, vocab_size=150, lowercase=False),
         WordTokenizer.train(sentences, vocab_size=149),
+        WordTokenizer.train(sentences, vocab_size=150, keep_unknown=True),
         WordTokenizer(word.tokens()[2:], spaced=True),
         MarkedTokenizer(word, "start"),
         MarkedTokenizer(word, "end"),
@@ -154,32 +142,22 @@ def test_tokenizers_that_differ_have_different_hashes(
         MixedTokenizer([word, subword]),
         MixedTokenizer([WordTokenizer(word.tokens()[2:], spaced=True), subword]),
         MixedTokenizer([word, SubwordTokenizer(subword._model, keep_unknown=True)]),
+        CharNgramTokenizer(ngrams=char_ngram.tokens()[2:], padding_mode="none"),
+        *(
+            PreTrainedTokenizerFast(tokenizer_object=word.to_fast(), padding_side=side)
+            for side in ("right", "left")
+        ),
     ]
     tokenizers = [subword, word, char_ngram, *others, None]
     assert len({tokenizer_hash(tokenizer) for tokenizer in tokenizers}) == len(tokenizers)
 
 
-def test_words_that_keep_the_unknown_have_another_hash(sentences: list[str]) -> None:
-    kinds = [
-        WordTokenizer.train(sentences, vocab_size=150, keep_unknown=keep) for keep in (False, True)
-    ]
-    hypotheses, references = ["the qqqq qqqq"], ["the"]
-    scores = [SimileScorer(averaging(kind)).score(hypotheses, references) for kind in kinds]
-    assert scores[0].score != pytest.approx(scores[1].score, abs=1e-3)
-    assert scores[0].signature != scores[1].signature
-
-
-def test_ngrams_padded_otherwise_have_another_hash(sentences: list[str], char_ngram: Any) -> None:
-    from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-
-    other = CharNgramTokenizer(ngrams=char_ngram.tokens()[2:], padding_mode="none")
-    assert other.tokens() == char_ngram.tokens()
-    assert tokenizer_hash(char_ngram) != tokenizer_hash(other)
-
-
-def test_a_stock_model_has_one_signature_before_and_after_saving(
-    stock: SentenceTransformer, tmp_path: Path
+def test_a_stock_model_has_one_signature_before_and_after_encoding_and_saving(
+    stock: SentenceTransformer, transformer: SentenceTransformer, tmp_path: Path
 ) -> None:
+    expected = SimileScorer(transformer).signature()
+    transformer.encode(["the cat", "a"])
+    assert SimileScorer(transformer).signature() == expected
     expected = SimileScorer(stock).signature()
     stock.encode(["the cat"])
     assert SimileScorer(stock).signature() == expected
@@ -188,14 +166,6 @@ def test_a_stock_model_has_one_signature_before_and_after_saving(
     with torch.no_grad():
         stock[0].embedding.weight[0, 0] += 1
     assert SimileScorer(stock).signature() != expected
-
-
-def test_a_transformer_has_one_signature_before_and_after_encoding(
-    transformer: SentenceTransformer,
-) -> None:
-    expected = SimileScorer(transformer).signature()
-    transformer.encode(["the cat", "a"])
-    assert SimileScorer(transformer).signature() == expected
 
 
 @pytest.mark.parametrize(
@@ -224,49 +194,39 @@ def recurrent(subword: SubwordTokenizer, tmp_path: Path) -> Path:
 
 def with_settings(folder: Path, **settings: Any) -> Path:
     """A copy of a model directory with other values in its `config.json`."""
-    copy = folder.with_name(f"{folder.name}-{'-'.join(settings)}")
+    copy = Path(tempfile.mkdtemp(dir=folder.parent)) / folder.name
     shutil.copytree(folder, copy)
     path = copy / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | settings), encoding="utf-8")
     return copy
 
 
-@pytest.mark.parametrize("settings", [{"pooling": "max"}, {"activation": "relu"}], ids=str)
-def test_models_of_the_same_numbers_and_other_settings_are_told_apart(
-    recurrent: Path, settings: dict[str, Any]
-) -> None:
-    """Scores, kept tasks and work folders all go by `identity`."""
-    one, other = map(load_encoder, (recurrent, with_settings(recurrent, **settings)))
-    assert weights_hash(one) == weights_hash(other)
-    assert identity(one) != identity(other)
-    assert SimileScorer(one).signature() != SimileScorer(other).signature()
+NO_MATTER = {"_name_or_path": "elsewhere", "transformers_version": "4.0.0", "architectures": None}
+NO_MATTER |= {"word_dropout": 0.5, "initializer_std": 0.5}
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"hidden_act": "relu"}, {"num_attention_heads": 4}, {"layer_norm_eps": 0.1}],
-    ids=str,
+    ("kind", "settings"),
+    [
+        ("recurrent", {"pooling": "max"}),
+        ("recurrent", {"activation": "relu"}),
+        ("recurrent", NO_MATTER),
+        ("transformer_folder", {"hidden_act": "relu"}),
+        ("transformer_folder", {"num_attention_heads": 4}),
+        ("transformer_folder", {"layer_norm_eps": 0.1}),
+    ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_stock_models_of_the_same_numbers_and_other_settings_are_told_apart(
-    transformer_folder: Path, settings: dict[str, Any]
+def test_models_of_the_same_numbers_are_told_apart_by_settings_that_change_vectors(
+    kind: str, settings: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
-    folders = transformer_folder, with_settings(transformer_folder, **settings)
-    one, other = (SentenceTransformer(str(folder), device="cpu") for folder in folders)
+    """Scores, kept tasks and work folders all go by `identity`."""
+    folder = request.getfixturevalue(kind)
+    one, other = map(load_encoder, (folder, with_settings(folder, **settings)))
     assert weights_hash(one) == weights_hash(other)
-    assert identity(one) != identity(other)
-
-
-def test_keys_that_change_no_vector_change_no_identity(recurrent: Path) -> None:
-    settings: dict[str, Any] = {
-        "_name_or_path": "elsewhere",
-        "transformers_version": "4.0.0",
-        "architectures": None,
-        "word_dropout": 0.5,
-        "initializer_std": 0.5,
-    }
-    one, other = map(load_encoder, (recurrent, with_settings(recurrent, **settings)))
-    assert identity(one) == identity(other)
+    is_same = settings is NO_MATTER
+    assert (identity(one) == identity(other)) == is_same
+    assert (SimileScorer(one).signature() == SimileScorer(other).signature()) == is_same
 
 
 @pytest.mark.parametrize("kind", ["saved", "recurrent"])

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.cli.mine import EPILOG, MULTILINGUAL_RATIO
+from paraphrastic_hf.cli.mine import MULTILINGUAL_RATIO
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import BusyError, DataError, ModelError
 from paraphrastic_hf.io.locks import locked
@@ -59,62 +59,42 @@ LINES = ["the cat", "a dog runs", "red house", "no way", "seven trees"]
 
 
 def test_equal_lines_are_one_sentence_which_stands_where_it_came_first(tmp_path: Path) -> None:
-    mined = mine_lines(
-        side("the cat", "a dog", " the cat ", "the cat"),
-        side("a dog", "a dog", "the cat"),
-        Words(),
-        tmp_path,
-        score="absolute",
-    )
+    source = side("the cat", "a dog", " the cat ", "the cat")
+    target = side("a dog", "a dog", "the cat")
+    mined = mine_lines(source, target, Words(), tmp_path, score="absolute")
     lines = sorted(zip(mined.pairs.source.tolist(), mined.pairs.target.tolist(), strict=True))
     assert lines == [(0, 2), (1, 0)]
-
-
-def test_lines_without_text_are_in_no_pair(tmp_path: Path) -> None:
-    blank = ["", "  ", "\u3000\u00a0"]
-    mined = mine_lines(side(*blank, "the cat"), side("", "the cat", " "), Words(), tmp_path)
-    assert texts(mined) == [("the cat", "the cat")]
-    assert mined.pairs.source.tolist() == [3]
-
-
-@pytest.mark.parametrize("empty", [(), ("",), ("", " ")])
-def test_an_empty_side_gives_no_pairs(tmp_path: Path, empty: tuple[str, ...]) -> None:
-    assert texts(mine_lines(side(*empty), side("a"), Words(), tmp_path / "1")) == []
-    assert texts(mine_lines(side("a"), side(*empty), Words(), tmp_path / "2")) == []
-    assert texts(mine_lines(side(*empty), side(*empty), Words(), tmp_path / "3")) == []
-
-
-def test_identical_texts_pair_every_line_with_itself_and_are_encoded_once(tmp_path: Path) -> None:
     encoder = Words()
-    mined = mine_lines(side(*LINES), side(*LINES), encoder, tmp_path)
+    mined = mine_lines(side(*LINES), side(*LINES), encoder, tmp_path / "identical")
     assert sorted(texts(mined)) == sorted((line, line) for line in LINES)
     assert encoder.asked == LINES
 
 
-def test_of_lines_with_equal_vectors_the_first_is_the_partner_of_all_as_the_help_says(
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize("empty", [(), ("",), ("", " ", "\u3000\u00a0")])
+def test_lines_without_text_are_in_no_pair(tmp_path: Path, empty: tuple[str, ...]) -> None:
+    for number, sides in enumerate(((empty, "a"), ("a", empty), (empty, empty))):
+        mined = mine_lines(*(side(*each) for each in sides), Words(), tmp_path / str(number))
+        assert texts(mined) == []
+    mined = mine_lines(side(*empty, "the cat"), side("", "the cat", " "), Words(), tmp_path / "3")
+    assert texts(mined) == [("the cat", "the cat")]
+    assert mined.pairs.source.tolist() == [len(empty)]
+
+
+def test_of_lines_with_equal_vectors_the_first_is_the_partner_of_all(tmp_path: Path) -> None:
     lines = ["the cat", "cat the", "red house"]
     mined = mine_lines(side(*lines), side(*lines), Words(), tmp_path)
     assert sorted(texts(mined)) == [("red house", "red house"), ("the cat", "the cat")]
     many = mine_lines(side(*lines), side(*lines), Words(), tmp_path, one_to_one=False)
     assert ("cat the", "the cat") in texts(many)
     assert ("cat the", "cat the") not in texts(many)
-    said = " ".join(EPILOG.split())
-    assert "such as the same words in another order, have one partner, the first of them" in said
 
 
 def test_different_never_pairs_equal_lines(tmp_path: Path) -> None:
-    lines = ["the cat sleeps", "the cat sleeps now", "red house", "red house here"]
-    mined = mine_lines(side(*lines), side(*lines), Words(), tmp_path, different=True)
-    assert sorted(texts(mined)) == sorted(
-        [
-            (lines[0], lines[1]),
-            (lines[1], lines[0]),
-            (lines[2], lines[3]),
-            (lines[3], lines[2]),
-        ]
-    )
+    cat, now, red, here = ["the cat sleeps", "the cat sleeps now", "red house", "red house here"]
+    lines = side(cat, now, red, here)
+    mined = mine_lines(lines, lines, Words(), tmp_path, different=True)
+    assert set(texts(mined)) == {(cat, now), (now, cat), (red, here), (here, red)}
+    assert len(mined.pairs.score) == 4
 
 
 def test_any_text_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -144,7 +124,9 @@ def test_an_interrupted_run_encodes_only_what_is_missing(
 
 def test_other_texts_or_another_model_are_encoded_anew(tmp_path: Path) -> None:
     class Others(Words):
-        pass
+        """Known by its name, since it shows no weights."""
+
+        name = "other"
 
     first, second, changed = Words(), Others(), Words()
     mine_lines(side(*LINES), side("the cat"), first, tmp_path)
@@ -159,23 +141,14 @@ def test_other_texts_or_another_model_are_encoded_anew(tmp_path: Path) -> None:
 
 def test_lines_with_a_known_stamp_are_not_read_again(tmp_path: Path) -> None:
     def refuse() -> Any:
-        raise AssertionError("read again")
+        raise ZeroDivisionError
         yield []
 
     mine_lines(side(*LINES, stamp="x 1"), side("a", stamp="y 1"), Words(), tmp_path)
     again = mine_lines(TextSide(refuse(), "x 1"), TextSide(refuse(), "y 1"), Words(), tmp_path)
     assert len(again.pairs.score) == 1
-    with pytest.raises(AssertionError, match="read again"):
+    with pytest.raises(ZeroDivisionError):
         mine_lines(TextSide(refuse(), "x 2"), TextSide(refuse(), "y 1"), Words(), tmp_path)
-
-
-def test_vectors_that_are_none_are_refused(tmp_path: Path) -> None:
-    class Broken(Words):
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return super().encode(texts) * np.nan
-
-    with pytest.raises(ModelError, match="NaN or infinity for 5 of 5"):
-        mine_lines(side(*LINES), side("a"), Broken(), tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -235,17 +208,17 @@ def test_the_command_reads_standard_input_and_prints(
 def test_wrong_arguments_are_one_line(
     model: Path, two_files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["mine", *map(str, two_files), "--model", str(model), "--quiet"]
-    for more, message in (
-        (["--k", "0"], "--neighbours must be at least 1, got 0"),
-        (["--memory", "-1"], "memory must be a number of MB above 0, got -1"),
-        (["--output", str(two_files[0] / "x.tsv")], "is no folder; name another"),
+    files = [str(path) for path in two_files]
+    for arguments, named in (
+        ([*files, "--k", "0"], "--neighbours"),
+        ([*files, "--memory", "-1"], "memory"),
+        ([*files, "--output", f"{files[0]}/x.tsv"], "x.tsv"),
+        (["no.txt", files[0]], "no.txt"),
+        (["-", "-"], ""),
     ):
-        assert main([*command, *more]) == 2
-        assert message in capsys.readouterr().err
-    assert main(["mine", "no.txt", str(two_files[0]), "--model", str(model)]) == 2
-    assert "no.txt" in capsys.readouterr().err
-    assert main(["mine", "-", "-", "--model", str(model)]) == 2
+        assert main(["mine", *arguments, "--model", str(model), "--quiet"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert named in line
 
 
 def test_what_is_refused_leaves_no_work_folder(
@@ -267,39 +240,32 @@ def test_what_is_refused_leaves_no_work_folder(
         assert set(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("options", [{"k": 0}, {"probes": 0}, {"score": "x"}, {"precision": "x"}])
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"k": 0}, "k"),
+        ({"probes": 0}, "probes"),
+        ({"score": "x"}, "'x'"),
+        ({"precision": "x"}, "'x'"),
+        ({"treshold": 1}, "'treshold'.*'threshold'"),
+        ({"onetoone": 1}, "'onetoone'.*'one_to_one'"),
+        ({"keep": 1}, "'keep'.*memory"),
+    ],
+)
 def test_wrong_options_are_refused_before_anything_is_encoded(
-    options: dict[str, Any], tmp_path: Path
+    options: dict[str, Any], named: str, tmp_path: Path
 ) -> None:
     encoder = Words()
-    with pytest.raises(DataError, match=r"must be at least 1|there is no"):
+    with pytest.raises(DataError, match=named):
         mine_lines(side(*LINES), side(*LINES), encoder, tmp_path / "work", **options)
     assert not encoder.asked
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("treshold", "mining has no option 'treshold'; did you mean 'threshold'?"),
-        ("onetoone", "mining has no option 'onetoone'; did you mean 'one_to_one'?"),
-        ("keep", "mining has no option 'keep'; there are candidates, index, k, memory, one_"),
-    ],
-)
-def test_an_option_misspelt_is_refused_before_anything_is_encoded(
-    option: str, message: str, tmp_path: Path
-) -> None:
+def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     encoder = Words()
-    with pytest.raises(DataError, match=re.escape(message)):
-        mine_lines(side(*LINES), side(*LINES), encoder, tmp_path / "work", **{option: 1})
-    assert not encoder.asked
-
-
-def test_what_shows_no_weights_is_known_by_its_name(tmp_path: Path) -> None:
-    first, second = Words(), Words()
-    first.name, second.name = "one", "other"  # type: ignore[attr-defined]
-    mine_lines(side(*LINES), side(*LINES), first, tmp_path)
-    mine_lines(side(*LINES), side(*LINES), second, tmp_path)
-    assert len(second.asked) == len(LINES)
+    encoder.encode = lambda texts: np.full((len(texts), 16), np.nan)  # type: ignore[method-assign]
+    with pytest.raises(ModelError):
+        mine_lines(side(*LINES), side("a"), encoder, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -319,7 +285,7 @@ def test_a_work_folder_with_files_of_others_is_refused_and_left(
     command.append(str(tmp_path / "pairs.tsv"))
     for more in ([], ["--work", str(work)]):
         assert main([*command, *more]) == 2
-        assert "which mining did not write there; name another fold" in capsys.readouterr().err
+        assert str(work) in capsys.readouterr().err
     assert (work / name).read_text() == "mine"
 
 
@@ -358,6 +324,7 @@ def test_a_work_folder_is_of_one_command_at_a_time(
     assert main(mining) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is of Linux")
 @pytest.mark.parametrize(
     ("kilobytes", "file"), [(8, "source/text"), (100, "target/text"), (200, "source/vectors.npy")]
@@ -425,31 +392,25 @@ def mined_scores(folder: Path, *options: str) -> list[float]:
     return [float(row.split("\t")[0]) for row in rows]
 
 
+@pytest.mark.slow
 def test_the_default_threshold_is_that_of_the_packaged_model_and_its_score_alone(
-    tmp_path: Path,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = ("--model", "multilingual")
     every = mined_scores(tmp_path, *model, "--threshold=-inf")
-    some = mined_scores(tmp_path, *model)
+    capsys.readouterr()
+    some = mined_scores(tmp_path, *model, "--quiet")
+    assert capsys.readouterr().err == ""
     assert some == [score for score in every if score >= MULTILINGUAL_RATIO]
     assert 0 < len(some) < len(every)
     for others in ((*model, "--score", "cosine"), ("--model", "english")):
-        assert len(mined_scores(tmp_path, *others)) == len(
-            mined_scores(tmp_path, *others, "--threshold=-inf")
-        )
-
-
-def test_the_pairs_at_several_thresholds_are_counted_on_standard_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    every = mined_scores(tmp_path, "--model", "multilingual", "--threshold=-inf")
+        whole = mined_scores(tmp_path, *others, "--threshold=-inf")
+        assert len(mined_scores(tmp_path, *others)) == len(whole)
     capsys.readouterr()
-    mined_scores(tmp_path, "--model", "multilingual", "--threshold", "1.5")
+    mined_scores(tmp_path, *model, "--threshold", "1.5")  # the pairs at several are counted
     counts = re.findall(r"([\d.]+): (\d+)", capsys.readouterr().err)
     assert len(counts) > 3
     assert all(int(n) == sum(score >= float(least) for score in every) for least, n in counts)
-    mined_scores(tmp_path, "--model", "multilingual", "--quiet")
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,12 @@ from tests.models.test_averaging import padded
 from tests.models.test_recurrent import TEXTS, states_and_vectors
 
 
-@pytest.mark.parametrize("variant", [0, 1, 2, 5])
+@pytest.mark.parametrize("variant", range(6))
 def test_a_gran_is_the_mean_of_its_gated_vectors(variant: int) -> None:
+    """GRAN-3 and 4 have running sums: their last vector over the length."""
     states, vectors = states_and_vectors(new_encoder(f"gran_{variant}"))
-    torch.testing.assert_close(vectors, torch.stack([rows.mean(0) for rows in states]))
-
-
-@pytest.mark.parametrize("variant", [3, 4])
-def test_gran_3_and_4_are_their_last_vector_over_the_length(variant: int) -> None:
-    states, vectors = states_and_vectors(new_encoder(f"gran_{variant}"))
-    torch.testing.assert_close(vectors, torch.stack([rows[-1] / len(rows) for rows in states]))
+    pool = (lambda rows: rows[-1] / len(rows)) if variant in (3, 4) else (lambda rows: rows.mean(0))
+    torch.testing.assert_close(vectors, torch.stack([pool(rows) for rows in states]))
 
 
 def test_with_open_gates_a_gran_is_the_average_of_its_words() -> None:
@@ -47,19 +43,17 @@ def test_the_two_directions_of_a_bigran_are_added() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    "settings",
     [
-        ({"variant": 6}, "variant must be 1 to 5.*or 0 for no gate, got 6"),
-        ({"activation": "relu"}, "'relu'.*variant is 1: leave it out, or set variant to 0"),
-        ({"variant": 0, "activation": "linear"}, "activation must be tanh or relu, got 'linear'"),
-        ({"merge": "concatenate"}, "merge must be add or tanh, got 'concatenate'"),
-        ({"embedding_size": 200}, "hidden_size is 300 and embedding_size 200; make them equal"),
-        ({"bidirectional": True, "variant": 3}, "set bidirectional to false, or variant to"),
+        {"variant": 6},
+        {"activation": "relu"},
+        {"activation": "linear", "variant": 0},
+        {"merge": "concatenate"},
+        {"embedding_size": 200},
+        {"bidirectional": True, "variant": 3},
     ],
     ids=str,
 )
-def test_what_has_no_meaning_is_refused_with_the_way_out(
-    settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(StrictDataclassError, match=message):
+def test_what_has_no_meaning_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(StrictDataclassError, match=next(iter(settings))):
         GatedConfig(**settings)

@@ -70,14 +70,10 @@ def test_the_loss_is_of_every_span_and_every_tag() -> None:
     tags = torch.tensor([[0, 1, 2, 1], [1, 2, -100, -100]])
     phrases = torch.tensor([[0, 0, 4, 2], [0, 0, 2, 1], [1, 0, 2, 3]])
     whole = run(model, SENTENCES, labels=tags, phrases=phrases).loss
-    alone = [
-        run(model, SENTENCES[:1], labels=tags[:1], phrases=phrases[:2]).loss * 4,
-        run(
-            model, SENTENCES[1:, :2], labels=tags[1:, :2], phrases=torch.tensor([[0, 0, 2, 3]])
-        ).loss
-        * 2,
-    ]
-    torch.testing.assert_close(whole, sum(alone) / 6)
+    first = run(model, SENTENCES[:1], labels=tags[:1], phrases=phrases[:2])
+    of_second = torch.tensor([[0, 0, 2, 3]])
+    second = run(model, SENTENCES[1:, :2], labels=tags[1:, :2], phrases=of_second)
+    torch.testing.assert_close(whole, (first.loss * 4 + second.loss * 2) / 6)
     whole.backward()
     assert all(
         parameter.grad is not None for parameter in model.parameters() if parameter.requires_grad
@@ -117,10 +113,6 @@ def test_settings_without_a_meaning_are_refused(setting: dict[str, Any]) -> None
 
 
 def test_labels_of_another_shape_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"labels must be \(2, 4\), got \(1, 4\)"):
-        run(
-            new_model(),
-            SENTENCES,
-            labels=torch.zeros(1, 4).long(),
-            phrases=torch.zeros(0, 4).long(),
-        )
+    labels, phrases = torch.zeros(1, 4).long(), torch.zeros(0, 4).long()
+    with pytest.raises(ValueError, match="labels"):
+        run(new_model(), SENTENCES, labels=labels, phrases=phrases)
