@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import datasets
 import numpy as np
 import pytest
 
 from paraphrastic_hf.config.recipe import build
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.corpus import (
@@ -23,6 +24,7 @@ from paraphrastic_hf.training.data.sources import read_sources
 from paraphrastic_hf.training.engine.paths import DATA_ROOT_VARIABLE, dataset_folder
 from paraphrastic_hf.training.engine.recipe import SourceArguments
 from paraphrastic_hf.training.kinds import load_recipe
+from tests.training.runs import recipe_of
 
 EN = ["a cat sleeps", "a dog barks", "no"]
 FR = ["un chat dort", "un chien aboie", "non"]
@@ -42,29 +44,24 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_corpus_is_found_under_the_data_root_and_brings_its_languages(root: Path) -> None:
-    (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
-    assert found.pairs == list(zip(EN, FR, strict=True))
-    assert found.source.languages == ["en", "fr"]
+@pytest.mark.parametrize(
+    ("more", "languages", "count"),
+    [
+        ({}, ["en", "fr"], 3),
+        ({"options": {"min_words": 2}}, ["en", "fr"], 2),
+        ({"data_dir": "eval/multi30k"}, ["en", "fr"], 3),
+        ({}, ["x", "y"], 3),  # languages of the recipe win over the corpus's
+    ],
+)
+def test_a_corpus_is_found_and_brings_its_languages(
+    more: dict[str, Any], languages: list[str], count: int, root: Path
+) -> None:
+    dataset = {"name": "multi30k", "config": "en-fr", **more}
+    given = {} if languages == ["en", "fr"] else {"languages": languages}
+    (found,) = read_sources(recipe(dataset=dataset, **given), root)
+    assert found.pairs == list(zip(EN, FR, strict=True))[:count]
+    assert found.source.languages == languages
     assert found.source.name == "multi30k en-fr"
-
-
-def test_options_reach_the_corpus(root: Path) -> None:
-    chosen = {"name": "multi30k", "config": "en-fr", "options": {"min_words": 2}}
-    (found,) = read_sources(recipe(dataset=chosen), root)
-    assert len(found.pairs) == 2
-
-
-def test_languages_of_a_recipe_win_over_the_corpus(root: Path) -> None:
-    chosen = {"name": "multi30k", "config": "en-fr"}
-    (found,) = read_sources(recipe(dataset=chosen, languages=["x", "y"]), root)
-    assert found.source.languages == ["x", "y"]
-
-
-def test_a_corpus_outside_the_data_root_is_named_by_its_folder(root: Path) -> None:
-    chosen = {"name": "multi30k", "config": "en-fr", "data_dir": "eval/multi30k"}
-    (found,) = read_sources(recipe(dataset=chosen), root)
-    assert len(found.pairs) == 3
 
 
 def test_a_corpus_that_is_nowhere_is_to_be_downloaded_unless_a_folder_was_given(
@@ -76,24 +73,16 @@ def test_a_corpus_that_is_nowhere_is_to_be_downloaded_unless_a_folder_was_given(
     assert dataset_folder(dataset, None) is None
     monkeypatch.setenv(DATA_ROOT_VARIABLE, str(tmp_path))
     assert dataset_folder(dataset, None) is None
-    with pytest.raises(DataError, match=rf"multi30k: train.* is not in {tmp_path};.*data info mul"):
+    with pytest.raises(DataError, match=str(tmp_path)):
         read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
     (tmp_path / "eval" / "sick2014").mkdir(parents=True)
-    with pytest.raises(DataError, match=r"nor its folder eval holds multi30k .*data info multi30k"):
+    with pytest.raises(DataError, match="multi30k"):
         read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
-
-
-@pytest.mark.parametrize("source", [{}, {"path": "a.tsv", "dataset": {"name": "sts"}}])
-def test_a_source_is_a_path_or_a_corpus(source: dict[str, object]) -> None:
-    with pytest.raises(RecipeError, match="either a path or a dataset"):
-        recipe(**source)
 
 
 def test_an_unknown_corpus_or_key_is_named(root: Path) -> None:
-    with pytest.raises(DataError, match="did you mean 'multi30k'"):
+    with pytest.raises(DataError, match="multi30k"):
         read_sources(recipe(dataset={"name": "multi3k"}), root)
-    with pytest.raises(RecipeError, match="did you mean 'config'"):
-        recipe(dataset={"name": "sts", "confg": "sts14"})
 
 
 def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -101,7 +90,7 @@ def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureF
     with caplog.at_level(logging.WARNING):
         (found,) = read_sources(recipe(dataset={"name": "multi30k", "config": "en-fr"}), root)
     assert len(found.pairs) == 2
-    assert "1 with an empty side" in caplog.text
+    assert caplog.records
 
 
 def test_what_stands_beside_a_pair_goes_with_it(tmp_path: Path) -> None:
@@ -124,33 +113,24 @@ def test_what_stands_beside_a_pair_goes_with_it(tmp_path: Path) -> None:
     assert np.isnan(load_corpus(tmp_path / "corpus").beside["score"]).sum() == 0
 
 
-@pytest.mark.parametrize(
-    ("beside", "message"),
-    [
-        ("{score: 5}", "no column '5'"),
-        ("{score: cosine}", "no column 'cosine'"),
-        ("{score: 0}", "no column '0'"),
-    ],
-)
-def test_what_cannot_stand_beside_a_pair_is_refused(
-    beside: str, message: str, tmp_path: Path
-) -> None:
-    (tmp_path / "pairs.tsv").write_text("a\tb\t1\nc\td\t2\n")
-    source = f"{{path: {tmp_path / 'pairs.tsv'}, beside: {beside}}}"
-    (tmp_path / "recipe.yaml").write_text(f"data: {{sources: [{source}]}}")
-    with pytest.raises(DataError, match=message):
-        read_sources(load_recipe(tmp_path / "recipe.yaml"), None)
-
-
-def test_the_texts_of_a_file_are_the_columns_that_are_named(tmp_path: Path) -> None:
+def test_columns_of_a_file_are_named_by_number(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("1\ta\tb\t0.5\n2\tc\td\t0.25\n")
-    source = f"path: {tmp_path / 'pairs.tsv'}, columns: [%s], beside: {{score: 4}}"
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("data: {sources: [{" + source % '"2", "3"' + "}]}")
-    assert read_sources(load_recipe(recipe), None)[0].pairs == [("a", "b"), ("c", "d")]
-    recipe.write_text("data: {sources: [{" + source % "a, b" + "}]}")
-    with pytest.raises(DataError, match="no column 'a'"):
-        read_sources(load_recipe(recipe), None)
+
+    def sources(columns: str, beside: str) -> Any:
+        source = (
+            f"path: {tmp_path / 'pairs.tsv'}, columns: [{columns}], beside: {{score: {beside}}}"
+        )
+        return read_sources(recipe_of(tmp_path, f"data: {{sources: [{{{source}}}]}}"), None)
+
+    assert sources('"2", "3"', "4")[0].pairs == [("a", "b"), ("c", "d")]
+    for columns, beside, key in (
+        ("a, b", "4", "'a'"),
+        ('"2", "3"', "5", "'5'"),
+        ('"2", "3"', "cosine", "'cosine'"),
+        ('"2", "3"', "0", "'0'"),
+    ):
+        with pytest.raises(DataError, match=key):
+            sources(columns, beside)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
@@ -166,7 +146,7 @@ def test_a_share_of_bad_rows_stops_a_run_unless_the_recipe_allows_it(
             read_sources(recipe, None)
         return
     assert read_sources(recipe, None)[0].pairs == [("a cat", "the cat")]
-    assert "1 pair" in caplog.text  # too few to learn from
+    assert " 1 " in caplog.text  # too few to learn from
 
 
 def test_a_corpus_of_an_older_version_is_made_anew(tmp_path: Path) -> None:

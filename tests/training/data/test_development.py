@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from paraphrastic_hf.text.word import WordTokenizer
 from paraphrastic_hf.training.data.development import development_scorer, read_development
 from paraphrastic_hf.training.data.sources import check_text
 from paraphrastic_hf.training.engine.loop import Evaluation
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.evaluation.sts_files import PAIRS, write_lines
+from tests.training.runs import card, record, train
 
 # In the plane, in degrees from `cat`; the second set orders its three pairs the other way round.
 DEGREES = {"cat": 0, "feline": 10, "dog": 40, "stone": 80}
@@ -59,10 +58,10 @@ def test_no_development_set_is_no_score() -> None:
 
 
 def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match=r"EN-WS-353-SIM\.txt is not in .*; or train .* none"):
+    with pytest.raises(DataError, match=r"EN-WS-353-SIM\.txt"):
         read_development("ws353-tuning", tmp_path)
     write_lines(tmp_path / "eval" / "stsbenchmark" / "sts-dev.csv", ["g\tf\t2012\t1\t5\ta\tb"])
-    with pytest.raises(MissingFileError, match=r"SICK_trial.txt is not in .*--development none"):
+    with pytest.raises(MissingFileError, match=r"SICK_trial.txt"):
         read_development("clean", tmp_path)
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     with pytest.raises(RecipeError, match="--data"):
@@ -105,9 +104,7 @@ def recipe_of(folder: Path, *overrides: str) -> Any:
 
 
 @pytest.mark.parametrize("values", [["5", "4", "1"], ["1", "1", "0"], []])
-def test_a_file_of_pairs_picks_the_checkpoint_and_tells_before_from_after(
-    values: list[str], tmp_path: Path
-) -> None:
+def test_a_file_of_pairs_picks_the_checkpoint(values: list[str], tmp_path: Path) -> None:
     pairs = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()][:12]
     rows = [
         (a, pairs[n + 1 - n % 3][1], *values[2 * (n % 3 == 0) : 2 * (n % 3 == 0) + 1])
@@ -116,20 +113,20 @@ def test_a_file_of_pairs_picks_the_checkpoint_and_tells_before_from_after(
     path, output = tmp_path / "dev.tsv", tmp_path / "out"
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     arguments = ["--development", str(path)]
-    result = train(recipe_of(tmp_path, *arguments), output, progress=False)
-    change = json.loads((output / "run.json").read_text(encoding="utf-8"))["change"]
+    result = train(recipe_of(tmp_path, *arguments), output)
+    change = record(output)["change"]
     figures = evaluate_pairs(SentenceEncoder.from_pretrained(output), path)["headline"]
     assert change["after"] == result.best_score
     assert change["after"] == pytest.approx(next(iter(figures.values())), abs=0.01)
     start = recipe_of(tmp_path, *arguments, "--epochs", "0")
-    train(start, tmp_path / "start", progress=False)
+    train(start, tmp_path / "start")
     figures = evaluate_pairs(SentenceEncoder.from_pretrained(tmp_path / "start"), path)["headline"]
     assert change["before"] == pytest.approx(next(iter(figures.values())), abs=0.01)
     assert 0 < change["p_value"] <= 1
-    card = " ".join((output / "README.md").read_text(encoding="utf-8").split())
-    assert f"{change['before']:.2f}" in card
-    assert "dev.tsv" in card
-    assert str(tmp_path) not in card
+    shown = card(output)
+    assert f"{change['before']:.2f}" in shown
+    assert "dev.tsv" in shown
+    assert str(tmp_path) not in shown
 
 
 def test_a_development_file_that_changed_is_another_run(tmp_path: Path) -> None:
@@ -138,7 +135,7 @@ def test_a_development_file_that_changed_is_another_run(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         recipe = recipe_of(tmp_path, "--development", str(path), "--epochs", "1")
         with pytest.raises(error, match=str(path)) if error else nullcontext():
-            train(recipe, tmp_path / "out", progress=False)
+            train(recipe, tmp_path / "out")
 
 
 def test_a_development_set_that_is_none_is_refused_before_any_work(tmp_path: Path) -> None:
@@ -148,7 +145,7 @@ def test_a_development_set_that_is_none_is_refused_before_any_work(tmp_path: Pat
     with pytest.raises(RecipeError, match=r"claen\.tsv"):
         check_text(recipe, None)
     with pytest.raises(RecipeError, match=r"claen\.tsv"):
-        train(recipe, tmp_path / "out", progress=False)
+        train(recipe, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

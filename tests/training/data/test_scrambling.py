@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.data.scramble import scramble, swap_keys
 from tests import oracles
 from tests.training.encoder.test_encoders import LSTM, WORD, task_of
-from tests.training.engine.test_train import small_recipe
+from tests.training.runs import small_recipe
 
 BEFORE = ["--scramble_before_negatives", "true"]
 
@@ -41,9 +40,7 @@ def hardest(task: ContrastiveObjective, sentences: np.ndarray, texts: list[np.nd
 
 
 @pytest.mark.parametrize("is_before", [True, False])
-def test_negatives_are_the_hardest_of_the_sentences_as_scrambled_or_as_they_are(
-    is_before: bool, tmp_path: Path
-) -> None:
+def test_negatives_are_the_hardest_of_either_order(is_before: bool, tmp_path: Path) -> None:
     found = task(tmp_path, *(BEFORE if is_before else []))
     epoch, step = 1, 100
     batches = list(found.mega_batch(epoch, 0, step))
@@ -57,9 +54,7 @@ def test_negatives_are_the_hardest_of_the_sentences_as_scrambled_or_as_they_are(
     assert chosen != expected[not is_before]
 
 
-def test_a_sentence_keeps_its_order_for_an_epoch_and_gets_another_in_the_next(
-    tmp_path: Path,
-) -> None:
+def test_a_sentence_keeps_its_order_for_an_epoch(tmp_path: Path) -> None:
     """Whatever batch it is in: so the steps train on what the negatives were chosen by."""
     found = task(tmp_path, *BEFORE)
     sentences = np.arange(20)
@@ -71,11 +66,18 @@ def test_a_sentence_keeps_its_order_for_an_epoch_and_gets_another_in_the_next(
     assert np.array_equal(later.offsets, together.offsets)
 
 
-def test_scrambled_after_each_step_draws_an_order_of_its_own(tmp_path: Path) -> None:
-    found = task(tmp_path)
-    one, same, other = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
+@pytest.mark.parametrize("order", [[], BEFORE])
+@pytest.mark.parametrize("swaps", [[], ["--scramble_swaps", "3"]])
+def test_an_order_is_drawn_for_each_step_or_for_the_epoch(
+    swaps: list[str], order: list[str], tmp_path: Path
+) -> None:
+    """Before the negatives one draw a sentence and epoch, after them one a step."""
+    found = task(tmp_path, *order, *swaps)
+    plain = found.corpus.sentences.select(np.arange(20), found.max_length)
+    one, same, later = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
     assert np.array_equal(one, same)
-    assert not np.array_equal(one, other)
+    assert np.array_equal(one, later) == bool(order)
+    assert 0 < (one != plain.ids).mean() < (0.9 if swaps else 1)  # swaps leave some in place
 
 
 def test_a_mini_batch_scrambled_before_chooses_from_its_own_vectors(tmp_path: Path) -> None:
@@ -117,27 +119,8 @@ def test_a_text_of_one_token_has_nothing_to_swap() -> None:
     assert keys.tolist() == [0, 1 / 3, 2 / 3]
 
 
-@pytest.mark.parametrize("order", [[], BEFORE])
-def test_swaps_are_drawn_like_whole_orders(order: list[str], tmp_path: Path) -> None:
-    """Before the negatives one draw a sentence and epoch, after them one a step."""
-    found = task(tmp_path, *order, "--scramble_swaps", "3")
-    plain = found.corpus.sentences.select(np.arange(20), found.max_length)
-    one, same, later = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
-    assert np.array_equal(one, same)
-    assert np.array_equal(one, later) == bool(order)
-    assert 0 < (one != plain.ids).mean() < 0.9  # some tokens keep their places
-
-
 def test_sides_apart_are_scrambled_each_by_its_own_chance(tmp_path: Path) -> None:
     together = task(tmp_path, "--scramble", "0.5")._plan(0)[1].reshape(-1, 2)
     apart = task(tmp_path, "--scramble", "0.5", "--scramble_sides", "apart")._plan(0)[1]
     assert (together[:, 0] == together[:, 1]).all()
     assert (apart[::2] != apart[1::2]).any()
-
-
-@pytest.mark.parametrize("option", [("scramble_swaps", "2"), ("scramble_sides", "apart")])
-def test_how_to_scramble_without_scrambling_is_refused(
-    option: tuple[str, str], tmp_path: Path
-) -> None:
-    with pytest.raises(RecipeError, match=r"training\.scramble is 0: set it"):
-        task(tmp_path, "--scramble", "0", f"--{option[0]}", option[1])

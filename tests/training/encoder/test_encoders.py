@@ -12,18 +12,15 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.config.recipe import read_recipe, to_yaml
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.config.recipe import read_recipe
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.corpus import build_corpus
 from paraphrastic_hf.training.data.sources import read_sources
 from paraphrastic_hf.training.data.tokenizers import train_tokenizers
-from paraphrastic_hf.training.encoder.build import build_config, build_model, check_encoders
-from paraphrastic_hf.training.encoder.settings import ModelArguments
-from paraphrastic_hf.training.engine.loop import TrainingLoop
-from paraphrastic_hf.training.engine.run import train
-from tests.training.engine.test_train import PAIRS, small_recipe
+from paraphrastic_hf.training.encoder.build import build_model
+from tests.training.runs import PAIRS, small_recipe, told_apart, train
 
 WORD = ["--tokenizer.kind", "word", "--vocab_size", "400"]
 CHAR = ["--tokenizer.kind", "char", "--marks", "both"]
@@ -68,27 +65,18 @@ def mixture(folder: Path, combine: str = "add", *overrides: str) -> ContrastiveR
     return read_recipe(ContrastiveRecipe, path, overrides)
 
 
-def told_apart(directory: Path) -> float:
-    """How much nearer paraphrases are than strangers, in cosine units."""
-    rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    first, second = zip(*rows, strict=True)
-    encoder = SentenceEncoder.from_pretrained(directory)
-    together = encoder.similarity_pairwise(first, second).mean()
-    return float(together - encoder.similarity_pairwise(first, second[1:] + second[:1]).mean())
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
 def test_every_encoder_learns_to_tell_paraphrases_from_strangers(name: str, tmp_path: Path) -> None:
     recipe = small_recipe(tmp_path, *ENCODERS[name], *LEARNING)
-    train(recipe, tmp_path / "out", progress=False)
+    train(recipe, tmp_path / "out")
     assert told_apart(tmp_path / "out") > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("combine", "dimension"), [("add", 12), ("concatenate", 24)])
-def test_a_mixture_learns_and_loads_everywhere(
-    combine: str, dimension: int, tmp_path: Path
-) -> None:
-    train(mixture(tmp_path, combine), tmp_path / "out", progress=False)
+def test_mixtures_learn_and_load_everywhere(combine: str, dimension: int, tmp_path: Path) -> None:
+    train(mixture(tmp_path, combine), tmp_path / "out")
     assert told_apart(tmp_path / "out") > 0.6
     encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
     texts = ["the cat sleeps", "a", "", "three boats leave the harbour at noon"]
@@ -101,106 +89,54 @@ def test_a_mixture_learns_and_loads_everywhere(
     np.testing.assert_allclose(again, vectors, atol=1e-6)
 
 
-class Killed(Exception):
-    pass
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an open log
-@pytest.mark.parametrize("kind", ["mixture", "identity_rnn", "charagram", "lstm_avg"])
-def test_a_resumed_run_is_the_run_that_was_not_interrupted(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To the bit; an identity-RNN is pulled to a start that a resumed run no longer has."""
-    often = ["--checkpoint_every", "5", "--epochs", "3"]
-    recipe = (
-        mixture(tmp_path, "add", *often)
-        if kind == "mixture"
-        else small_recipe(tmp_path, *ENCODERS[kind], "--lambda_w", "1e-3", *often)
-    )
-    train(recipe, tmp_path / "whole", progress=False)
-    step = TrainingLoop._step
-
-    def killed_at_17(loop: TrainingLoop, *arguments: object) -> float:
-        if loop.progress.step == 17:
-            raise Killed
-        return step(loop, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(TrainingLoop, "_step", killed_at_17)
-    with pytest.raises(Killed):
-        train(recipe, tmp_path / "broken", progress=False)
-    monkeypatch.undo()
-    train(recipe, tmp_path / "broken", progress=False)
-    whole, broken = (
-        load_file(tmp_path / name / "model.safetensors") for name in ("whole", "broken")
-    )
-    for name, weight in whole.items():
-        assert torch.equal(weight, broken[name]), name
-
-
 def test_an_overwritten_mixture_leaves_no_tokenizers(tmp_path: Path) -> None:
-    train(mixture(tmp_path, "add", "--epochs", "0"), tmp_path / "out", progress=False)
+    train(mixture(tmp_path, "add", "--epochs", "0"), tmp_path / "out")
     assert (tmp_path / "out" / "tokenizers" / "1" / "ngrams.json").exists()
     recipe = small_recipe(tmp_path, "--epochs", "0")
-    train(recipe, tmp_path / "out", overwrite=True, progress=False)
+    train(recipe, tmp_path / "out", overwrite=True)
     assert not (tmp_path / "out" / "tokenizers").exists()
 
 
 def test_an_earlier_runs_table_is_the_start(tmp_path: Path) -> None:
     """Both know the same words; the dimension must be the same too."""
-    train(small_recipe(tmp_path, *WORD), tmp_path / "word", progress=False)
+    train(small_recipe(tmp_path, *WORD), tmp_path / "word")
     start = ["--vectors", str(tmp_path / "word"), "--epochs", "0"]
-    train(small_recipe(tmp_path, *WORD, *LSTM, *start), tmp_path / "lstm", progress=False)
+    train(small_recipe(tmp_path, *WORD, *LSTM, *start), tmp_path / "lstm")
     word, lstm = (
         load_file(tmp_path / name / "model.safetensors")["embedding.weight"]
         for name in ("word", "lstm")
     )
     assert torch.equal(word[2:], lstm[2:])
     wider = small_recipe(tmp_path, *WORD, *LSTM, *start, "--embedding_size", "30")
-    with pytest.raises(
-        DataError, match=r"24 numbers, but the model has 30; .*embedding_size, to 24"
-    ):
-        train(wider, tmp_path / "wider", progress=False)
+    with pytest.raises(DataError, match=r"24 .*30.*embedding_size"):
+        train(wider, tmp_path / "wider")
 
 
 def test_words_start_from_what_a_model_of_pieces_makes_of_them(tmp_path: Path) -> None:
     pieces = ["--tokenizer.kind", "sentencepiece", "--vocab_size", "250"]
-    train(small_recipe(tmp_path, *pieces), tmp_path / "pieces", progress=False)
+    train(small_recipe(tmp_path, *pieces), tmp_path / "pieces")
     start = ["--vectors", str(tmp_path / "pieces"), "--epochs", "0"]
-    train(small_recipe(tmp_path, *WORD, *start), tmp_path / "word", progress=False)
+    train(small_recipe(tmp_path, *WORD, *start), tmp_path / "word")
     first, second = (SentenceEncoder.from_pretrained(tmp_path / n) for n in ("pieces", "word"))
     words = second.tokenizer.tokens()[2:]
     known = first.encode(words).any(1)
     assert known.mean() > 0.9
     np.testing.assert_array_equal(first.encode(words)[known], second.encode(words)[known])
     wider = small_recipe(tmp_path, *WORD, *start, "--hidden_size", "30")
-    with pytest.raises(DataError, match=r"24 numbers, but the model has 30"):
-        train(wider, tmp_path / "wider", progress=False)
-
-
-def test_a_packaged_model_is_a_start_by_its_name(tmp_path: Path) -> None:
-    start = ["--vectors", "english", "--hidden_size", "512", "--epochs", "0"]
-    train(small_recipe(tmp_path, *WORD, *start), tmp_path / "word", progress=False)
-    english, word = (SentenceEncoder.from_pretrained(n) for n in ("english", tmp_path / "word"))
-    np.testing.assert_array_equal(english.encode(["cat"]), word.encode(["cat"]))
-
-
-def test_the_vector_of_unknown_words_is_the_start_of_unk(tmp_path: Path) -> None:
-    (tmp_path / "vectors.txt").write_text("UUUNKKK " + " ".join(["0.25"] * 24) + "\n")
-    start = ["--keep_unknown", "true", "--vectors", str(tmp_path / "vectors.txt"), "--epochs", "0"]
-    train(small_recipe(tmp_path, *WORD, *start), tmp_path / "out", progress=False)
-    vector = SentenceEncoder.from_pretrained(tmp_path / "out").encode("zyzzyva")
-    np.testing.assert_array_equal(vector, np.full(24, 0.25, np.float32))
+    with pytest.raises(DataError, match=r"24 .*30"):
+        train(wider, tmp_path / "wider")
 
 
 def test_bad_rows_of_given_vectors_are_refused_or_skipped(tmp_path: Path) -> None:
+    """The vector of unknown words is the start of `<unk>`."""
     rows = ["UUUNKKK " + " ".join([value] * 24) + "\n" for value in ("0.25", "nan", "0.5")]
     (tmp_path / "vectors.txt").write_text("".join(rows))
     start = ["--keep_unknown", "true", "--vectors", str(tmp_path / "vectors.txt"), "--epochs", "0"]
-    with pytest.raises(DataError, match=r"vectors.txt:2 holds 'nan'.*model.bad_vectors"):
-        train(small_recipe(tmp_path, *WORD, *start), tmp_path / "out", progress=False)
+    with pytest.raises(DataError, match=r"vectors.txt:2 .*model.bad_vectors"):
+        train(small_recipe(tmp_path, *WORD, *start), tmp_path / "out")
     for choice, value in (("skip", 0.25), ("last", 0.5)):
         recipe = small_recipe(tmp_path, *WORD, *start, "--bad_vectors", choice)
-        train(recipe, tmp_path / choice, progress=False)
+        train(recipe, tmp_path / choice)
         vector = SentenceEncoder.from_pretrained(tmp_path / choice).encode("zyzzyva")
         np.testing.assert_array_equal(vector, np.full(24, value, np.float32))
 
@@ -247,60 +183,12 @@ def test_scrambling_moves_tokens_but_no_marks(kind: str, tmp_path: Path) -> None
     assert moved > 20
 
 
-REFUSED = [
-    (["--pooling", "last"], "model.pooling .'last'. has no meaning for model.kind averaging: .*"),
-    (["--variant", "2", *LSTM], "model.variant .2. has no meaning .*set model.kind to gated"),
-    (["--cell", "gru", *LSTM], "model: cell must be one of lstm, rnn, identity_rnn"),
-    (["--model.kind", "charagram"], "sentencepiece has none: set tokenizer.kind to char_ngram"),
-    ([*NGRAM, *LSTM, "--marks", "end"], "tokenizer.marks are not for char_ngram"),
-    (["--marks", "end"], "moves every vector of model.kind averaging alike"),
-    (["--combine", "add"], "combine is about parts, and there are none"),
-    (["--orders", "0"], "tokenizer.orders must be at least 1"),
-    (["--freeze", "tables"], "leaves nothing to train .*set model.kind to weighted"),
-    (["--freeze", "tables", "--lambda_w", "1"], "keeps: leave one of them out"),
-    (["--lambda_c", "-1"], "training.lambda_c must be 0 or more, got -1"),
-]
-
-
-@pytest.mark.parametrize(("overrides", "message"), REFUSED, ids=str)
-def test_what_has_no_meaning_is_refused_before_anything_is_read(
-    overrides: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(RecipeError, match=message):
-        check_encoders(small_recipe(tmp_path, *overrides))
-
-
-def test_parts_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "recipe.yaml"
-    for text, message in [
-        ("parts: [{}, {model: {hidden_size: 8}}]\ncombine: add", "parts: .*hidden_size 300, 8"),
-        ("parts: [{}, {tokenizer: {lowercase: false}}]", "lowercase must be the same in all parts"),
-        ("parts: [{}, {tokenizer: {apart: [fr]}}]", "apart needs one tokenizer"),
-        ("parts: [{}, {}]\nmodel: {hidden_size: 8}", "move tokenizer and model into each of parts"),
-        ("parts: [{}, {model: {hidden: 8}}]", r"unknown recipe key 'parts\[1\].model.hidden'"),
-    ]:
-        path.write_text(text, encoding="utf-8")
-        with pytest.raises(RecipeError, match=message):
-            check_encoders(read_recipe(ContrastiveRecipe, path))
-
-
-def test_a_key_left_out_is_the_default_of_its_family() -> None:
-    config = build_config(ModelArguments(kind="recurrent"), 9)
-    assert (config.cell, config.pooling, config.peepholes) == ("lstm", "mean", True)
-
-
-def test_a_mixture_written_and_read_is_the_same(tmp_path: Path) -> None:
-    recipe = mixture(tmp_path)
-    (tmp_path / "again.yaml").write_text(to_yaml(recipe), encoding="utf-8")
-    assert read_recipe(ContrastiveRecipe, tmp_path / "again.yaml") == recipe
-
-
 @pytest.mark.parametrize("kind", ["weighted", "recurrent"])
 def test_a_frozen_table_stays_at_its_start(kind: str, tmp_path: Path) -> None:
     options = [*WORD, "--model.kind", kind, "--epochs", "2", "--freeze", "tables"]
     for epochs in ("0", "2"):
         recipe = small_recipe(tmp_path, *options, "--epochs", epochs)
-        train(recipe, tmp_path / epochs, progress=False)
+        train(recipe, tmp_path / epochs)
     start, end = (load_file(tmp_path / epochs / "model.safetensors") for epochs in ("0", "2"))
     assert torch.equal(start.pop("embedding.weight"), end.pop("embedding.weight"))
     assert all(not torch.equal(start[key], end[key]) for key in start)

@@ -12,12 +12,11 @@ from transformers import AutoModel, AutoTokenizer
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.config.recipe import build
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.text.normalize import keep_apart
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.encoder.finish import rounded, spread, whitened
-from paraphrastic_hf.training.engine.run import train
+from tests.training.runs import train
 
 PAIRS = Path(__file__).parents[3] / "recipes" / "demo" / "pairs.tsv"
 SMALL = {
@@ -84,11 +83,6 @@ def test_rounding_keeps_that_many_digits() -> None:
     torch.testing.assert_close(rounded(values, 24), values, rtol=0, atol=0)
 
 
-def test_half_precision_digits_survive_half_precision() -> None:
-    values = rounded(torch.randn(1000), 8)
-    assert torch.equal(values.half().float(), values)
-
-
 def test_pieces_of_a_language_kept_apart_go_and_the_rest_stays(tmp_path: Path) -> None:
     english = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     both = english + [keep_apart(line) for line in english]
@@ -104,11 +98,7 @@ def test_pieces_of_a_language_kept_apart_go_and_the_rest_stays(tmp_path: Path) -
 
 def test_a_finished_model_loads_everywhere(tmp_path: Path) -> None:
     asked = {"whiten": 0.25, "dimension": 8, "spread": True, "drop_apart": True}
-    train(
-        recipe(PAIRS, **asked, significant_bits=8, precision="float16"),
-        tmp_path / "out",
-        progress=False,
-    )
+    train(recipe(PAIRS, **asked, significant_bits=8, precision="float16"), tmp_path / "out")
     text = ["where is the station ?", "a cat on a couch"]
     own = SentenceEncoder.from_pretrained(tmp_path / "out")
     vectors = own.encode(text)
@@ -124,19 +114,3 @@ def test_a_finished_model_loads_everywhere(tmp_path: Path) -> None:
         np.testing.assert_allclose(model(**inputs).sentence_embedding, vectors, atol=1e-6)
     stock = SentenceTransformer(str(tmp_path / "out"), device="cpu").encode(text)
     np.testing.assert_allclose(stock, vectors, atol=2e-3)  # it stays in half precision
-
-
-def test_what_a_tokenizer_cannot_do_is_said(tmp_path: Path) -> None:
-    asked = recipe(PAIRS, drop_apart=True)
-    words = build(ContrastiveRecipe, {**SMALL, "tokenizer": {"kind": "word", "vocab_size": 300}})
-    mixed = build(
-        ContrastiveRecipe,
-        {
-            **SMALL,
-            "data": {"sources": [str(PAIRS)]},
-            "tokenizer": {"kind": "word", "vocab_size": words.tokenizer.vocab_size},
-            "finish": {"drop_apart": asked.finish.drop_apart},
-        },
-    )
-    with pytest.raises(RecipeError, match="drop_apart needs"):
-        train(mixed, tmp_path / "out", progress=False)

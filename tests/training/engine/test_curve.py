@@ -14,11 +14,10 @@ from matplotlib.axes import Axes
 from paraphrastic_hf.config.packaged_recipes import find_recipe
 from paraphrastic_hf.config.recipe import to_yaml
 from paraphrastic_hf.training.engine.curve import Curve, labels_of, read_curves, write_curve
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.engine.score_units import NATS, scored_on
 from paraphrastic_hf.training.kinds import load_recipe
+from tests.training.runs import PAIRS, card, trained
 
-PAIRS = Path(__file__).parents[3] / "recipes" / "demo" / "pairs.tsv"
 SMALL = f"""
 data: {{sources: [{PAIRS}]}}
 tokenizer: {{kind: word, vocab_size: 200}}
@@ -26,6 +25,8 @@ model: {{hidden_size: 8}}
 training: {{epochs: 2, batch_size: 10, mega_batch: 1, lambda_w: 0.1}}
 run: {{development: none, log_every: 4}}
 """
+
+
 LOG = [
     {"step": 2, "epoch": 0, "seconds": 0.5, "lr": 1e-3, "loss": 0.9, "margin": 0.8, "penalty": 0.1},
     {"step": 3, "development": 41.5},
@@ -76,17 +77,13 @@ def test_the_axes_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_p
         ("sentiment-lstm", "accuracy"),
         ("smoke-parser", "F1"),
         ("towards-universal-2016/sick-universal", "Pearson"),
+        ("language-model/smoke", NATS),
     ],
 )
 def test_the_unit_of_a_score_is_that_of_the_task(name: str, unit: str) -> None:
     for options in ([], ["--development", "mine.tsv"]):
         recipe = load_recipe(find_recipe(name), options)
         assert unit in scored_on(yaml.safe_load(to_yaml(recipe)))[1]
-
-
-def test_the_score_on_a_file_of_text_is_a_likelihood() -> None:
-    recipe = load_recipe(find_recipe("language-model/smoke"), ["--development", "mine.txt"])
-    assert scored_on(yaml.safe_load(to_yaml(recipe))) == ("mine.txt", NATS)
 
 
 def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -> None:
@@ -122,9 +119,7 @@ def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("names", "columns"), [(5, 0), (6, 1), (9, 2), (40, 5)])
-def test_names_stand_beside_a_panel_that_has_no_room_for_them(
-    names: int, columns: int, tmp_path: Path
-) -> None:
+def test_names_without_room_stand_beside_a_panel(names: int, columns: int, tmp_path: Path) -> None:
     gauges = {f"kl/{number}": 2.0 + number for number in range(names)}
     write_log(tmp_path, [LOG[0], {"step": 6, **gauges}])
     with mock.patch.object(Axes, "plot", autospec=True, side_effect=Axes.plot) as plot:
@@ -147,19 +142,16 @@ def test_without_matplotlib_a_run_ends_well_and_its_card_shows_no_picture(
 ) -> None:
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
-    (tmp_path / "recipe.yaml").write_text(SMALL, encoding="utf-8")
-    train(load_recipe(tmp_path / "recipe.yaml"), tmp_path / "out", progress=False)
-    assert (tmp_path / "out" / "run.json").exists()
-    assert not (tmp_path / "out" / "training.png").exists()
-    assert "training.png" not in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    output = trained(tmp_path, SMALL)
+    assert (output / "run.json").exists()
+    assert not (output / "training.png").exists()
+    assert "training.png" not in card(output)
 
 
 def test_a_run_leaves_the_picture_of_its_log(tmp_path: Path) -> None:
-    (tmp_path / "recipe.yaml").write_text(SMALL, encoding="utf-8")
-    train(load_recipe(tmp_path / "recipe.yaml"), tmp_path / "out", progress=False)
-    picture = (tmp_path / "out" / "training.png").read_bytes()
-    curves = read_curves(tmp_path / "out" / "logs" / "train.jsonl")
-    assert curves["loss"].steps == [4, 8, 12]
-    write_curve(tmp_path / "out")
-    assert (tmp_path / "out" / "training.png").read_bytes() == picture
-    assert "](training.png)" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    output = trained(tmp_path, SMALL)
+    picture = (output / "training.png").read_bytes()
+    assert read_curves(output / "logs" / "train.jsonl")["loss"].steps == [4, 8, 12]
+    write_curve(output)
+    assert (output / "training.png").read_bytes() == picture
+    assert "](training.png)" in card(output)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from safetensors.torch import load_file
 
 from paraphrastic_hf import train
@@ -16,7 +14,7 @@ from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.kinds import Recipe, load_recipe
 from tests.generation import scpn
-from tests.training.engine.test_train import small_recipe, weights
+from tests.training.runs import assert_equal_weights, record, small_recipe
 
 ROOT = Path(__file__).parents[3]
 PAIRS = ROOT / "recipes" / "demo" / "pairs.tsv"
@@ -50,12 +48,10 @@ def recipe_of(kind: str, folder: Path, rate: str) -> Recipe:
 
 
 @pytest.mark.parametrize("kind", ["contrastive", "distillation", "paraphrase", "language_model"])
-def test_training_that_diverges_stops_and_names_its_step_and_rate(
-    kind: str, tmp_path: Path
-) -> None:
+def test_training_that_diverges_stops_and_names_its_rate(kind: str, tmp_path: Path) -> None:
     """And what checkpoints are left hold weights that a loader takes."""
-    with pytest.raises(ParaphrasticError, match=r"step \d+.*1e\+30"):
-        train(recipe_of(kind, tmp_path, "1e30"), tmp_path / "out", progress=False)
+    with pytest.raises(ParaphrasticError, match=r"1e\+30"):
+        train(recipe_of(kind, tmp_path, "1e30"), tmp_path / "out")
     assert not (tmp_path / "out" / "run.json").exists()
     for path in (tmp_path / "out" / "checkpoints").glob("*/model.safetensors"):
         for tensor in load_file(path).values():
@@ -63,11 +59,9 @@ def test_training_that_diverges_stops_and_names_its_step_and_rate(
 
 
 @pytest.mark.parametrize("kind", ["paraphrase", "language_model"])
-def test_a_likelihood_that_has_left_the_range_of_a_perplexity_is_no_error(
-    kind: str, tmp_path: Path
-) -> None:
-    train(recipe_of(kind, tmp_path, "1e5"), tmp_path / "out", progress=False)
-    held_out = json.loads((tmp_path / "out" / "run.json").read_text())["held_out"]
+def test_an_infinite_perplexity_is_no_error(kind: str, tmp_path: Path) -> None:
+    train(recipe_of(kind, tmp_path, "1e5"), tmp_path / "out")
+    held_out = record(tmp_path / "out")["held_out"]
     assert held_out["nats_per_token"] > 709
     assert held_out["perplexity"] == float("inf")
 
@@ -76,7 +70,7 @@ def test_a_gradient_that_is_not_finite_is_not_used_and_the_run_can_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = small_recipe(tmp_path, "--checkpoint_every", "1")
-    train(recipe, tmp_path / "unbroken", progress=False)
+    train(recipe, tmp_path / "unbroken")
     loss = ContrastiveObjective.loss
 
     def spoilt(self: Any, model: Any, batch: Any, epoch: int, step: int) -> Any:
@@ -88,8 +82,8 @@ def test_a_gradient_that_is_not_finite_is_not_used_and_the_run_can_go_on(
         return dataclasses.replace(found, total=found.total + nothing)
 
     monkeypatch.setattr(ContrastiveObjective, "loss", spoilt)
-    with pytest.raises(ParaphrasticError, match="gradient is nan at step 4"):
-        train(recipe, tmp_path / "out", progress=False)
+    with pytest.raises(ParaphrasticError, match=r"nan.* 4"):
+        train(recipe, tmp_path / "out")
     monkeypatch.setattr(ContrastiveObjective, "loss", loss)
-    train(recipe, tmp_path / "out", progress=False)
-    assert torch.equal(weights(tmp_path / "out"), weights(tmp_path / "unbroken"))
+    train(recipe, tmp_path / "out")
+    assert_equal_weights(tmp_path / "out", tmp_path / "unbroken")

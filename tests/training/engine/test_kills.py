@@ -6,20 +6,19 @@ one of them, at twenty places from the first to the last, and started again.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
 
 from tests import fresh
+from tests.training.runs import BITEXT, PAIRS, assert_equal_weights, log
+
+pytestmark = pytest.mark.slow
 
 POINTS = 20
-TEXT = Path(__file__).parents[3] / "recipes" / "demo" / "pairs.tsv"
-BITEXT = TEXT.parents[1] / "default" / "en-fr.tsv"
 CONTRASTIVE = f"""
-data: {{sources: [{TEXT}]}}
+data: {{sources: [{PAIRS}]}}
 tokenizer: {{kind: word, vocab_size: 200}}
 model: {{hidden_size: 8}}
 training: {{epochs: 4, batch_size: 8, mega_batch: 2, anneal_steps: 4, lambda_w: 0.01}}
@@ -27,7 +26,7 @@ run: {{development: none, checkpoint_every: 5, log_every: 3}}
 """
 LANGUAGE_MODEL = f"""
 kind: language_model
-data: {{sources: [{TEXT}], held_out: 10}}
+data: {{sources: [{PAIRS}], held_out: 10}}
 tokenizer: {{kind: word, vocab_size: 200}}
 model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
 training: {{epochs: 2, batch_tokens: 100, accumulate: 2, warmup_steps: 2}}
@@ -131,33 +130,24 @@ for number in range(points):
 """
 
 
-def log_of(output: Path) -> list[dict[str, float]]:
-    """The lines of a log but for times."""
-    lines = (output / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    return [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in lines]
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks of one process")
 @pytest.mark.parametrize(
     "recipe",
     [CONTRASTIVE, LANGUAGE_MODEL, GENERATIVE, TRANSLATION],
     ids=["contrastive", "language", "generative", "translation"],
 )
-def test_wherever_it_is_killed_weights_and_logs_are_those_of_an_unbroken_run(
-    recipe: str, tmp_path: Path
-) -> None:
+def test_a_run_killed_anywhere_ends_as_an_unbroken_one(recipe: str, tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
     arguments = str(tmp_path / "recipe.yaml"), str(tmp_path), str(POINTS)
     done = fresh.run(PROGRAM, *arguments, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     whole = tmp_path / "whole"
-    expected, log = load_file(whole / "model.safetensors"), log_of(whole)
-    assert len(log) > 4
+    expected = log(whole)
+    assert len(expected) > 4
     for number in range(POINTS):
         output = tmp_path / f"killed-{number}"
-        found = load_file(output / "model.safetensors")
-        assert all(found[name].equal(expected[name]) for name in expected), number
-        assert log_of(output) == log, number
+        assert_equal_weights(output, whole)
+        assert log(output) == expected, number
         assert {path.name for path in output.iterdir()} == {path.name for path in whole.iterdir()}
         picture = (output / "training.png").read_bytes()
         assert picture == (whole / "training.png").read_bytes(), number

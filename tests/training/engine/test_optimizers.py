@@ -47,14 +47,6 @@ def test_a_dense_gradient_gets_adam_as_published() -> None:
     assert weight.tolist() == pytest.approx(oracles.adam(start, gradients.tolist(), LR), rel=1e-12)
 
 
-def test_the_first_step_by_hand() -> None:
-    """With g = 2 the corrected moments are 2 and 4, so the step is lr * 2 / (2 + eps)."""
-    weight = nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
-    weight.grad = torch.tensor([2.0], dtype=torch.float64)
-    RowAdam([weight], lr=0.1).step()
-    assert weight.item() == pytest.approx(0.9, abs=1e-8)
-
-
 def usage(steps: int, size: int) -> list[list[int]]:
     """Rows used at each step: row 0 always, and each next one half as often."""
     chance = 0.5 ** torch.arange(size)
@@ -94,31 +86,6 @@ def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> 
     found = train_table(steps, 12, True, RowAdam, decay)
     expected = train_table(steps, 12, False, torch.optim.Adam, decay)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
-
-
-def test_rows_unused_so_far_have_not_moved() -> None:
-    used = {row for rows in usage(20, 12) for row in rows}
-    unused = [row for row in range(12) if row not in used]
-    assert unused
-    assert torch.equal(
-        train_table(20, 12, True, RowAdam)[unused], parameter(12, 3).detach()[unused]
-    )
-
-
-@pytest.mark.filterwarnings("ignore:Sparse invariant checks")
-def test_adagrad_on_sparse_gradients_is_dense_adagrad() -> None:
-    """In float64, to rounding."""
-    found = train_table(100, 8, True, torch.optim.Adagrad)
-    torch.testing.assert_close(found, train_table(100, 8, False, torch.optim.Adagrad))
-
-
-def test_a_row_named_twice_in_a_gradient_gets_the_sum() -> None:
-    twice, once = parameter(4, 2), parameter(4, 2)
-    twice.grad = row_sparse([1, 1, 3], torch.ones(3, 2, dtype=torch.float64), 4)
-    once.grad = twice.grad.to_dense()
-    for weight in (twice, once):
-        RowAdam([weight], lr=LR).step()
-    torch.testing.assert_close(twice, once)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -215,35 +182,15 @@ def clipped(parameters: list[nn.Parameter], limit: float) -> float:
     return norm
 
 
-def test_clipping_by_hand() -> None:
-    """Joint norm 5 and limit 2.5: every gradient is halved."""
+@pytest.mark.parametrize(("limit", "share"), [(2.5, 0.5), (5.0, 1), (1e9, 1)])
+def test_clipping_by_hand(limit: float, share: float) -> None:
+    """At a joint norm of 5, a limit of 2.5 halves every gradient."""
     dense, sparse, without = with_gradients()
-    assert clipped([dense, sparse, without], 2.5) == pytest.approx(5)
-    assert dense.grad.tolist() == [1.5]
-    assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 2, 0]
+    assert clipped([dense, sparse, without], limit) == pytest.approx(5)
+    assert dense.grad.tolist() == [3 * share]
+    assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 4 * share, 0]
     assert without.grad is None
-
-
-@pytest.mark.parametrize("limit", [5.0, 1e9])
-def test_gradients_within_the_limit_stay(limit: float) -> None:
-    dense, sparse, _ = with_gradients()
-    assert clipped([dense, sparse], limit) == pytest.approx(5)
-    assert dense.grad.tolist() == [3]
-    assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 4, 0]
-
-
-def test_clipping_dense_gradients_is_torch_clipping() -> None:
-    ours, theirs = [parameter(4, 3), parameter(5)], [parameter(4, 3), parameter(5)]
-    for a, b in zip(ours, theirs, strict=True):
-        a.grad, b.grad = a.detach().clone(), a.detach().clone()
-    norm = clipped(ours, 0.7)
-    assert norm == pytest.approx(torch.nn.utils.clip_grad_norm_(theirs, 0.7).item())
-    for a, b in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(a.grad, b.grad, rtol=1e-5, atol=0)  # torch adds 1e-6 to the norm
-
-
-def test_without_gradients_the_norm_is_0() -> None:
-    assert clipped([parameter(2)], 1.0) == 0
+    assert clipped([without], limit) == 0
 
 
 @pytest.fixture(params=[True, False], ids=["compiled", "torch"])
@@ -290,26 +237,6 @@ def test_a_gradient_far_back_is_made_up_in_full_once() -> None:
     assert torch.equal(table[2], start[2])
 
 
-def test_the_compiled_step_is_the_other_one() -> None:
-    if row_adam.update is None:
-        pytest.skip("_rows.c is not compiled")
-    results = []
-    for is_compiled in (True, False):
-        with pytest.MonkeyPatch.context() as patch:
-            if not is_compiled:
-                patch.setattr(row_adam, "update", None)
-            table = nn.Parameter(torch.randn(30, 33, generator=seeded(0)))
-            optimizer = RowAdam([table], lr=LR)
-            for step, rows in enumerate(usage(50, 30)):
-                values = torch.randn(len(rows), 33, generator=seeded(step))
-                table.grad = row_sparse(rows, values, 30)
-                optimizer.step()
-            optimizer.catch_up()
-            results.append((table.detach(), optimizer.state_dict()["state"][0]))
-    torch.testing.assert_close(results[0][0], results[1][0], atol=2e-5, rtol=1e-4)
-    torch.testing.assert_close(results[0][1], results[1][1], atol=2e-5, rtol=1e-4)
-
-
 def test_arrays_that_do_not_belong_together_are_refused() -> None:
     if row_adam.update is None:
         pytest.skip("_rows.c is not compiled")
@@ -328,5 +255,5 @@ def test_arrays_that_do_not_belong_together_are_refused() -> None:
         with pytest.raises((TypeError, ValueError)):
             row_adam.update(*good[:place], bad, *good[place + 1 :])
     one = np.ones(1, np.float32)
-    with pytest.raises(ValueError, match="more steps than are known"):
+    with pytest.raises(ValueError, match="steps"):
         row_adam.catch_up(*tables, last, rows, 5, np.ones(1), one, one, 1e-8)

@@ -36,14 +36,14 @@ def test_a_name_of_a_model_stays_as_it_is(root: Path) -> None:
 
 def test_the_places_that_were_tried_are_named(root: Path) -> None:
     tried = re.escape(f"{root}/runs/de-en or {Path.cwd()}/runs/de-en")
-    with pytest.raises(ModelError, match=f"nothing is there.*looked for at {tried}"):
+    with pytest.raises(ModelError, match=tried):
         resolve_model("runs/de-en", root)
     tried = re.escape(f"{root}/a.tsv or {Path.cwd()}/a.tsv")
-    with pytest.raises(RecipeError, match=f"nothing is at {tried}; name its folder with --data"):
+    with pytest.raises(RecipeError, match=f"{tried}.*--data"):
         resolve_path("a.tsv", root)
-    with pytest.raises(RecipeError, match=r"--data or .*; names are taken as they are"):
+    with pytest.raises(RecipeError, match=r"\*\.tsv"):
         resolve_path("*.tsv", root)
-    with pytest.raises(RecipeError, match=f"nothing is at {re.escape('/absent.tsv')}; name"):
+    with pytest.raises(RecipeError, match=re.escape("/absent.tsv")):
         resolve_path("/absent.tsv", root)
 
 

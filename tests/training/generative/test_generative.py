@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from sentence_transformers import SentenceTransformer
 from transformers import (
     AutoModel,
     AutoModelForSeq2SeqLM,
@@ -24,7 +22,7 @@ from transformers import (
 
 from paraphrastic_hf import BGTConfig, BGTModel, SentenceEncoder
 from paraphrastic_hf.encoders.storage.fingerprint import identity
-from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.evaluation.suites.probing import encoders_of
 from paraphrastic_hf.generation.any_translator import load_translator
 from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
@@ -32,11 +30,10 @@ from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.writing import Writing
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.generative.job import Generative
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from tests import fresh
-from tests.training.processes import train_in_two_processes
+from tests.training.runs import log, logged, record, train, written
 
 PAIRS = [
     ("the cat sleeps", "le chat dort"), ("a dog barks at night", "un chien aboie la nuit"),
@@ -68,16 +65,13 @@ AGGRESSIVE = ["--held_out", "2", "--development", "held_out", "--aggressive", "t
 def write_recipe(folder: Path, text: str = SMALL) -> Path:
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
-    path = folder / "recipe.yaml"
-    source = f"{{path: {pairs}, languages: [en, fr]}}"
-    path.write_text(text.format(path=source), encoding="utf-8")
-    return path
+    return written(folder, text.format(path=f"{{path: {pairs}, languages: [en, fr]}}"))
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("generative")
-    train(load_recipe(write_recipe(folder)), folder / "out", progress=False)
+    train(load_recipe(write_recipe(folder)), folder / "out")
     return folder / "out"
 
 
@@ -86,51 +80,46 @@ def generator(trained: Path) -> LatentGenerator:
     return LatentGenerator.from_pretrained(trained)
 
 
-def test_it_learns_to_translate_its_pairs_both_ways(generator: LatentGenerator) -> None:
-    for texts, to, expected in (
-        ([a for a, _ in PAIRS], "fr", [b for _, b in PAIRS]),
-        ([b for _, b in PAIRS], "en", [a for a, _ in PAIRS]),
-    ):
+def test_it_learns_its_pairs_by_heart(trained: Path, generator: LatentGenerator) -> None:
+    english, french = (list(side) for side in zip(*PAIRS, strict=True))
+    for texts, to, expected in ((english, "fr", french), (french, "en", english)):
         found = generator.translate(texts, to=to)
         assert [sentences[0].text for sentences in found] == expected
-
-
-def test_a_text_is_reconstructed_from_its_own_variables(generator: LatentGenerator) -> None:
-    english = [a for a, _ in PAIRS]
     found = generator.reconstruct(english, language="en")
     assert sum(s[0].text == text for s, text in zip(found, english, strict=True)) >= 7
-
-
-def test_translations_lie_near_each_other(trained: Path) -> None:
     encoder = SentenceEncoder.from_pretrained(trained)
-    english, french = (
-        encoder.encode(list(side), normalize=True) for side in zip(*PAIRS, strict=True)
-    )
-    cosines = english @ french.T
-    assert (cosines.argmax(1) == np.arange(len(PAIRS))).all()
+    first, second = (encoder.encode(side, normalize=True) for side in (english, french))
+    assert ((first @ second.T).argmax(1) == np.arange(len(PAIRS))).all()
+    half = LatentGenerator.from_pretrained(trained)
+    half.model.to(torch.bfloat16)
+    assert half.translate(["birds sing"], to="fr")[0][0].text == "les oiseaux chantent"
 
 
-def test_nothing_said_nothing_written(generator: LatentGenerator) -> None:
-    texts = ["", "   ", "zzz", "the cat sleeps"]
-    found = generator.translate(texts, to="fr")
+def test_nothing_said_nothing_written_and_strange_text_is_read(generator: LatentGenerator) -> None:
+    """A lone surrogate, NUL, unknown characters, many tokens: a sentence each, or none."""
+    found = generator.translate(["", "   ", "zzz", "the cat sleeps"], to="fr")
     assert [sentences[0].text for sentences in found] == ["", "", "", "le chat dort"]
     assert math.isnan(found[0][0].nats)
     assert generator.translate([], to="fr") == []
-    assert (
-        generator.transfer(["", "birds sing"], ["birds sing", ""], language="en")[1][0].text == ""
-    )
+    how, birds = Writing(max_tokens=5), ["birds sing"] * 6
+    strange = ["the cat \ud800 sleeps", "the\0cat", "\U0001f600 \u4e16", "the cat", "cat " * 10_000]
+    strange.append("")
+    for texts, styles in ((strange, birds), (birds, strange)):
+        found = generator.transfer(texts, styles, language="en", writing=how)
+        written = [bool(sentences[0].text) for sentences in found]
+        assert written == [True, True, False, True, True, False]
+    with pytest.raises(TypeError):
+        generator.translate("the cat sleeps", to="fr")
 
 
-def test_a_line_between_two_sentences_begins_and_ends_with_them(
-    generator: LatentGenerator,
-) -> None:
+def test_a_line_between_two_sentences_begins_and_ends_with_them(generator: LatentGenerator) -> None:
     first, second = PAIRS[0][0], PAIRS[7][0]
     found = [line[0].text for line in generator.interpolate(first, second, language="en", steps=4)]
     ends = [line[0].text for line in generator.reconstruct([first, second], language="en")]
     assert len(found) == 4
     assert [found[0], found[-1]] == ends
     assert [line[0].text for line in generator.interpolate("", second, language="en")] == [""] * 5
-    with pytest.raises(ValueError, match="steps must be at least 2"):
+    with pytest.raises(ValueError, match="steps"):
         generator.interpolate(first, second, language="en", steps=1)
 
 
@@ -144,28 +133,15 @@ def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) ->
         assert expected[0].nats >= expected[1].nats
 
 
-def test_ten_thousand_tokens_are_read(generator: LatentGenerator) -> None:
-    found = generator.translate(["the cat sleeps " * 3334], to="fr", writing=Writing(max_tokens=5))
-    assert len(found) == 1
-
-
-def test_strange_text_is_read_and_written_from(generator: LatentGenerator) -> None:
-    """A lone surrogate, NUL, unknown characters, many tokens: a sentence each, or none."""
-    how = Writing(max_tokens=5)
-    strange = ["the cat \ud800 sleeps", "the\0cat", "\U0001f600 \u4e16", "the cat", "cat " * 10_000]
-    found = generator.transfer(strange, ["birds sing"] * 5, language="en", writing=how)
-    assert [bool(sentences[0].text) for sentences in found] == [True, True, False, True, True]
-    found = generator.transfer(["birds sing"] * 5, strange, language="en", writing=how)
-    assert [bool(sentences[0].text) for sentences in found] == [True, True, False, True, True]
-    with pytest.raises(TypeError, match="must be a list of strings"):
-        generator.translate("the cat sleeps", to="fr")
-
-
-def test_a_language_is_asked_for_where_there_are_several(generator: LatentGenerator) -> None:
-    with pytest.raises(ValueError, match="translates into en, fr, name one of them"):
+def test_a_language_is_one_of_several_and_styles_are_as_many(generator: LatentGenerator) -> None:
+    with pytest.raises(ValueError, match="en, fr"):
         generator.translate(["birds sing"])
-    with pytest.raises(ValueError, match="reconstructs en, fr, name one of them"):
+    with pytest.raises(ValueError, match="en, fr"):
         generator.reconstruct(["birds sing"])
+    with pytest.raises(ValueError, match="'de'"):
+        generator.translate(["a"], to="de")
+    with pytest.raises(ValueError, match=r"1 .*2 "):
+        generator.transfer(["a"], ["b", "c"], language="en")
 
 
 def other(generator: LatentGenerator, **settings: Any) -> LatentGenerator:
@@ -186,24 +162,18 @@ def test_the_only_language_needs_no_name(generator: LatentGenerator) -> None:
     texts = ["the cat sleeps"]
     assert english.translate(texts, writing=how) == english.translate(texts, to="fr", writing=how)
     assert len(english.reconstruct(texts, writing=how)) == 1
-    with pytest.raises(ValueError, match="no language variables, so a style has nowhere to go"):
+    with pytest.raises(ValueError, match="style"):
         english.transfer(texts, texts)
     none = other(generator, reconstructs=[], has_language_variables=False)
-    with pytest.raises(ValueError, match="reconstructs no language"):
+    with pytest.raises(ValueError, match="language"):
         none.reconstruct(texts)
 
 
 def test_nan_is_an_error_and_not_an_empty_line(generator: LatentGenerator) -> None:
     broken = other(generator)
     torch.nn.init.constant_(broken.model.inference["semantic"].mean.weight, torch.nan)
-    with pytest.raises(ModelError, match="the model gives NaN"):
+    with pytest.raises(ModelError, match="NaN"):
         broken.translate(["the cat sleeps"], to="fr")
-
-
-def test_half_precision_writes_the_same(trained: Path) -> None:
-    generator = LatentGenerator.from_pretrained(trained)
-    generator.model.to(torch.bfloat16)
-    assert generator.translate(["birds sing"], to="fr")[0][0].text == "les oiseaux chantent"
 
 
 def test_its_encoders_are_told_apart_by_name_and_hash(trained: Path, tmp_path: Path) -> None:
@@ -222,10 +192,11 @@ def test_its_encoders_are_told_apart_by_name_and_hash(trained: Path, tmp_path: P
     english.save_pretrained(tmp_path / "english")
     saved = SentenceEncoder.from_pretrained(tmp_path / "english")
     np.testing.assert_array_equal(saved.encode(text), english.encode(text))
-    with pytest.raises(ModelError, match="has no variable 'de'"):
+    with pytest.raises(ModelError, match="'de'"):
         SentenceEncoder.from_pretrained(trained, latent="de")
 
 
+@pytest.mark.slow
 def test_stock_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Path) -> None:
     """Labels, its own collator, evaluation by generating, and a directory that loads again."""
     model = AutoModelForSeq2SeqLM.from_pretrained(trained)
@@ -257,67 +228,38 @@ def test_stock_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Pa
 def test_a_translator_of_either_kind_is_loaded_by_one_call(trained: Path) -> None:
     translate = load_translator(trained, to="fr")
     assert translate(["the cat sleeps"], Writing())[0][0].text
-    with pytest.raises(ValueError, match="name one of them: --to "):
+    with pytest.raises(ValueError, match="--to "):
         load_translator(trained)
-    with pytest.raises(ValueError, match="leave out source"):
+    with pytest.raises(ValueError, match="source"):
         load_translator(trained, to="fr", source="en")
 
 
-def test_blocks_of_a_stream_draw_apart(generator: LatentGenerator) -> None:
-    how = Writing(sample=True, temperature=3.0, max_tokens=12, seed=5)
-    assert how.after(0) == how
-    assert Writing(seed=5).after(64) == Writing(seed=5)
-    blocks = [
-        generator.translate(["the cat sleeps"] * 8, to="fr", writing=how.after(before))
-        for before in (0, 8, 16)
-    ]
-    written = [tuple(each[0].text for each in block) for block in blocks]
-    assert len(set(written)) == 3
-
-
-def test_draws_follow_their_seed_and_leave_the_callers_alone(generator: LatentGenerator) -> None:
+def test_draws_follow_their_seed_and_blocks_draw_apart(generator: LatentGenerator) -> None:
     how = Writing(sample=True, temperature=3.0, outputs=4, max_tokens=8, seed=5)
     torch.manual_seed(1)
     expected = torch.rand(1)
     torch.manual_seed(1)
-    first, again = (generator.translate(["birds sing"], to="fr", writing=how) for _ in range(2))
-    assert torch.equal(torch.rand(1), expected)
-    assert [s.text for s in first[0]] == [s.text for s in again[0]]
-    assert len({s.text for s in first[0]}) > 1
+    first, again, later = (
+        generator.translate(["birds sing"], to="fr", writing=each)
+        for each in (how, how.after(0), how.after(8))
+    )
+    assert torch.equal(torch.rand(1), expected)  # the caller's draws are left alone
+    written = [[each.text for each in found[0]] for found in (first, again, later)]
+    assert written[0] == written[1] != written[2]
+    assert len(set(written[0])) > 1
+    assert Writing(seed=5).after(64) == Writing(seed=5)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value"),
     [
-        ({"beams": 0}, "beams must be at least 1"),
-        ({"beams": 2.0}, "beams must be a whole number, got 2.0"),
-        ({"beams": 1001}, "beams must be at most 1,000, got 1,001"),
-        ({"outputs": 6}, "need as many beams"),
-        ({"top_p": 0}, "top_p must be above 0"),
-        ({"temperature": 0}, "temperature must be above 0"),
+        *(("beams", value) for value in (0, 2.0, 1001)),
+        *(("outputs", 6), ("top_p", 0), ("temperature", 0)),
     ],
 )
-def test_writing_without_a_meaning_is_refused(options: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Writing(**options)  # type: ignore[arg-type]
-
-
-def test_wrong_languages_and_unequal_styles_are_refused(generator: LatentGenerator) -> None:
-    with pytest.raises(ValueError, match="translates into en, fr, not 'de'"):
-        generator.translate(["a"], to="de")
-    with pytest.raises(ValueError, match="got 1 source and 2 styles"):
-        generator.transfer(["a"], ["b", "c"], language="en")
-
-
-def test_stock_loaders_give_the_same_vectors(trained: Path) -> None:
-    texts = ["the cat sleeps", "birds sing at night"]
-    expected = SentenceEncoder.from_pretrained(trained).encode(texts)
-    model, tokenizer = AutoModel.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
-    with torch.no_grad():
-        found = model(**tokenizer(texts, return_tensors="pt", padding=True)).sentence_embedding
-    np.testing.assert_allclose(found.numpy(), expected, atol=1e-5)
-    bridge = SentenceTransformer(str(trained), trust_remote_code=True)
-    np.testing.assert_allclose(bridge.encode(texts), expected, atol=1e-5)
+def test_writing_without_a_meaning_is_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match="beams" if name == "outputs" else name):
+        Writing(**{name: value})  # type: ignore[arg-type]
 
 
 def test_stock_generate_writes_translations(trained: Path) -> None:
@@ -344,36 +286,31 @@ print(tuple(encoder(**batch).sentence_embedding.shape))
 """
 
 
-def test_it_writes_and_encodes_where_the_package_is_not_installed(
-    trained: Path, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_it_works_where_the_package_is_not_installed(trained: Path, tmp_path: Path) -> None:
     done = fresh.run(REMOTE, str(trained), folder=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines() == ["les oiseaux chantent", "(1, 32)"]
 
 
 def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:
-    lines = (trained / "logs" / "train.jsonl").read_text().splitlines()
-    losses = [line for line in map(json.loads, lines) if "loss" in line]
+    losses = log(trained, "loss")
     names = {f"{verb}_{of}" for verb in ("translate", "reconstruct") for of in ("en", "fr")}
     names |= {"smoothing", "kl_semantic", "kl_en", "kl_fr"}
     for line in losses:
-        assert names <= set(line)
         assert line["loss"] == pytest.approx(sum(line[name] for name in names), rel=1e-5)
     assert losses[-1]["translate_fr"] < losses[0]["translate_fr"] / 3
 
 
 def test_evaluations_log_the_gauges_of_collapse(tmp_path: Path) -> None:
     settings = ["--held_out", "3", "--development", "held_out", "--epochs", "4"]
-    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
-    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
-    scored = [line for line in map(json.loads, lines) if "development" in line]
-    last = scored[-1]
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
+    last = log(tmp_path / "out", "development")[-1]
     assert {"active_units/semantic", "mutual_information/en", "kl/fr"} <= set(last)
     tokens = [value for name, value in last.items() if name.startswith("nats_per_token/")]
     assert last["development"] == pytest.approx(-np.mean(tokens))
-    assert result.best_score == max(line["development"] for line in scored)
-    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert result.best_score == max(logged(tmp_path / "out", "development"))
+    run = record(tmp_path / "out")
     assert run["held_out_pairs"] == 3
     assert math.isfinite(run["held_out"]["importance_weighted_nll"])
 
@@ -405,8 +342,9 @@ def write_known_words(folder: Path) -> None:
     (folder / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("development", ["held_out", "none"])
-def test_a_collapsed_variable_is_named(
+def test_collapse_is_named(
     development: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = ["--held_out", "3", "--development", development, "--epochs", "100"]
@@ -414,53 +352,34 @@ def test_a_collapsed_variable_is_named(
     recipe = load_recipe(write_recipe(tmp_path), settings)
     write_known_words(tmp_path)
     with caplog.at_level(logging.WARNING):
-        train(recipe, tmp_path / "out", progress=False)
-    assert "has collapsed onto the prior. Lower training.kl_weight" in caplog.text
+        train(recipe, tmp_path / "out")
+    assert "training.kl_weight" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        ["--candidates", "10", "--contrastive", "20"],
-        [
-            "--encoder",
-            "lstm",
-            "--encoder_layers",
-            "null",
-            "--decoder",
-            "lstm",
-            "--learning_rate",
-            "0.03",
-        ],
-        [
-            "--reconstructs",
-            "[]",
-            "--language_variables",
-            "false",
-            "--variational",
-            "false",
-            "--kl_weight",
-            "1",
-        ],
-        ["--translates", "[]"],
-        ["--training.precision", "bf16"],
-        ["--encoder", "average", "--encoder_layers", "null"],
-    ],
-    ids=["candidates and contrast", "lstm", "translation", "no translation", "bfloat16", "average"],
-)
-def test_other_settings_learn_too(settings: list[str], tmp_path: Path) -> None:
-    recipe = load_recipe(write_recipe(tmp_path), [*settings, "--epochs", "30", "--log_every", "5"])
-    train(recipe, tmp_path / "out", progress=False)
-    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
-    losses = [line["loss"] for line in map(json.loads, lines) if "loss" in line]
-    assert losses[-1] < 0.6 * losses[0]
+OTHERS = {
+    "candidates and contrast": "--candidates 10 --contrastive 20",
+    "lstm": "--encoder lstm --encoder_layers null --decoder lstm --learning_rate 0.03",
+    "translation": "--reconstructs [] --language_variables false --variational false --kl_weight 1",
+    "no translation": "--translates []",
+    "bfloat16": "--training.precision bf16",
+    "average": "--encoder average --encoder_layers null",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_settings_learn_too(name: str, tmp_path: Path) -> None:
+    settings = [*OTHERS[name].split(), "--epochs", "20", "--log_every", "5"]
+    train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
+    losses = logged(tmp_path / "out", "loss")
+    assert losses[-1] < 0.7 * losses[0]
 
 
 def what_stays(settings: list[str], folder: Path) -> dict[str, bool]:
     """Whether each weight is after a run of small batches what it was before."""
     options = [*settings, "--batch_tokens", "10", "--accumulate", "1"]
     recipe = load_recipe(write_recipe(folder), options)
-    train(recipe, folder / "out", progress=False)
+    train(recipe, folder / "out")
     torch.manual_seed(1)
     kind = Generative(recipe, Context())
     kind.prepare(folder / "work")
@@ -483,15 +402,15 @@ def test_decoders_may_learn_first(
     settings = ["--decoders_first", "5", "--steps", steps]
     for name, stays in what_stays(settings, tmp_path).items():
         assert stays == (name.startswith("inference.semantic.") and not moves), name
-    assert ("the run has 5 steps: the encoder of the meaning stays" in caplog.text) != moves
-    assert "keeps an encoder that begins at random" in caplog.text
+    assert (" 5 steps" in caplog.text) != moves
+    assert "training.decoders_first" in caplog.text
 
 
+@pytest.mark.slow
 def test_aggressive_training_ends_when_information_no_longer_rises(tmp_path: Path) -> None:
     settings = [*AGGRESSIVE, "--batch_tokens", "10", "--accumulate", "1", "--epochs", "30"]
-    train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
-    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
-    scored = [line for line in map(json.loads, lines) if "aggressive" in line]
+    train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
+    scored = log(tmp_path / "out", "aggressive")
     turns = [line["aggressive"] for line in scored]
     assert turns[0] == 1.0  # the first evaluation is above none
     assert turns[-1] == 0.0
@@ -511,76 +430,14 @@ def test_the_semantic_table_starts_from_a_trained_model(tmp_path: Path) -> None:
         "training: {epochs: 1, batch_size: 4, mega_batch: 1}\nrun: {development: none}\n"
     )
     path = write_recipe(tmp_path)
-    train(load_recipe(sp), tmp_path / "sp", progress=False)
+    train(load_recipe(sp), tmp_path / "sp")
     settings = ["--vectors", str(tmp_path / "sp"), "--epochs", "0"]
-    train(load_recipe(path, settings), tmp_path / "out", progress=False)
+    train(load_recipe(path, settings), tmp_path / "out")
     table = AutoModel.from_pretrained(tmp_path / "out").get_input_embeddings().weight
     start = load_file(tmp_path / "sp" / "model.safetensors")["embedding.weight"]
     rows = {token: row for row, token in enumerate(load_tokenizer(tmp_path / "out").tokens())}
     theirs = {token: row for row, token in enumerate(load_tokenizer(tmp_path / "sp").tokens())}
     assert torch.equal(table[rows["cat"]], start[theirs["cat"]])
-
-
-def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
-    text = SMALL.replace("epochs: 150", "epochs: 3").replace(
-        "kl_weight", "sample: false\n  kl_weight"
-    )
-    path = write_recipe(tmp_path, text)
-    train(load_recipe(path), tmp_path / "one", progress=False)
-    train_in_two_processes(path, tmp_path / "two")
-    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
-    far = max((two[name] - one[name]).abs().max().item() for name in one)
-    assert far < 5e-2  # sums in another order, and Adam makes whole steps of what is nearly zero
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["--marks", "both"], "set tokenizer.marks to end"),
-        (["--heads", "3"], "state_size must be even and a multiple of num_attention_heads"),
-        (["--state_size", "7"], "model.state_size must be even, got 7"),
-        (["--latent_at", "[here]"], "latent_at must name some of word, hidden, attention, logit"),
-        (
-            ["--translates", "[de]"],
-            "translates must name some of en, fr, which are those of the pairs, got 'de'",
-        ),
-        (["--reconstructs", "[]"], "has_language_variables needs languages that are"),
-        (["--development", "held_out"], "data.held_out with run.development held_out"),
-        (["--variational", "false", "--kl_weight", "0.5"], "without model.variational"),
-        (["--aggressive", "true"], "training.aggressive must be left out, unless"),
-        (
-            [*AGGRESSIVE, "--decoders_first", "9"],
-            "training.decoders_first beside aggressive must be 0: there",
-        ),
-        (["--encoder", "lstm"], "model.encoder_layers of an lstm must be absent or null"),
-        (["--encoder", "average"], "model.encoder_layers of an average must be absent or null"),
-        (
-            ["--decoder", "lstm", "--decoder_layers", "2"],
-            "model.decoder_layers of an lstm must be 1",
-        ),
-        (["--candidates", "0"], "training.candidates must be at least 1, got 0"),
-        (
-            ["--contrastive", "1", "--translates", "[fr]", "--reconstructs", "[en]"],
-            "training.contrastive needs the meaning of both sides",
-        ),
-    ],
-)
-def test_settings_without_a_meaning_are_refused(
-    overrides: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(RecipeError, match=message):
-        train(load_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
-    assert not (tmp_path / "out").exists()
-
-
-def test_pairs_of_one_language_and_too_few_pairs_are_refused(tmp_path: Path) -> None:
-    path = write_recipe(tmp_path)
-    with pytest.raises(DataError, match="must leave as many pairs to train on, and there are 8"):
-        train(load_recipe(path, ["--held_out", "6"]), tmp_path / "out", progress=False)
-    one = path.read_text().replace("[en, fr]", "[en, en]")
-    path.write_text(one)
-    with pytest.raises(DataError, match="every source must be translations"):
-        train(load_recipe(path), tmp_path / "out", progress=False)
 
 
 def test_an_encoder_that_does_not_write_says_so(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.config.recipe import read_recipe, to_record
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.search import tune as module
 from paraphrastic_hf.training.search.report import table, write_search
 from paraphrastic_hf.training.search.tune import Trial, ranked, tune, with_settings
+from tests.training.runs import train
 
 PAIRS = Path(__file__).parents[3] / "recipes" / "demo" / "pairs.tsv"
 SMALL = ["--vocab_size", "250", "--hidden_size", "16", "--batch_size", "16", "--epochs", "2"]
@@ -37,7 +37,7 @@ def small_recipe(folder: Path, *overrides: str) -> ContrastiveRecipe:
 def search(
     recipe: ContrastiveRecipe, output: Path, root: Path, grid: dict = GRID, **options
 ) -> list[Trial]:
-    return tune(recipe, grid, output, data_root=root, progress=False, **options)
+    return tune(recipe, grid, output, data_root=root, **options)
 
 
 def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, root: Path) -> None:
@@ -46,18 +46,18 @@ def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, roo
     assert len({json.dumps(trial.settings) for trial in trials}) == 4
     assert trials == ranked(trials)
     worst = with_settings(recipe, trials[-1].settings)
-    alone = train(worst, tmp_path / "alone", data_root=root, progress=False)
+    alone = train(worst, tmp_path / "alone", data_root=root)
     assert trials[-1].score == alone.best_score
     best = read_recipe(ContrastiveRecipe, output / "best.yaml")
     assert best == with_settings(recipe, trials[0].settings)
     assert (output / "best" / "recipe.yaml").read_bytes() == to_record(best)
     assert SentenceEncoder.from_pretrained(output / "best").encode("cat").shape == (16,)
     assert sorted(path.name for path in output.iterdir()) == [
-        *("best", "best.yaml", "recipe.yaml", "text.json", "trials.json"),
+        *("best", "best.yaml", "recipe.yaml", "text.json", "trials.json")
     ]
 
 
-def test_trials_of_the_same_text_share_its_tokens(
+def test_trials_of_a_text_share_its_tokens(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = []
@@ -72,9 +72,7 @@ def test_trials_of_the_same_text_share_its_tokens(
     assert folders[0] == folders[1] != folders[2] == folders[3]
 
 
-def test_an_interrupted_search_goes_on(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_goes_on(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped in its third trial: the first two are not run again, and the result is the same."""
     recipe = small_recipe(tmp_path)
     whole = search(recipe, tmp_path / "whole", root)
@@ -97,6 +95,7 @@ def test_an_interrupted_search_goes_on(
     assert len(runs) == 5
 
 
+@pytest.mark.slow
 def test_a_larger_grid_adds_to_what_was_tried(tmp_path: Path, root: Path) -> None:
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     few = search(recipe, output, root, sampler="random", trials=2)
@@ -126,66 +125,54 @@ def test_what_fails_is_recorded_and_tried_again(
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     trials = search(recipe, output, root, grid)
     assert [trial.score is None for trial in trials] == [False, False, False, True]
-    assert "training.margin must be from 0 to 2, got 3.0" in str(trials[-1].error)
+    assert "training.margin" in str(trials[-1].error)
     assert trials[-1].settings == {"training.similarity": "cosine", "training.margin": 3.0}
-    assert "margin must be" in "\n".join(table(trials, "clean"))
+    assert "3.0" in "\n".join(table(trials, "clean"))
     runs = []
     monkeypatch.setattr(module, "train", lambda *args, **options: runs.append(args))
     assert search(recipe, output, root, grid)[-1].error == trials[-1].error
     assert not runs  # the good ones are not run again; the bad one does not come to a run
 
 
-def test_a_loss_that_runs_away_fails_its_trial_only(tmp_path: Path, root: Path) -> None:
-    grid = {"training.learning_rate": [1e38, 1e-2]}
-    trials = search(small_recipe(tmp_path), tmp_path / "out", root, grid)
-    assert trials[0].settings == {"training.learning_rate": 1e-2}
-    assert trials[1].score is None
-
-
 def test_a_search_where_all_fails_says_why(tmp_path: Path, root: Path) -> None:
     recipe = small_recipe(tmp_path, "--sources", "nowhere.tsv")
-    with pytest.raises(RecipeError, match=r"every trial failed, the first by: nowhere\.tsv is not"):
+    with pytest.raises(RecipeError, match=r"nowhere\.tsv"):
         search(recipe, tmp_path / "out", root)
 
 
 @pytest.mark.parametrize(
-    ("grid", "message"),
+    ("grid", "key"),
     [
-        ({"training.margin": [0.4, 3.0]}, r"training.margin 3.0 fits no trial: .* from 0 to 2"),
-        ({"model.layers": [None, 2]}, "model.layers 2 fits no trial: .* no meaning"),
+        ({"training.margin": [0.4, 3.0]}, "training.margin 3.0"),
+        ({"model.layers": [None, 2]}, "model.layers 2"),
     ],
 )
-def test_a_value_that_fits_no_trial_is_refused_before_the_first(
-    grid: dict, message: str, tmp_path: Path, root: Path
+def test_a_value_that_fits_no_trial_is_refused(
+    grid: dict, key: str, tmp_path: Path, root: Path
 ) -> None:
-    with pytest.raises(RecipeError, match=message):
+    with pytest.raises(RecipeError, match=key):
         search(small_recipe(tmp_path), tmp_path / "out", root, grid)
     assert not (tmp_path / "out").exists()
 
 
-def test_several_processes_are_refused(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(RecipeError, match="without torchrun"):
-        search(small_recipe(tmp_path), tmp_path / "out", root)
-
-
-def test_what_is_no_search_is_refused(tmp_path: Path, root: Path) -> None:
+def test_no_search_is_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without = small_recipe(tmp_path, "--development", "none")
-    with pytest.raises(RecipeError, match="needs a development set: --development clean"):
+    with pytest.raises(RecipeError, match="--development"):
         search(without, tmp_path / "out", root)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="train without a development set"):
+    with pytest.raises(DataError, match="empty"):
         search(small_recipe(tmp_path), tmp_path / "out", tmp_path / "empty")
     assert not (tmp_path / "out").exists()  # no trial began
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
-    with pytest.raises(RecipeError, match="holds no search"):
+    with pytest.raises(RecipeError, match="mine"):
         search(small_recipe(tmp_path), tmp_path / "mine", root)
     search(small_recipe(tmp_path), tmp_path / "out", root, trials=1)
-    with pytest.raises(RecipeError, match="another recipe"):
+    with pytest.raises(RecipeError, match="out"):  # of another recipe
         search(small_recipe(tmp_path, "--seed", "2"), tmp_path / "out", root)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(RecipeError, match="torchrun"):
+        search(small_recipe(tmp_path), tmp_path / "out", root)
 
 
 def test_the_report_names_every_trial(tmp_path: Path) -> None:

@@ -23,6 +23,15 @@ WORDS = {
     "schläft": "sleeps", "rennt": "runs", "singt": "sings", "hier": "here", "jetzt": "now",
     "dort": "there",
 }  # fmt: skip
+RECIPE = """
+kind: minimum_risk
+start: {start}
+data: {{sources: [{{path: {pairs}, languages: [en, de]}}], to: en, held_out: 12}}
+candidates: {{count: 4}}
+cost: {{metric: half}}
+training: {{epochs: 10, batch_tokens: 300, learning_rate: 0.002, probability: token}}
+run: {{log_every: 1, evaluate_every: 1000, checkpoint_every: 5}}
+"""
 
 
 def sentences() -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -13,12 +12,10 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from paraphrastic_hf import SentenceEncoder
-from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation.likelihood import LanguageScorer
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from tests import fresh
-from tests.training.processes import train_in_two_processes
+from tests.training.runs import log, record, train, written
 
 SENTENCES = [
     "the cat sleeps on the mat", "a dog barks at night", "she reads an old book", "we eat bread",
@@ -39,22 +36,19 @@ def write_recipe(folder: Path, text: str = SMALL) -> Path:
     pairs = folder / "pairs.tsv"
     lines = [f"{sentence}\tder satz {n}" for n, sentence in enumerate(SENTENCES)]
     pairs.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
-    path = folder / "recipe.yaml"
-    source = f"{{path: {pairs}, languages: [en, de]}}"
-    path.write_text(text.format(path=source), encoding="utf-8")
-    return path
+    return written(folder, text.format(path=f"{{path: {pairs}, languages: [en, de]}}"))
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("language-model")
-    train(load_recipe(write_recipe(folder)), folder / "out", progress=False)
+    train(load_recipe(write_recipe(folder)), folder / "out")
     return folder / "out"
 
 
 def test_it_learns_its_sentences_by_heart(trained: Path) -> None:
     """What it was trained on is far likelier than the same words in another order."""
-    run = json.loads((trained / "run.json").read_text())
+    run = record(trained)
     assert run["sentences"] == len(SENTENCES)  # distinct English ones
     scorer = LanguageScorer.from_pretrained(trained)
     known = scorer.score(SENTENCES).perplexity
@@ -64,8 +58,7 @@ def test_it_learns_its_sentences_by_heart(trained: Path) -> None:
 
 
 def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:
-    lines = (trained / "logs" / "train.jsonl").read_text().splitlines()
-    losses = [line for line in map(json.loads, lines) if "loss" in line]
+    losses = log(trained, "loss")
     assert len(losses) == 3
     for line in losses:
         assert line["loss"] == pytest.approx(line["cross_entropy"] + line["smoothing"], rel=1e-6)
@@ -89,23 +82,6 @@ def test_stock_transformers_loads_it_and_generates(trained: Path) -> None:
         text = tokenizer.decode(ids[0], skip_special_tokens=True)
         assert text.strip() == "the cat sleeps on the mat"
         assert ids[0, -1] == model.config.eos_token_id
-
-
-REMOTE = """
-import sys
-sys.modules["paraphrastic_hf"] = None
-from transformers import AutoModelForCausalLM, AutoTokenizer
-model = AutoModelForCausalLM.from_pretrained(sys.argv[1], trust_remote_code=True)
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)
-ids = model.generate(**tokenizer("birds", return_tensors="pt"), max_new_tokens=5, do_sample=False)
-print(tokenizer.decode(ids[0], skip_special_tokens=True))
-"""
-
-
-def test_it_generates_where_the_package_is_not_installed(trained: Path, tmp_path: Path) -> None:
-    done = fresh.run(REMOTE, str(trained), folder=tmp_path)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.strip() == "birds sing"
 
 
 def test_padding_on_either_side_does_not_change_the_scores(trained: Path) -> None:
@@ -148,71 +124,24 @@ def test_labels_give_the_loss_that_transformers_expects(trained: Path) -> None:
         output.logits[:, :-1].reshape(-1, model.config.vocab_size), labels[:, 1:].reshape(-1)
     )
     torch.testing.assert_close(output.loss, expected)
-    with pytest.raises(ValueError, match="labels must have the shape"):
+    with pytest.raises(ValueError, match="labels"):
         model(ids, labels=labels[:1])
-
-
-def test_two_processes_train_as_one_does(tmp_path: Path) -> None:
-    path = write_recipe(tmp_path, SMALL.replace("epochs: 60", "epochs: 4"))
-    train(load_recipe(path), tmp_path / "one", progress=False)
-    train_in_two_processes(path, tmp_path / "two")
-    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
-    for name in one:  # sums in another order, and Adam makes whole steps of what is nearly zero
-        torch.testing.assert_close(two[name], one[name], atol=5e-3, rtol=1e-2)
 
 
 def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
     """Its end evaluates, and the weights that predict the held-out sentence best are kept."""
     settings = ["--training.steps", "7", "--held_out", "1"]
-    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
     assert result.step == 7
-    lines = (tmp_path / "out" / "logs" / "train.jsonl").read_text().splitlines()
-    scores = {line["step"]: line.get("development") for line in map(json.loads, lines)}
+    scores = {line["step"]: line["development"] for line in log(tmp_path / "out", "development")}
     assert max(scores) == 7
     assert max(scores.values()) == result.best_score == scores[result.best_step]
-    run = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert run["held_out"]["perplexity"] == pytest.approx(math.exp(-result.best_score), rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["--marks", "start"], "set tokenizer.marks to both"),
-        (["--heads", "3"], "hidden_size with 3 heads must be even and a multiple of 3, got 16"),
-        (["--max_length", "2"], "data.max_length must be at least 3"),
-        (["--heads", "0"], "model.heads must be at least 1, got 0"),
-        (["--learning_rate", ".inf"], "training.learning_rate must be positive, got inf"),
-        (["--batch_tokens", "0"], "training.batch_tokens must be at least 1, got 0"),
-        (
-            ["--margin", "0.4"],
-            "--margin is a key of kind contrastive and distillation and generative, and this",
-        ),
-    ],
-)
-def test_settings_without_a_meaning_are_refused(
-    overrides: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(RecipeError, match=message):
-        load_recipe(write_recipe(tmp_path), overrides)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["--language", "fr"], "no source has a sentence in 'fr'; set data.language to one of de"),
-        (["--held_out", "5"], "must leave as many sentences to train on, and there are 8"),
-    ],
-)
-def test_data_that_does_not_do_is_refused_and_nothing_is_left(
-    overrides: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(DataError, match=message):
-        train(load_recipe(write_recipe(tmp_path), overrides), tmp_path / "out", progress=False)
-    assert not (tmp_path / "out").exists()
+    found = record(tmp_path / "out")["held_out"]["perplexity"]
+    assert found == pytest.approx(math.exp(-result.best_score), rel=1e-4)
 
 
 def test_a_sentence_encoder_is_not_a_language_model_and_says_so(trained: Path) -> None:
-    with pytest.raises(ModelError, match="That one loads with LanguageScorer"):
+    with pytest.raises(ModelError, match="LanguageScorer"):
         SentenceEncoder.from_pretrained(trained)
 
 
@@ -220,7 +149,7 @@ def test_texts_are_a_list_of_strings(trained: Path) -> None:
     scorer = LanguageScorer.from_pretrained(trained)
     assert len(scorer.score(iter(["the cat", "a dog"])).nats) == 2  # type: ignore[arg-type]
     for texts in ("the cat", [None], [b"the cat"]):
-        with pytest.raises(TypeError, match="texts must be a list of strings"):
+        with pytest.raises(TypeError):
             scorer.score(texts)  # type: ignore[arg-type]
 
 
@@ -228,8 +157,8 @@ def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
     development = tmp_path / "dev.txt"
     development.write_text("\n".join([*SENTENCES[2:], "", "the dog plays"]) + "\n")
     settings = ["--development", str(development), "--steps", "4"]
-    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out", progress=False)
-    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
+    run = record(tmp_path / "out")
     assert (run["held_out"]["sentences"], run["sentences"]) == (7, 2)
     change = run["change"]
     assert change["before"] < change["after"] == result.best_score

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
-from safetensors.torch import load_file
 from torch.nn import functional as F
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
@@ -26,7 +25,6 @@ from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
 from paraphrastic_hf.metrics.costs import METRICS, make_cost
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
 from paraphrastic_hf.training.engine.memory import way_out
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.minimum_risk.candidates import (
     CandidateCache,
@@ -34,22 +32,19 @@ from paraphrastic_hf.training.minimum_risk.candidates import (
     CandidateMaker,
 )
 from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
-from paraphrastic_hf.training.minimum_risk.objective import MinimumRiskObjective
 from paraphrastic_hf.training.minimum_risk.objective import recipe as minimum_risk_arguments
 from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments, CostArguments
 from tests.generation import scpn
-from tests.training.processes import train_in_two_processes
-from tests.training.seq2seq.marian import sentences, write_marian, write_pairs
-
-RECIPE = """
-kind: minimum_risk
-start: {start}
-data: {{sources: [{{path: {pairs}, languages: [en, de]}}], to: en, held_out: 12}}
-candidates: {{count: 4}}
-cost: {{metric: half}}
-training: {{epochs: 10, batch_tokens: 300, learning_rate: 0.002, probability: token}}
-run: {{log_every: 1, evaluate_every: 1000, checkpoint_every: 5}}
-"""
+from tests.training.runs import (
+    assert_equal_weights,
+    breaking_at,
+    card,
+    logged,
+    record,
+    train,
+    written,
+)
+from tests.training.seq2seq.marian import RECIPE, sentences, write_marian, write_pairs
 
 
 @pytest.fixture(scope="module")
@@ -60,29 +55,25 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def recipe(start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recipe")
-    path = folder / "recipe.yaml"
-    path.write_text(RECIPE.format(start=start, pairs=write_pairs(folder)), encoding="utf-8")
-    return path
+    return written(folder, RECIPE.format(start=start, pairs=write_pairs(folder)))
 
 
 @pytest.fixture(scope="module")
 def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("trained") / "out"
-    train(load_recipe(recipe), output, progress=False)
+    train(load_recipe(recipe), output)
     return output
 
 
-def test_a_model_whose_encoder_gives_more_than_states_is_trained(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_an_encoder_that_gives_more_than_states_is_trained(recipe: Path, tmp_path: Path) -> None:
     start, pairs = scpn.make("untemplated", tmp_path), tmp_path / "pairs.tsv"
     rows = [line.split("\t")[:2] for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
     pairs.write_text("".join("\t".join(row) + "\n" for row in rows[:40]), encoding="utf-8")
     source = f"{{path: {pairs}, languages: [de, en]}}"
     settings = ["--start", str(start), "--sources", source, "--training.steps", "2"]
     output = tmp_path / "out"
-    assert train(load_recipe(recipe, settings), output, progress=False).step == 2
-    assert all(math.isfinite(risk) for risk in lines_of(output, "risk"))
+    assert train(load_recipe(recipe, settings), output).step == 2
+    assert all(math.isfinite(risk) for risk in logged(output, "risk"))
 
 
 def test_recipes_have_the_choices_that_there_are() -> None:
@@ -90,11 +81,6 @@ def test_recipes_have_the_choices_that_there_are() -> None:
     assert minimum_risk_arguments.PROBABILITIES == PROBABILITIES
     assert minimum_risk_arguments.MOST_BEAMS == MOST_BEAMS
     assert CostArguments().model == DEFAULT_MODEL
-
-
-def lines_of(output: Path, key: str) -> list[float]:
-    lines = (output / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    return [line[key] for line in map(json.loads, lines) if key in line]
 
 
 def right(folder: Path) -> int:
@@ -110,83 +96,51 @@ def right(folder: Path) -> int:
     return sum(a == b for a, b in zip(found, english, strict=True))
 
 
-def test_the_expected_cost_of_a_stock_model_falls_and_it_translates_better(
-    start: Path, trained: Path
-) -> None:
-    costs = lines_of(trained, "expected_cost")
+@pytest.mark.slow
+def test_expected_cost_falls_and_translations_improve(start: Path, trained: Path) -> None:
+    costs = logged(trained, "expected_cost")
     assert costs[-1] < 0.85 * costs[0], costs
     for other in ("simile", "bleu"):
-        of_other = lines_of(trained, f"expected_cost_{other}")
+        of_other = logged(trained, f"expected_cost_{other}")
         assert of_other[-1] < 0.9 * of_other[0]
-    risks = lines_of(trained, "risk")
+    risks = logged(trained, "risk")
     assert np.mean(risks[-5:]) < 0.7 * np.mean(risks[:5])
     assert right(trained) > right(start) + 10
 
 
+@pytest.mark.slow
 def test_stock_transformers_loads_what_was_trained(start: Path, trained: Path) -> None:
-    model = AutoModelForSeq2SeqLM.from_pretrained(trained)
-    assert type(model) is MarianMTModel
+    assert type(AutoModelForSeq2SeqLM.from_pretrained(trained)) is MarianMTModel
     for name in ("config.json", "tokenizer.json", "generation_config.json"):
         ours, theirs = (json.loads((folder / name).read_text()) for folder in (trained, start))
         assert ours == theirs, name
-    run = json.loads((trained / "run.json").read_text())
+    run = record(trained)
     assert run["pairs"] + run["held_out_pairs"] == len(sentences())
     best = run["progress"]["best_score"]
     assert run["held_out"]["expected_cost"] == pytest.approx(-best, rel=1e-4)
-    card = (trained / "README.md").read_text()
-    assert "AutoModelForSeq2SeqLM.from_pretrained" in card
-    assert "pipeline_tag: translation" in card
-    assert "candidates for held-out pairs cost least" in " ".join(card.split())
+    assert "AutoModelForSeq2SeqLM.from_pretrained" in card(trained)
+    assert "pipeline_tag: translation" in card(trained)
     assert not (trained / "work").exists()
-
-
-def weights(output: Path) -> dict[str, torch.Tensor]:
-    return load_file(output / "model.safetensors")
 
 
 def test_a_run_that_breaks_off_resumes_bit_for_bit_and_searches_nothing_twice(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = ["--steps", "12", "--held_out", "0", "--development", "none"]
-    settings += ["--search", "sample", "--every", "2"]
-    train(load_recipe(recipe, settings), tmp_path / "whole", progress=False)
-    loss, made = MinimumRiskObjective.loss, []
-    make = CandidateMaker.make
-
-    def breaking(self: Any, model: Any, batch: Any, epoch: int, step: int) -> Any:
-        if step == 10:
-            raise KeyboardInterrupt
-        return loss(self, model, batch, epoch, step)
+    chosen = load_recipe(recipe, [*settings, "--search", "sample", "--every", "2"])
+    train(chosen, tmp_path / "whole")
+    made, make = [], CandidateMaker.make
 
     def counted(self: Any, *given: Any) -> CandidateLists:
         made.append(given[-1])
         return make(self, *given)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(MinimumRiskObjective, "loss", breaking)
-        with pytest.raises(KeyboardInterrupt):
-            train(load_recipe(recipe, settings), tmp_path / "broken", progress=False)
-    assert (tmp_path / "broken" / "checkpoints" / "step-0000000006").exists()
+    with breaking_at(11):
+        train(chosen, tmp_path / "broken")
     monkeypatch.setattr(CandidateMaker, "make", counted)
-    train(load_recipe(recipe, settings), tmp_path / "broken", progress=False)
-    assert made == []  # the lists of steps 6, 8 and 10 were there
-    one, two = weights(tmp_path / "whole"), weights(tmp_path / "broken")
-    assert all(torch.equal(one[name], two[name]) for name in one)
-
-
-def test_two_processes_train_as_one_does(recipe: Path, tmp_path: Path) -> None:
-    """Sums come in another order; with dropout the two would draw other masks."""
-    start = load_recipe(recipe).start
-    model = AutoModelForSeq2SeqLM.from_pretrained(start, dropout=0.0)
-    model.save_pretrained(tmp_path / "start")
-    AutoTokenizer.from_pretrained(start).save_pretrained(tmp_path / "start")
-    settings = ["--start", str(tmp_path / "start"), "--steps", "3", "--held_out", "0"]
-    settings += ["--development", "none", "--optimizer", "sgd", "--learning_rate", "0.05"]
-    train(load_recipe(recipe, settings), tmp_path / "one", progress=False)
-    train_in_two_processes(recipe, tmp_path / "two", *settings)
-    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
-    for name in one:
-        torch.testing.assert_close(two[name], one[name], atol=1e-5, rtol=1e-4)
+    train(chosen, tmp_path / "broken")
+    assert made == []  # the lists of steps 10 and 12 were there
+    assert_equal_weights(tmp_path / "broken", tmp_path / "whole")
 
 
 class Prepared:
@@ -231,7 +185,7 @@ def slow_loss(prepared: Prepared, batch: Any) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("probability", ["sequence", "token"])
-def test_loss_and_gradient_are_those_of_the_equation(
+def test_loss_and_gradient_are_the_equations(
     probability: str, recipe: Path, tmp_path: Path
 ) -> None:
     prepared = Prepared(
@@ -273,9 +227,7 @@ def texts(translator: Translator, lists: CandidateLists) -> list[str]:
     return [str(text) for text in translator.tokenizer.batch_decode(ids, skip_special_tokens=True)]
 
 
-def test_candidates_are_the_best_of_the_beam_and_no_longer_than_allowed(
-    translator: Translator,
-) -> None:
+def test_candidates_are_the_best_of_the_beam_and_short(translator: Translator) -> None:
     lists = make(translator, count=3, beams=5, max_ratio=0.1)
     assert lists.counts.tolist() == [3] * 6
     assert np.diff(lists.ids.offsets).max() <= 5  # a tenth of so short a source, and 5 more
@@ -293,29 +245,15 @@ def test_draws_follow_from_the_seed_and_each_is_there_once(translator: Translato
         assert len({tuple(one.ids[row]) for row in range(len(one.ids))}) == one.counts[0]
 
 
-def test_the_reference_is_a_candidate_as_the_recipe_says(translator: Translator) -> None:
-    found = {
-        keep: make(translator, count=16, search="sample", reference=keep)
-        for keep in ("as_found", "excluded", "added")
-    }
-    for keep, lists in found.items():
-        own, numbers = texts(translator, lists), lists.numbers()
-        is_there = [
-            sentences()[number][1] in np.array(own)[numbers == number] for number in range(6)
-        ]
-        assert keep != "added" or all(is_there)
-        assert keep != "excluded" or not any(is_there)
-        assert keep != "as_found" or any(is_there)
-
-
-def test_the_reference_is_known_by_its_ids_where_its_text_was_changed(
-    translator: Translator,
+@pytest.mark.parametrize("said", [str, str.upper], ids=["by its text", "by its ids"])
+def test_the_reference_is_as_the_recipe_says(
+    said: Callable[[str], str], translator: Translator
 ) -> None:
     _, english = zip(*sentences()[:6], strict=True)
     targets = translator.tokenizer(text_target=list(english))["input_ids"]
     is_there = {}
     for keep in ("as_found", "excluded", "added"):
-        lists = make(translator, said=str.upper, count=16, search="sample", reference=keep)
+        lists = make(translator, said=said, count=16, search="sample", reference=keep)
         parts = [lists.part(number, number + 1).ids for number in range(6)]
         own = [[part[row].tolist() for row in range(len(part))] for part in parts]
         is_there[keep] = [target in ids for target, ids in zip(targets, own, strict=True)]
@@ -325,9 +263,7 @@ def test_the_reference_is_known_by_its_ids_where_its_text_was_changed(
 
 
 def test_what_to_lower_when_memory_runs_out_is_of_the_recipe() -> None:
-    recipe = load_recipe("beyond-bleu-2019/small-minimum-risk", [])
-    keys = "candidates.count, training.batch_size, training.batch_tokens or data.max_length"
-    assert way_out(recipe) == f"lower {keys}, whichever is large"
+    assert "candidates.count" in way_out(load_recipe("beyond-bleu-2019/small-minimum-risk", []))
 
 
 def test_candidates_that_do_not_fit_into_memory_are_searched_by_halves(
@@ -344,14 +280,12 @@ def test_candidates_that_do_not_fit_into_memory_are_searched_by_halves(
     monkeypatch.setattr(Translator, "_of_batch", small)
     with caplog.at_level(logging.WARNING):
         found = make(translator, count=3)
-    assert "no memory for 6 lines at a time; trying 3" in caplog.text
+    assert "6 " in caplog.text
     np.testing.assert_array_equal(found.ids.ids, expected.ids.ids)
     np.testing.assert_array_equal(found.costs, expected.costs)
 
 
-def test_padding_stays_as_it_was_where_a_model_never_writes_it(
-    recipe: Path, tmp_path: Path, start: Path
-) -> None:
+def test_padding_that_is_never_written_stays(recipe: Path, tmp_path: Path, start: Path) -> None:
     """A Marian begins every translation with its zeros, and CTranslate2 takes them for granted."""
     model = MarianMTModel.from_pretrained(start)
     model.generation_config.bad_words_ids = [[model.config.pad_token_id]]
@@ -360,7 +294,7 @@ def test_padding_stays_as_it_was_where_a_model_never_writes_it(
     model.save_pretrained(tmp_path / "start")
     AutoTokenizer.from_pretrained(start).save_pretrained(tmp_path / "start")
     steps = ["--start", str(tmp_path / "start"), "--steps", "4", "--development", "none"]
-    train(load_recipe(recipe, steps), tmp_path / "out", progress=False)
+    train(load_recipe(recipe, steps), tmp_path / "out")
     trained = MarianMTModel.from_pretrained(tmp_path / "out").model.shared.weight
     assert not trained[model.config.pad_token_id].any()
     assert not torch.equal(trained, model.model.shared.weight)
@@ -378,19 +312,18 @@ def test_candidates_of_another_start_are_not_taken(
     monkeypatch.setattr(CandidateMaker, "make", counted)
     shutil.copytree(start, tmp_path / "start")
     steps = ["--start", str(tmp_path / "start"), "--steps", "2", "--development", "none"]
-    chosen = load_recipe(recipe, [*steps, "--held_out", "0"])
-    train(chosen, tmp_path / "a", progress=False, work=tmp_path / "work")
+    chosen, work = load_recipe(recipe, [*steps, "--held_out", "0"]), tmp_path / "work"
+    train(chosen, tmp_path / "a", work=work)
     once = len(searched)
-    train(chosen, tmp_path / "b", progress=False, work=tmp_path / "work")
+    train(chosen, tmp_path / "b", work=work)
     assert len(searched) == once  # the same start's are there
     model = MarianMTModel.from_pretrained(tmp_path / "start")
-    with torch.no_grad():
-        model.model.shared.weight[3] += 1
+    model.model.shared.weight.data[3] += 1
     model.save_pretrained(tmp_path / "start")
-    with pytest.raises(CheckpointError, match="is of another model than start"):
-        train(chosen, tmp_path / "c", progress=False, work=tmp_path / "work")
-    (tmp_path / "work" / "text.json").unlink()  # as if it did not say
-    train(chosen, tmp_path / "c", progress=False, work=tmp_path / "work")
+    with pytest.raises(CheckpointError, match="start"):
+        train(chosen, tmp_path / "c", work=work)
+    (work / "text.json").unlink()  # as if it did not say
+    train(chosen, tmp_path / "c", work=work)
     assert len(searched) == 2 * once
 
 
@@ -409,7 +342,7 @@ def test_a_damaged_cache_is_searched_again_and_old_lists_go(
     path = tmp_path / "step-0000000010.0.npz"
     path.write_bytes(path.read_bytes()[:100])
     assert cache.read(10) is None
-    assert "is damaged" in caplog.text
+    assert "0000000010" in caplog.text
 
 
 def always_nan(candidates: list[str], references: list[str]) -> list[float]:
@@ -420,12 +353,10 @@ def always_half(candidates: list[str], references: list[str]) -> list[float]:
     return [0.5 for _ in candidates]
 
 
-def test_a_cost_that_is_no_number_stops_the_run_and_says_whose_it_is(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_a_cost_that_is_no_number_stops_the_run(recipe: Path, tmp_path: Path) -> None:
     settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_nan"]
-    with pytest.raises(DataError, match="always_nan gave nan for"):
-        train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+    with pytest.raises(DataError, match="always_nan"):
+        train(load_recipe(recipe, settings), tmp_path / "out")
 
 
 def test_candidates_that_cost_the_same_teach_nothing_and_that_is_said_once(
@@ -434,53 +365,26 @@ def test_candidates_that_cost_the_same_teach_nothing_and_that_is_said_once(
     settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_half"]
     settings += ["--gamma", "0", "--steps", "3", "--development", "none"]
     with caplog.at_level(logging.INFO):
-        train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
-    said = [record.message for record in caplog.records if "cost the same" in record.message]
-    assert len(said) == 1
-    before = load_file(Path(load_recipe(recipe).start) / "model.safetensors")
-    after = weights(tmp_path / "out")
-    assert all(torch.equal(before[name], after[name]) for name in before)
+        train(load_recipe(recipe, settings), tmp_path / "out")
+    assert sum(each.name.endswith("minimum_risk") for each in caplog.records) == 1
+    assert_equal_weights(tmp_path / "out", Path(load_recipe(recipe).start))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (["--beams", "3"], "candidates.beams with 4 candidates must be at least 4"),
-        (["--beams", "8", "--search", "sample"], "must be left out"),
-        (["--cost.name", "a:b"], "cost.name with cost.metric half must be left out"),
-        (["--limits", "1", "0"], "cost.limits must be two numbers"),
-        (["--held_out", "0"], "data.held_out with run.development expected_cost"),
-        (["--anneal", "0.1", "--development", "none"], "run.development with training.anneal"),
-        (["--anneal_from", "2"], "training.anneal_from without training.anneal"),
-        (["--gamma", "1"], "training.gamma must be 0 to below 1"),
-    ],
-)
-def test_settings_without_a_meaning_are_refused(
-    settings: list[str], message: str, recipe: Path
-) -> None:
-    with pytest.raises(RecipeError, match=message):
-        load_recipe(recipe, settings)
-
-
-def test_what_cannot_be_trained_is_refused_and_nothing_is_left(
-    recipe: Path, start: Path, tmp_path: Path
-) -> None:
+def test_what_cannot_be_trained_is_refused(recipe: Path, start: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     AutoModelForSeq2SeqLM.from_pretrained(start).save_pretrained(other)
     tokenizer = AutoTokenizer.from_pretrained(start)
     tokenizer.add_tokens(["new", "words"])
     tokenizer.save_pretrained(other)
-    for settings, error, message in (
-        (["--start", str(other)], ModelError, "is of another model: it has 2. tokens, the model"),
-        (["--start", "english"], ModelError, "averaging"),
-        (["--start", "null"], RecipeError, "name it with --start"),
-        (["--data.to", "fr"], DataError, r"every source must have data.to \(fr\) on one side"),
-        (["--max_length", "2"], DataError, "raise data.max_length"),
-        (["--held_out", "90"], DataError, "must leave as many pairs"),
-        (["--to_code", "fr"], RecipeError, "from_code, to_code"),
+    for settings, error, key in (
+        (["--start", str(other)], ModelError, "2. tokens"),
+        (["--data.to", "fr"], DataError, r"\(fr\)"),
+        (["--max_length", "2"], DataError, "data.max_length"),
+        (["--held_out", "90"], DataError, "data.held_out"),
+        (["--to_code", "fr"], RecipeError, "to_code"),
     ):
-        with pytest.raises(error, match=message):
-            train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
+        with pytest.raises(error, match=key):
+            train(load_recipe(recipe, settings), tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
 
@@ -488,35 +392,24 @@ def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of
     recipe: Path, start: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     MinimumRisk(load_recipe(recipe), Context())
-    assert "knows English" not in caplog.text
+    assert not caplog.records
     MinimumRisk(load_recipe(recipe, ["--data.to", "de"]), Context())
-    assert "cost.model simile knows English, and what is written is in de" in caplog.text
+    assert "cost.model" in caplog.text
     shutil.copytree(start, tmp_path / "start")
-    text = "kind: translation\ndata: {to: de}\n"
-    (tmp_path / "start" / "recipe.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"writes de, and data\.to is en: set data\.to to de"):
+    written(tmp_path / "start", "kind: translation\ndata: {to: de}\n")
+    with pytest.raises(RecipeError, match=r"data\.to"):
         MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
 
 
+@pytest.mark.slow
 def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> None:
     """Its own text is of other words; the start and its tokenizer decide what comes of that."""
     bitext = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
     settings = ["--start", str(start), "--sources", bitext, "--held_out", "8", "--epochs", "20"]
     recipe = load_recipe("beyond-bleu-2019/smoke-minimum-risk", settings)
-    result = train(recipe, tmp_path / "out", progress=False)
+    result = train(recipe, tmp_path / "out")
     assert 20 <= result.step <= 50
     assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")) is MarianMTModel
-
-
-def test_the_rate_is_annealed_after_its_epochs_and_ends_the_run(
-    recipe: Path, tmp_path: Path
-) -> None:
-    settings = ["--anneal", "0.1", "--anneal_from", "1", "--held_out", "0", "--development", "none"]
-    train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
-    rates = lines_of(tmp_path / "out", "lr")  # of the steps of epoch 1, then of epoch 2
-    assert rates[0] == pytest.approx(0.002)
-    assert rates[-1] == pytest.approx(0.0002)
-    assert max(lines_of(tmp_path / "out", "epoch")) <= 2
 
 
 def test_a_development_file_is_what_is_held_out(recipe: Path, tmp_path: Path) -> None:
@@ -524,8 +417,8 @@ def test_a_development_file_is_what_is_held_out(recipe: Path, tmp_path: Path) ->
     chosen = [(english, german) for german, english in sentences()[:6]]
     development.write_text("".join(f"{a}\t{b}\n" for a, b in chosen), encoding="utf-8")
     settings = ["--run.development", str(development), "--training.steps", "2"]
-    result = train(load_recipe(recipe, settings), tmp_path / "out", progress=False)
-    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    result = train(load_recipe(recipe, settings), tmp_path / "out")
+    run = record(tmp_path / "out")
     assert (run["held_out_pairs"], run["pairs"]) == (6, len(sentences()) - 6)
     assert run["change"]["after"] == pytest.approx(-run["held_out"]["expected_cost"], rel=1e-4)
     assert run["change"]["after"] == pytest.approx(result.best_score)

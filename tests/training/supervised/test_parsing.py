@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from paraphrastic_hf.config.recipe import read_recipe
-from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.predictors.parser import SentenceParser
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.supervised.parsing import Parsing
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
+from tests.training.runs import card, record, train
 
 DOCUMENTS = {
     "GUM_academic_art": 120,
@@ -66,9 +64,10 @@ def recipe_of(folder: Path, *overrides: str, text: str = RECIPE) -> SupervisedRe
     return read_recipe(SupervisedRecipe, path, overrides)
 
 
+@pytest.mark.slow
 def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
-    result = train(recipe_of(tmp_path), tmp_path / "out", data_root=data, progress=False)
-    found = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    result = train(recipe_of(tmp_path), tmp_path / "out", data_root=data)
+    found = record(tmp_path / "out")
     assert found["examples"] == {"train": 120, "validation": 20, "test": 20}
     assert result.best_score == found["validation"]["f1"]
     assert found["test"]["f1"] > 95
@@ -77,9 +76,8 @@ def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
     assert str(parsed.tree) == (
         "(ROOT (S (NP (DT the) (NN bag)) (VP (VBD saw) (NP (DT the) (NN dog))) (. .)))"
     )
-    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "SentenceParser.from_pretrained(model).parse" in card
-    assert "best bracketing by CKY" in card
+    shown = card(tmp_path / "out")
+    assert "SentenceParser.from_pretrained(model).parse" in shown
 
 
 def test_a_trained_encoder_has_others_beside_it(data: Path, tmp_path: Path) -> None:
@@ -91,15 +89,13 @@ parts:
     model: {{kind: charagram, activation: relu, hidden_size: 8, embedding_dropout: 0.0}}
 head: {rest}"""
     recipe = recipe_of(tmp_path, "--training.steps", "2", text=text)
-    train(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data)
     parser = SentenceParser.from_pretrained(tmp_path / "out")
     assert parser.model.config.vector_size == 512 + 8
     assert parser.parse(["the bag"])[0].tree.words() == ["the", "bag"]
 
 
-def test_further_corpora_are_for_training_and_quotes_are_those_of_text(
-    data: Path, tmp_path: Path
-) -> None:
+def test_further_corpora_are_for_training(data: Path, tmp_path: Path) -> None:
     problem = Parsing(recipe_of(tmp_path, "--task.more", "treebank"), data)
     assert {split: len(trees) for split, trees in problem.trees.items()} == {
         **{"train": 122, "validation": 20, "test": 20}
@@ -129,40 +125,13 @@ class SentenceParserTokenizer:
         return Ragged.from_lists([[2] for _ in words])
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["--task.tags", "tags"], "task.tags is a key of tagging, not of parsing"),
-        (["--training.scramble", "0.5"], "would part words from their tags"),
-        (["--task.kind", "tagging"], "head.layers is a key of parsing, not of tagging"),
-    ],
-)
-def test_keys_of_other_tasks_are_refused(
-    overrides: list[str], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(RecipeError, match=message):
-        recipe_of(tmp_path, *overrides)
-
-
-def test_parts_without_a_start_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="parts stand beside the encoder of start"):
-        recipe_of(tmp_path, text=RECIPE + "parts: [{tokenizer: {kind: char}}]\n")
-
-
-def test_a_corpus_without_the_splits_is_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="treebank has no validation split to learn trees with"):
-        Parsing(recipe_of(tmp_path, "--task.dataset.name", "treebank"), data)
-
-
-def test_a_development_file_takes_the_place_of_the_validation_split(
-    data: Path, tmp_path: Path
-) -> None:
+def test_a_development_file_replaces_the_validation_split(data: Path, tmp_path: Path) -> None:
     random = np.random.default_rng(9)
     development = tmp_path / "dev.txt"
     development.write_text("".join(f"{sentence(random)}\n" for _ in range(12)), encoding="utf-8")
     recipe = recipe_of(tmp_path, "--development", str(development), "--epochs", "2")
-    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
-    found = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    result = train(recipe, tmp_path / "out", data_root=data)
+    found = record(tmp_path / "out")
     assert found["examples"] == {"train": 120, "validation": 12, "test": 20}
     assert found["change"]["before"] < found["change"]["after"] == result.best_score
     assert found["change"]["p_value"] == 2 / 2**12

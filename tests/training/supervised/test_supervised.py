@@ -3,27 +3,22 @@ start, resuming, saving, refusing."""
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
-import yaml
-from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.config.recipe import read_recipe, to_yaml
-from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.config.recipe import read_recipe
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.predictors.predict import SentencePredictor
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from tests.corpora.layouts import SICK_HEADER
-from tests.training.processes import train_in_two_processes, train_until_killed
+from tests.training.runs import record, train, weights
 
 ANIMALS, THINGS = ["cat", "dog", "cow", "hen"], ["book", "lamp", "door", "cup"]
 JUDGEMENT = {5.0: "ENTAILMENT", 3.0: "NEUTRAL", 1.0: "CONTRADICTION"}
@@ -79,7 +74,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def recipe_of(folder: Path, text: str, *overrides: str, **settings: Any) -> SupervisedRecipe:
+def recipe_from(folder: Path, text: str, *overrides: str, **settings: Any) -> SupervisedRecipe:
     path = folder / "recipe.yaml"
     path.write_text(text.format(**settings), encoding="utf-8")
     return read_recipe(SupervisedRecipe, path, overrides)
@@ -88,26 +83,18 @@ def recipe_of(folder: Path, text: str, *overrides: str, **settings: Any) -> Supe
 def small(folder: Path, *overrides: str, **settings: Any) -> SupervisedRecipe:
     chosen = {"kind": "relatedness", "dataset": "sick", "model": "gated", **settings}
     chosen["marks"] = "none" if chosen["model"] == "averaging" else "end"
-    return recipe_of(folder, SMALL, *overrides, **chosen)
+    return recipe_from(folder, SMALL, *overrides, **chosen)
 
 
 @pytest.fixture(scope="module")
 def start(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A word-level GRAN encoder, as a contrastive run leaves it."""
     folder = tmp_path_factory.mktemp("start")
-    train(small(folder, "--epochs", "2"), folder / "out", data_root=data, progress=False)
+    train(small(folder, "--epochs", "2"), folder / "out", data_root=data)
     predictor = SentencePredictor.from_pretrained(folder / "out")
     encoder = SentenceEncoder(predictor.model.encoder, predictor.tokenizer)
     encoder.save_pretrained(folder / "encoder")
     return folder / "encoder"
-
-
-def weights(output: Path) -> dict[str, torch.Tensor]:
-    return load_file(output / "model.safetensors")
-
-
-def results(output: Path) -> dict[str, Any]:
-    return dict(json.loads((output / "run.json").read_text(encoding="utf-8")))
 
 
 SST = "{name: sst, config: binary}"
@@ -119,12 +106,13 @@ LEARNED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LEARNED)
 def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
     kind, dataset, model, measure, least = LEARNED[case]
     recipe = small(tmp_path, kind=kind, dataset=dataset, model=model)
-    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
-    found = results(tmp_path / "out")
+    result = train(recipe, tmp_path / "out", data_root=data)
+    found = record(tmp_path / "out")
     assert found["measure"] == measure
     assert found["validation"][measure] == pytest.approx(result.best_score, abs=1e-3)
     assert found["validation"][measure] >= least
@@ -135,7 +123,7 @@ def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
 def test_the_finished_model_gives_the_scores_of_its_record(data: Path, tmp_path: Path) -> None:
     """By our predictor, by transformers, and by its pipeline for pairs."""
     recipe = small(tmp_path, "--epochs", "8", "--task.max_length", "5")  # all are longer
-    train(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data)
     first, second = ["the cat is", "the dog is"], ["here is the", "a cup"]
     ours = SentencePredictor.from_pretrained(tmp_path / "out").predict(first, second)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
@@ -151,41 +139,9 @@ def test_the_finished_model_gives_the_scores_of_its_record(data: Path, tmp_path:
         [row[1] for row in test], [row[2] for row in test]
     )
     gold = [float(row[3]) for row in test]
-    scores = results(tmp_path / "out")["test"]
+    scores = record(tmp_path / "out")["test"]
     assert np.corrcoef(guesses, gold)[0, 1] * 100 == pytest.approx(scores["pearson"], abs=1e-3)
     assert np.square(guesses - np.array(gold)).mean() == pytest.approx(scores["mse"], rel=1e-4)
-
-
-def test_a_run_is_a_function_of_its_seed(data: Path, tmp_path: Path) -> None:
-    for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
-        recipe = small(tmp_path, "--epochs", "2", "--seed", seed)
-        train(recipe, tmp_path / name, data_root=data, progress=False)
-    a, b, c = (weights(tmp_path / name) for name in "abc")
-    assert all(torch.equal(a[key], b[key]) for key in a)
-    assert not any(torch.equal(a[key], c[key]) for key in a if "bias" not in key)
-
-
-def test_kill_9_and_resume_gives_bit_equal_weights(data: Path, tmp_path: Path) -> None:
-    recipe = small(tmp_path, "--head.dropout", "0.2", "--epochs", "12", "--checkpoint_every", "5")
-    train(recipe, tmp_path / "whole", data_root=data, progress=False)
-    path, broken = tmp_path / "resolved.yaml", tmp_path / "broken"
-    path.write_text(to_yaml(recipe), encoding="utf-8")
-    assert train_until_killed(path, broken, 0, "--data", str(data))
-    assert not (broken / "model.safetensors").exists()
-    train(recipe, broken, data_root=data, progress=False)
-    whole, resumed = weights(tmp_path / "whole"), weights(broken)
-    assert all(torch.equal(whole[key], resumed[key]) for key in whole)
-
-
-def test_two_processes_train_as_one_does(data: Path, tmp_path: Path) -> None:
-    recipe = small(tmp_path, "--embedding_dropout", "0", "--scramble", "0", "--epochs", "3")
-    train(recipe, tmp_path / "one", data_root=data, progress=False)
-    (tmp_path / "resolved.yaml").write_text(to_yaml(recipe), encoding="utf-8")
-    train_in_two_processes(tmp_path / "resolved.yaml", tmp_path / "two", "--data", str(data))
-    assert results(tmp_path / "two")["processes"] == 2
-    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
-    for key, weight in one.items():  # sums in another order: single precision over 30 steps
-        torch.testing.assert_close(two[key], weight, atol=5e-4, rtol=1e-3)
 
 
 def moved(before: Path, after: Path) -> dict[str, float]:
@@ -195,11 +151,11 @@ def moved(before: Path, after: Path) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("freeze", ["none", "tables", "encoder"])
-def test_what_is_frozen_stays_and_the_rest_moves(
+def test_the_frozen_stays_the_rest_moves(
     freeze: str, start: Path, data: Path, tmp_path: Path
 ) -> None:
-    recipe = recipe_of(tmp_path, STARTED, "--freeze", freeze, start=start)
-    train(recipe, tmp_path / "out", data_root=data, progress=False)
+    recipe = recipe_from(tmp_path, STARTED, "--freeze", freeze, start=start)
+    train(recipe, tmp_path / "out", data_root=data)
     way = moved(start, tmp_path / "out")
     table = way.pop("embedding.weight")
     assert (table == 0) == (freeze != "none")
@@ -212,27 +168,25 @@ def test_a_penalty_holds_the_encoder_near_its_start(
     key: str, is_table: bool, start: Path, data: Path, tmp_path: Path
 ) -> None:
     for name, value in (("free", "0"), ("held", "10")):
-        recipe = recipe_of(tmp_path, STARTED, f"--{key}", value, start=start)
-        train(recipe, tmp_path / name, data_root=data, progress=False)
-    for parameter, way in moved(start, tmp_path / "free").items():
-        held = moved(start, tmp_path / "held")[parameter]
+        recipe = recipe_from(tmp_path, STARTED, f"--{key}", value, start=start)
+        train(recipe, tmp_path / name, data_root=data)
+    free, held = (moved(start, tmp_path / name) for name in ("free", "held"))
+    for parameter, way in free.items():
         if (parameter == "embedding.weight") == is_table and way > 0:
-            assert held < 0.2 * way, parameter
+            assert held[parameter] < 0.2 * way, parameter
 
 
 def test_the_head_is_regularised_toward_zero(data: Path, tmp_path: Path) -> None:
     for name, value in (("free", "0"), ("held", "1")):
         recipe = small(tmp_path, "--lambda_s", value, "--epochs", "5")
-        train(recipe, tmp_path / name, data_root=data, progress=False)
+        train(recipe, tmp_path / name, data_root=data)
     free, held = (weights(tmp_path / name)["head.output.weight"] for name in ("free", "held"))
     assert held.norm() < 0.3 * free.norm()
 
 
-def test_the_start_brings_its_tokenizer_and_the_recipe_the_dropout(
-    start: Path, data: Path, tmp_path: Path
-) -> None:
-    recipe = recipe_of(tmp_path, STARTED, "--word_dropout", "0.25", start=start)
-    train(recipe, tmp_path / "out", data_root=data, progress=False)
+def test_the_recipe_sets_the_dropout_of_a_start(start: Path, data: Path, tmp_path: Path) -> None:
+    recipe = recipe_from(tmp_path, STARTED, "--word_dropout", "0.25", start=start)
+    train(recipe, tmp_path / "out", data_root=data)
     ours, theirs = (
         SentencePredictor.from_pretrained(tmp_path / "out"),
         SentenceEncoder.from_pretrained(start),
@@ -242,6 +196,7 @@ def test_the_start_brings_its_tokenizer_and_the_recipe_the_dropout(
     assert str(start) not in (tmp_path / "out" / "config.json").read_text()
 
 
+@pytest.mark.slow
 def test_the_cnn_of_one_token_filters_learns_over_fixed_vectors(data: Path, tmp_path: Path) -> None:
     """Thesis, 3.5.5: the words' vectors stay, and the filters find where they lie."""
     words = [*ANIMALS, *THINGS, "a", "or", "so", "not", "train", "dev", "test"]
@@ -259,83 +214,19 @@ def test_the_cnn_of_one_token_filters_learns_over_fixed_vectors(data: Path, tmp_
         dataset=SST,
         model="char_cnn",
     )
-    train(recipe, tmp_path / "out", data_root=data, progress=False)
-    assert results(tmp_path / "out")["test"]["accuracy"] >= 90
+    train(recipe, tmp_path / "out", data_root=data)
+    assert record(tmp_path / "out")["test"]["accuracy"] >= 90
     table = weights(tmp_path / "out")["encoder.embedding.weight"]
     tokens = SentencePredictor.from_pretrained(tmp_path / "out").tokenizer.tokens()
     vector = np.array(lines[0].split()[1:], np.float32)
     np.testing.assert_allclose(table[tokens.index("cat")].numpy(), vector, rtol=1e-6)
 
 
-BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "kind": ({"task": {"kind": "summaries"}}, "task.kind must be one of relatedness"),
-    "dataset": ({"task": {"dataset": "sik"}}, "no corpus 'sik'; did you mean 'sick'"),
-    "columns": ({"task": {"kind": "sentiment"}}, "needs the columns text, label"),
-    "scores": ({"task": {"scores": [2, 2]}}, "task.scores must be a lowest and a higher"),
-    "scores of classes": (
-        {"task": {"kind": "entailment", "scores": [1, 5]}},
-        "task.scores are those of relatedness",
-    ),
-    "scores of others": ({"task": {"scores": [1, 4]}}, "set task.scores to the corpus's own"),
-    "split": ({"task": {"dataset": {"name": "sick", "split": "test"}}}, "splits are taken"),
-    "no splits": (
-        {"task": {"kind": "sentiment", "dataset": {"name": "mr", "data_dir": "sst"}}},
-        "mr has no validation and no test split",
-    ),
-    "frozen noise": ({"training": {"freeze": "encoder"}}, "keep random numbers: give start"),
-    "frozen words": ({"training": {"freeze": "tables"}}, "or model.vectors"),
-    "frozen and pulled": (
-        {"start": "english", "tokenizer": {}, "training": {"freeze": "encoder", "lambda_c": 1}},
-        "leave one of them out",
-    ),
-    "start and model": (
-        {"start": "english", "tokenizer": {}, "model": {"kind": "gated"}},
-        "brings its own tokenizer and encoder",
-    ),
-    "start and tokenizer": ({"start": "english"}, "brings its own tokenizer and encoder"),
-    "no start": ({"start": "runs/none", "tokenizer": {}}, "runs/none"),
-    "family": ({"model": {"kind": "averaging", "cell": "lstm"}}, "set model.kind to recurrent"),
-    "head": ({"head": {"size": -1}}, "head.size must be 0 or more"),
-    "epochs": ({"training": {"epochs": 0}}, "training.epochs must be from 1 to"),
-    "margin": ({"training": {"margin": 0.4}}, "unknown recipe key 'training.margin'"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_a_recipe_without_a_meaning_is_refused_before_anything_is_written(
-    case: str, data: Path, tmp_path: Path
-) -> None:
-    changes, message = BAD[case]
-    recipe: dict[str, Any] = {"task": {"kind": "relatedness", "dataset": "sick"}}
-    recipe["tokenizer"] = {"kind": "word", "vocab_size": 100}
-    for key, value in changes.items():
-        recipe[key] = {**recipe.get(key, {}), **value} if value and key == "task" else value
-    (tmp_path / "bad.yaml").write_text(yaml.safe_dump(recipe), encoding="utf-8")
-    with pytest.raises((RecipeError, DataError, ModelError), match=message):
-        train(
-            read_recipe(SupervisedRecipe, tmp_path / "bad.yaml"),
-            tmp_path / "out",
-            data_root=data,
-            progress=False,
-        )
-    assert not (tmp_path / "out").exists()
-
-
-def test_missing_data_is_a_clear_error(data: Path, tmp_path: Path) -> None:
-    (tmp_path / "sick2014").mkdir()
-    text = (data / "sick2014" / "SICK_train.txt").read_text(encoding="utf-8")
-    (tmp_path / "sick2014" / "SICK_train.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=r"SICK_trial\.txt"):
-        train(small(tmp_path), tmp_path / "out", data_root=tmp_path, progress=False)
-
-
-def test_a_supervised_model_and_an_encoder_are_not_taken_for_each_other(
-    start: Path, data: Path, tmp_path: Path
-) -> None:
-    train(small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data, progress=False)
-    with pytest.raises(ModelError, match="That one loads with SentencePredictor"):
+def test_a_supervised_model_is_no_encoder(start: Path, data: Path, tmp_path: Path) -> None:
+    train(small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data)
+    with pytest.raises(ModelError, match="SentencePredictor"):
         SentenceEncoder.from_pretrained(tmp_path / "out")
-    with pytest.raises(ModelError, match="That one loads with SentenceEncoder"):
+    with pytest.raises(ModelError, match="SentenceEncoder"):
         SentencePredictor.from_pretrained(start)
 
 
@@ -346,8 +237,8 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
     command = ["train", str(tmp_path / "recipe.yaml"), "--data", str(data), "--quiet"]
     command += ["--output", str(tmp_path / "out"), "--epochs"]
     assert main([*command, "1"]) == 0
-    found = results(tmp_path / "out")
-    assert f"test pearson {found['test']['pearson']:.2f}" in capsys.readouterr().out
+    found = record(tmp_path / "out")
+    assert f"{found['test']['pearson']:.2f}" in capsys.readouterr().out
     (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\na dog\ta lamp\n", encoding="utf-8")
     assert main(["predict", str(tmp_path / "out"), str(tmp_path / "pairs.tsv")]) == 0
     shown = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
@@ -363,14 +254,14 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
         assert main([*command_line, "--bad-lines", "refuse"]) == 2
         assert "pairs.tsv:2" in capsys.readouterr().err
     assert main([*command, "2"]) == 2
-    assert "another recipe (now different: epochs: 2)" in capsys.readouterr().err
+    assert "epochs: 2" in capsys.readouterr().err
 
 
 def test_predictions_are_names_and_a_blank_text_has_none(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = small(tmp_path, "--epochs", "1", kind="entailment", dataset="sick_e")
-    train(recipe, tmp_path / "out", data_root=data, progress=False)
+    train(recipe, tmp_path / "out", data_root=data)
     (tmp_path / "pairs.tsv").write_text(
         "a cat\tthe cat\n\na dog\ta lamp\na\t \n\ta\n", encoding="utf-8"
     )
@@ -379,13 +270,14 @@ def test_predictions_are_names_and_a_blank_text_has_none(
     labels = [line.partition("\t")[0] for line in out.splitlines()]
     assert {labels[0], labels[2]} <= {"entailment", "neutral", "contradiction"}
     assert labels[1] == labels[3] == labels[4] == "nan"
-    assert "1 line is blank (2)" in err
+    assert "(2)" in err
 
 
+@pytest.mark.slow
 def test_word_vectors_may_be_those_of_a_packaged_model(data: Path, tmp_path: Path) -> None:
     options = ["--vectors", "english", "--hidden_size", "512", "--epochs", "1"]
     recipe = small(tmp_path, *options, model="averaging")
-    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
+    result = train(recipe, tmp_path / "out", data_root=data)
     assert result.best_score is not None
 
 
@@ -397,7 +289,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("kind", OWN)
-def test_a_development_file_takes_the_place_of_the_validation_split(
+def test_a_development_file_replaces_the_validation_split(
     kind: str, data: Path, tmp_path: Path
 ) -> None:
     dataset, rows = OWN[kind]
@@ -406,8 +298,8 @@ def test_a_development_file_takes_the_place_of_the_validation_split(
     path.write_text(text, encoding="utf-8")
     options = ["--development", str(path), "--epochs", "6"]
     recipe = small(tmp_path, *options, kind=kind, dataset=dataset, model="averaging")
-    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
-    found = results(tmp_path / "out")
+    result = train(recipe, tmp_path / "out", data_root=data)
+    found = record(tmp_path / "out")
     assert found["examples"]["validation"] == text.count("\n")
     assert found["change"]["after"] == pytest.approx(result.best_score)
     if kind != "entailment":  # of four rows

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from safetensors.torch import load_file
 from transformers import AutoModelForTokenClassification
 
-from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.config.recipe import read_recipe
-from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.models.encoders.charagram import CharagramConfig, CharagramModel
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.models.encoders.charagram import CharagramConfig
 from paraphrastic_hf.predictors.tagger import Tagger
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
-from paraphrastic_hf.training.engine import loop
-from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.supervised.objective import SupervisedObjective
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from paraphrastic_hf.training.supervised.tagging import Tagging, read_splits
+from tests.training.runs import record, train
 
 CHARACTERS = "tokenizer: {kind: char, vocab_size: 60, marks: both, lowercase: false}"
 NGRAMS = "tokenizer: {kind: char_ngram, orders: [2, 3], vocab_size: 300, lowercase: false}"
@@ -87,14 +81,13 @@ def recipe_of(
     return read_recipe(SupervisedRecipe, path, overrides)
 
 
-def run(output: Path) -> dict[str, Any]:
-    return dict(json.loads((output / "run.json").read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize(
+    "name",
+    ["charagram", *(pytest.param(n, marks=pytest.mark.slow) for n in ("char_cnn", "char_lstm"))],
+)
 def test_a_tagger_learns_from_word_forms_and_context(name: str, data: Path, tmp_path: Path) -> None:
-    result = train(recipe_of(tmp_path, name=name), tmp_path / "out", data_root=data, progress=False)
-    found = run(tmp_path / "out")
+    result = train(recipe_of(tmp_path, name=name), tmp_path / "out", data_root=data)
+    found = record(tmp_path / "out")
     assert found["examples"] == {"train": 128, "validation": 16, "test": 16}
     assert result.best_score == found["validation"]["accuracy"]
     assert found["test"]["accuracy"] > 95
@@ -104,39 +97,6 @@ def test_a_tagger_learns_from_word_forms_and_context(name: str, data: Path, tmp_
     assert tagger.tag([["the", "saw", "saw", "7"], []]) == [["DT", "NN", "VBD", "CD"], []]
     loaded = AutoModelForTokenClassification.from_pretrained(tmp_path / "out")
     assert loaded.config.id2label == tagger.model.config.id2label
-
-
-def copy_at_second_checkpoint(source: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have `target` be what a run in `source` leaves if it is killed after two checkpoints."""
-    save, steps = loop.save_checkpoint, []
-
-    def save_and_copy(*args: Any) -> None:
-        save(*args)
-        steps.append(args[1])
-        if len(steps) == 2:
-            shutil.copytree(source, target)
-
-    monkeypatch.setattr(loop, "save_checkpoint", save_and_copy)
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-def test_a_resumed_run_repeats_an_unbroken_one(
-    optimizer: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = ["--optimizer", optimizer, "--epochs", "3", "--head.dropout", "0.2"]
-    chosen += ["--momentum", "0.9", "--learning_rate", "0.1"] if optimizer == "sgd" else []
-    recipe = recipe_of(tmp_path, *chosen)
-    copy_at_second_checkpoint(tmp_path / "whole", tmp_path / "broken", monkeypatch)
-    train(recipe, tmp_path / "whole", data_root=data, progress=False)
-    assert not (tmp_path / "broken" / "run.json").exists()
-    train(recipe, tmp_path / "broken", data_root=data, progress=False)
-    whole, again = (
-        load_file(tmp_path / name / "model.safetensors") for name in ("whole", "broken")
-    )
-    for key, weight in whole.items():
-        assert torch.equal(weight, again[key]), key
-    for split in ("validation", "test"):
-        assert run(tmp_path / "whole")[split] == run(tmp_path / "broken")[split]
 
 
 def test_the_best_epoch_on_the_validation_split_is_kept(
@@ -153,10 +113,10 @@ def test_the_best_epoch_on_the_validation_split_is_kept(
 
     monkeypatch.setattr(Tagging, "scores", scores)
     recipe = recipe_of(tmp_path, "--epochs", "3")
-    result = train(recipe, tmp_path / "out", data_root=data, progress=False)
+    result = train(recipe, tmp_path / "out", data_root=data)
     assert (result.best_score, result.best_step, result.step) == (70.0, 32, 48)
     assert seen[2] != seen[3]
-    assert run(tmp_path / "out")["validation"]["accuracy"] == seen[2]
+    assert record(tmp_path / "out")["validation"]["accuracy"] == seen[2]
 
 
 def test_a_corpus_without_splits_is_cut_in_its_order(data: Path, tmp_path: Path) -> None:
@@ -202,24 +162,7 @@ def test_processes_count_by_their_words(data: Path, tmp_path: Path) -> None:
     assert sum(weights) == pytest.approx(2)
 
 
-def test_a_trained_encoder_is_a_start_and_can_be_kept(data: Path, tmp_path: Path) -> None:
-    seen = read_splits(recipe_of(tmp_path), data)["train"]
-    words = sorted({word for sentence in seen for word in sentence.words})
-    tokenizer = CharNgramTokenizer.train(words, vocab_size=200, orders=[2], lowercase=False)
-    config = CharagramConfig(vocab_size=tokenizer.vocab_size, hidden_size=10)
-    start = SentenceEncoder(CharagramModel(config), tokenizer)
-    start.save_pretrained(tmp_path / "start")
-    path = tmp_path / "recipe.yaml"
-    text = f"{{task: {{kind: tagging, dataset: treebank}}, start: {tmp_path / 'start'}}}"
-    path.write_text(text, encoding="utf-8")
-    overrides = ["--freeze", "encoder", "--epochs", "1", "--embedding_dropout", "0"]
-    recipe = read_recipe(SupervisedRecipe, path, overrides)
-    train(recipe, tmp_path / "out", data_root=data, progress=False)
-    tagger = Tagger.from_pretrained(tmp_path / "out")
-    for key, weight in start.model.state_dict().items():
-        assert torch.equal(tagger.model.encoder.state_dict()[key], weight), key
-
-
+@pytest.mark.slow
 def test_a_tag_that_training_never_saw_counts_as_wrong(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "root" / "treebank" / "combined"
     folder.mkdir(parents=True)
@@ -228,53 +171,14 @@ def test_a_tag_that_training_never_saw_counts_as_wrong(data: Path, tmp_path: Pat
         last = path.stem == "wsj_0009"
         (folder / path.name).write_text(text.replace("(CD", "(XX" if last else "(CD"), "utf-8")
     recipe = recipe_of(tmp_path, "--epochs", "8")
-    train(recipe, tmp_path / "out", data_root=tmp_path / "root", progress=False)
-    found = run(tmp_path / "out")
+    train(recipe, tmp_path / "out", data_root=tmp_path / "root")
+    found = record(tmp_path / "out")
     assert found["validation"]["accuracy"] > 90
     assert 60 < found["test"]["accuracy"] <= 75
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["--scramble", "0.5"], "would part words from their tags"),
-        (["--held_out", "0.6"], "task.held_out must be above 0 and below 0.5, got 0.6"),
-        (["--momentum", "0.9"], "training.momentum is a key of sgd and nesterov, not of adam"),
-        (["--optimizer", "sgd", "--momentum", "1"], "momentum must be 0 to below 1"),
-        (["--task.kind", "sentiment", "--task.tags", "tags"], "task.tags is a key of tagging"),
-        (["--kind", "relatedness", "--capital_feature", "true"], "head.capital_feature is a key"),
-    ],
-)
-def test_settings_without_a_meaning_are_refused(
-    overrides: list[str], message: str, tmp_path: Path
-) -> None:
-    overrides = ["--task.kind" if key == "--kind" else key for key in overrides]
-    with pytest.raises(RecipeError, match=message):
-        recipe_of(tmp_path, *overrides)
-
-
-@pytest.mark.parametrize("setting", [["--head.size", "0"], ["--word_layer", "sin"]])
-def test_a_head_that_is_none_is_refused(setting: list[str], data: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="head: "):
-        train(recipe_of(tmp_path, *setting), tmp_path / "out", data_root=data, progress=False)
-
-
-def test_a_corpus_without_splits_at_hand_is_refused(tmp_path: Path) -> None:
-    recipe = recipe_of(tmp_path, task="dataset: {name: europarl, config: en-fr}")
-    with pytest.raises(DataError, match="europarl en-fr has no split to learn tags from"):
-        read_splits(recipe, tmp_path)
-
-
-def test_a_corpus_without_tags_is_refused(data: Path, tmp_path: Path) -> None:
-    recipe = recipe_of(tmp_path, "--task.tags", "labels")
-    with pytest.raises(DataError, match="treebank train has no column 'labels'; its columns are"):
-        train(recipe, tmp_path / "out", data_root=data, progress=False)
-    assert not (tmp_path / "out").exists()
-
-
-def test_the_penn_treebank_sample_is_cut_by_its_documents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_treebank_is_cut_by_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By documents of sections 00 and 01, in order; every tag of the last two parts is known."""
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
@@ -291,17 +195,15 @@ def test_the_penn_treebank_sample_is_cut_by_its_documents(
     assert tags["validation"] | tags["test"] <= tags["train"]
 
 
-def test_a_development_file_takes_the_place_of_the_validation_split(
-    data: Path, tmp_path: Path
-) -> None:
+def test_a_development_file_replaces_the_validation_split(data: Path, tmp_path: Path) -> None:
     development = tmp_path / "dev.txt"
     development.write_text("the\tDT\nsaw\tNN\nsaw\tVBD\n7\tCD\n\n" * 8, encoding="utf-8")
     chosen = ["--development", str(development), "--epochs", "2"]
-    result = train(recipe_of(tmp_path, *chosen), tmp_path / "out", data_root=data, progress=False)
-    found = run(tmp_path / "out")
+    result = train(recipe_of(tmp_path, *chosen), tmp_path / "out", data_root=data)
+    found = record(tmp_path / "out")
     assert found["examples"] == {"train": 128, "validation": 8, "test": 16}
     assert found["change"]["before"] < found["change"]["after"] == result.best_score
     assert found["change"]["p_value"] == 2 / 2**8
     development.write_text("the\tDT\nsaw NN\n", encoding="utf-8")
     with pytest.raises(DataError, match=f"{development}:2"):
-        train(recipe_of(tmp_path, *chosen), tmp_path / "new", data_root=data, progress=False)
+        train(recipe_of(tmp_path, *chosen), tmp_path / "new", data_root=data)
