@@ -25,7 +25,7 @@ demo: install   ## the packaged model: similarities and nearest neighbours; then
 	@printf 'Similarity of sentence pairs (paraphrastic score english):\n'
 	@$(BIN)/paraphrastic score english recipes/demo/questions.tsv
 	@printf '\nNearest sentences (paraphrastic neighbours english):\n'
-	@cut -f1 recipes/demo/pairs.tsv | $(BIN)/paraphrastic neighbours english - --query 'where is the station' 'a cat on a couch' --count 3
+	@cut -f1 recipes/demo/pairs.tsv | $(BIN)/paraphrastic neighbours english - --query 'where is the station' 'a cat on a couch' --neighbours 3
 	@printf '\nTraining a small model (paraphrastic train):\n'
 	$(BIN)/paraphrastic train recipes/demo/demo.yaml --output runs/demo --overwrite --quiet
 

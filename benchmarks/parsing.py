@@ -1,13 +1,11 @@
-"""Sentences a second of a span parser and of link-grammar, and how both grow with the length.
+"""Sentences a second of a span parser, and how its time grows with the length.
 
     python benchmarks/parsing.py --model runs/parser --output results/parsing.json
 
-Both parse the same sentences of GUM's test split, from text, on one thread. Seconds are of the
-processor, those of link-grammar's own process among them, so that others at work on the machine
-count less. Growth: the first words of sentences strung together, so and so many; the span parser
-has chart decoding, whose time grows with the third power at last, and scores of spans, the second.
-Loading is not timed. link-grammar may take `SECONDS` at most for a sentence (`link_grammar.py`) and
-then has no tree.
+It parses sentences of GUM's test split, from text, on one thread. Seconds are of the processor, so
+that others at work on the machine count less. Growth: the first words of sentences strung together;
+chart decoding grows with the third power of the length at last, and scores of spans with the
+second. Loading is not timed.
 """
 
 from __future__ import annotations
@@ -15,17 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
-import shutil
 import time
 from pathlib import Path
 
 import torch
 
 from paraphrastic_hf.corpora.load import load_dataset
-from paraphrastic_hf.predictors.link_grammar import LinkGrammarParser
 from paraphrastic_hf.predictors.parser import SentenceParser
-from paraphrastic_hf.syntax.parsed import LineParser
 
 
 def main() -> None:
@@ -42,22 +36,12 @@ def main() -> None:
     texts = [row["text"] for row in rows if not set(row["text"]) <= set("_ ")]
     ours = SentenceParser.from_pretrained(given.model)
     ours.parse(texts[:5])
-    contenders: dict[str, LineParser] = {"ours": ours}
-    if shutil.which("link-parser"):
-        contenders["link-grammar"] = LinkGrammarParser()
     found: dict[str, object] = {"load_average_before": os.getloadavg()[0]}
     lines = texts[:: max(1, len(texts) // given.sentences)][: given.sentences]
-    found["text"] = {name: measured(each, lines) for name, each in contenders.items()}
+    found["text"] = {"ours": measured(ours, lines)}
     words = " ".join(texts).split()
     found["growth"] = {
-        str(length): {
-            "ours": measured(ours, strung(words, length, given.words)),
-            **(
-                {"link-grammar": measured(contenders["link-grammar"], strung(words, length, 200))}
-                if "link-grammar" in contenders and length <= 40
-                else {}
-            ),
-        }
+        str(length): {"ours": measured(ours, strung(words, length, given.words))}
         for length in given.lengths
     }
     text = json.dumps(found, indent=1)
@@ -73,11 +57,11 @@ def strung(words: list[str], length: int, total: int) -> list[str]:
     return [" ".join(words[k * length : (k + 1) * length]) for k in range(count)]
 
 
-def measured(parser: LineParser, lines: list[str]) -> dict[str, float]:
+def measured(parser: SentenceParser, lines: list[str]) -> dict[str, float]:
     """Sentences a second of processor time, and how many of the sentences have a tree."""
-    before, clock = processor_seconds(), time.perf_counter()
+    before, clock = time.process_time(), time.perf_counter()
     results = parser.parse(lines)
-    seconds = processor_seconds() - before
+    seconds = time.process_time() - before
     return {
         "sentences": len(lines),
         "words": sum(len(each.words) for each in results),
@@ -86,12 +70,6 @@ def measured(parser: LineParser, lines: list[str]) -> dict[str, float]:
         "milliseconds_a_sentence": round(1000 * seconds / len(lines), 2),
         "wall_seconds": round(time.perf_counter() - clock, 2),
     }
-
-
-def processor_seconds() -> float:
-    """Of this process and of those that it started and that have ended."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 if __name__ == "__main__":

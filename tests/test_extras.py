@@ -22,8 +22,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 DISTRIBUTIONS = {"yaml": "pyyaml", "google": "protobuf", "faiss": "faiss-cpu"}  # else of one name
 ELSEWHERE = {
     "sklearn": "estimator.py",  # only scikit-learn itself asks for its tags
-    "stanza": "other_parsers.py",  # parsers of other people, which no extra brings
-    "benepar": "other_parsers.py",
 }
 
 

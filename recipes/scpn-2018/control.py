@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from paraphrastic_hf import SentenceEncoder, SyntacticParaphraser, Writing
+from paraphrastic_hf import SentenceEncoder, SentenceParser, SyntacticParaphraser, Writing
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.evaluation.syntax_control import (
     control_markdown,
@@ -22,7 +22,6 @@ from paraphrastic_hf.evaluation.syntax_control import (
     measure_paraphrases,
     template_match,
 )
-from paraphrastic_hf.predictors.other_parsers import tree_parser
 from paraphrastic_hf.syntax.parse_tokens import checked_tree
 from paraphrastic_hf.syntax.parse_tree import template
 
@@ -50,7 +49,8 @@ def main() -> None:
     rows = [line.split("\t") for line in lines]
     sources, references = [row[0] for row in rows], [row[1] for row in rows]
     own, wanted = ([checked_tree(row[column]) for row in rows] for column in (2, 3))
-    encoder, parse = SentenceEncoder.from_pretrained(), tree_parser(given.parser)
+    encoder = SentenceEncoder.from_pretrained()
+    sentence_parser = SentenceParser.from_pretrained(given.parser)
     paraphraser = SyntacticParaphraser.from_pretrained(given.model, generator=given.generator)
     how = Writing(beams=3, max_tokens=40)  # thesis
     outputs: dict[str, list[str]] = {"source": sources}
@@ -82,8 +82,9 @@ def main() -> None:
     for name, texts in outputs.items():
         known = [number for number, text in enumerate(texts) if text.strip()]
         trees: list = [None] * len(texts)
-        for number, tree in zip(known, parse([texts[number] for number in known]), strict=True):
-            trees[number] = None if tree is None else tree_or_none(str(tree))
+        parsed = sentence_parser.parse([texts[number] for number in known])
+        for number, each in zip(known, parsed, strict=True):
+            trees[number] = None if each.problem else tree_or_none(str(each.tree))
         systems[name] = {
             "match": template_match(trees, wanted),
             "match source": template_match(trees, own),

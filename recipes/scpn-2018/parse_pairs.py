@@ -22,11 +22,10 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf import SentenceEncoder, SentenceParser
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.io.pairs import read_pairs
 from paraphrastic_hf.pipelines.parsed_pairs import PairParser
-from paraphrastic_hf.predictors.other_parsers import load_parser
 from paraphrastic_hf.syntax.parsed import LineParser, ParsedLine
 
 AT_A_TIME = 512
@@ -37,7 +36,7 @@ def main() -> None:
     parser.add_argument(
         "files", nargs="+", help="sentence pairs: TSV, or CSV with source and target"
     )
-    parser.add_argument("--parser", required=True, help="as --model of `paraphrastic parse`")
+    parser.add_argument("--parser", required=True, help="as --parser of `paraphrastic parse`")
     parser.add_argument("--output", type=Path, default=Path("parsed-pairs.tsv"))
     parser.add_argument("--most", type=int, help="parse so many pairs at most, drawn at random")
     parser.add_argument("--held-out", type=int, default=0, help="pairs for OUTPUT.held-out.tsv")
@@ -68,7 +67,7 @@ def main() -> None:
         pairs = similar(pairs, given.min_similarity)
     random.Random(given.seed).shuffle(pairs)
     pairs = pairs[: given.most]
-    rows = list(PairParser(Shown(load_parser(given.parser))).rows(pairs))
+    rows = list(PairParser(Shown(SentenceParser.from_pretrained(given.parser))).rows(pairs))
     held_out, kept = rows[: given.held_out], rows[given.held_out :]
     seen = {text for row in held_out for text in row[:2]}
     kept = [row for row in kept if not seen & set(row[:2])]

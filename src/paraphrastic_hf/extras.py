@@ -23,6 +23,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
     "compare": ("sacrebleu", "nltk"),
     "mteb": ("mteb",),
     "tune": ("optuna",),
+    "completion": ("shtab",),
     "lemmas": ("simplemma",),
     "identify": ("py3langid",),
     "corpora": ("datatrove", "ctranslate2"),

@@ -45,7 +45,7 @@ def analyse(root: Path, kind: str, *arguments: str) -> int:
     ("kind", "options"),
     [
         ("neighbours", ["--query", "the", "--most", "50"]),
-        ("neighbours", ["--query", "the", "--rows", "--count", "2"]),
+        ("neighbours", ["--query", "the", "--rows", "--neighbours", "2"]),
         ("norms", []),
         ("weighting", []),
         ("weighting", ["--text", str(DEMO)]),

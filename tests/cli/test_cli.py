@@ -134,7 +134,7 @@ def test_the_nearest_neighbour_of_a_line_is_itself(
                 "--query",
                 lines[17],
                 lines[3],
-                "--count",
+                "--neighbours",
                 "2",
             ]
         )

@@ -170,14 +170,6 @@ def test_corpora_are_found_in_the_folder_eval_and_by_the_environment(
     assert "| trec |" in said(capsys, "counts")
 
 
-@pytest.mark.parametrize("spelling", ["--data-dir", "--data-root"])
-def test_earlier_spellings_of_the_data_folder_still_serve(
-    spelling: str, corpora: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "train: 2 rows" in said(capsys, "build", "trec", f"{spelling}={corpora}")
-    assert "train: 2 rows" in said(capsys, "build", "trec", spelling, corpora)
-
-
 def test_counts_make_a_table(corpora: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys, "counts", "--data", corpora).splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| paranmt", "| trec"]

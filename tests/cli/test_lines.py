@@ -495,7 +495,7 @@ ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
     ("command", "columns"),
     [
         ("mine LINES LINES --model MODEL --score cosine --k 1", 3),
-        ("neighbours MODEL LINES --query QUERY --k 3", 3),
+        ("neighbours MODEL LINES --query QUERY --neighbours 3", 3),
         ("score MODEL PAIRS", 3),
     ],
 )

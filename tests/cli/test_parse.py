@@ -27,7 +27,7 @@ def test_every_line_keeps_its_place(
 ) -> None:
     lines, trees = tmp_path / "lines.txt", tmp_path / "trees.txt"
     lines.write_text("She drove.\n\na b c d e f\nHe ran.\n", encoding="utf-8")
-    assert parse(str(lines), "--model", model, "--output", str(trees)) == 0
+    assert parse(str(lines), "--parser", model, "--output", str(trees)) == 0
     found = trees.read_text(encoding="utf-8").splitlines()
     assert [read_tree(tree).words() for tree in found] == [
         ["She", "drove", "."],
@@ -46,7 +46,7 @@ def test_templates_are_the_top_of_the_trees(
     lines.write_text("She drove.\n", encoding="utf-8")
     shown = []
     for option in (["--template"], ["--depth", "2"], ["--depth", "1"]):
-        assert parse(str(lines), "--model", model, *option) == 0
+        assert parse(str(lines), "--parser", model, *option) == 0
         shown.append(capsys.readouterr().out.strip())
     assert shown[0] == shown[1]
     assert not read_tree(shown[0]).words()
@@ -60,7 +60,7 @@ def test_pairs_are_written_with_their_trees(
     pairs.write_text(
         "sentence1\tsentence2\nShe drove.\tDrove, she\nShe\tShe\n\t\n\n", encoding="utf-8"
     )
-    options = ["--model", model, "--output", str(output)]
+    options = ["--parser", model, "--output", str(output)]
     assert parse("--pairs", str(pairs), *options) == 0
     rows = [line.split("\t") for line in output.read_text(encoding="utf-8").splitlines()]
     assert [row[:2] for row in rows] == [["She drove.", "Drove, she"]]
@@ -85,7 +85,7 @@ def test_pairs_are_written_with_their_trees(
 def test_what_makes_no_sense_is_refused(
     arguments: list[str], message: str, model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert parse(*arguments, "--model", model) == 2
+    assert parse(*arguments, "--parser", model) == 2
     assert message in capsys.readouterr().err
 
 
@@ -94,10 +94,10 @@ def test_a_row_that_is_no_pair_is_named(
 ) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("She drove.\tDrove, she\nalone\n", encoding="utf-8")
-    assert parse("--pairs", str(pairs), "--model", model) == 0
+    assert parse("--pairs", str(pairs), "--parser", model) == 0
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
     assert "pairs.tsv:2" in err
-    assert parse("--pairs", str(pairs), "--model", model, "--bad-lines", "refuse") == 2
+    assert parse("--pairs", str(pairs), "--parser", model, "--bad-lines", "refuse") == 2
     pairs.write_text("alone\n" * 5 + "She drove.\tDrove, she\n", encoding="utf-8")
-    assert parse("--pairs", str(pairs), "--model", model) == 2
+    assert parse("--pairs", str(pairs), "--parser", model) == 2

@@ -200,27 +200,6 @@ def test_a_negative_seed_is_one_line_too(folder: Path, capsys: pytest.CaptureFix
     assert "seed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["simile", "compare"])
-def test_files_after_h_are_refused_with_the_way_out(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as end:
-        main([command, "-h", "hyp.txt", "-r", "ref.txt"])
-    assert end.value.code == 2
-    assert "-h is help; name the files of the systems with -s: -s hyp.txt" in (
-        capsys.readouterr().err
-    )
-
-
-def test_the_earlier_name_of_the_systems_still_serves(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert simile("--hypotheses", "hyp.txt") == 0
-    earlier = capsys.readouterr().out
-    assert simile("-s", "hyp.txt") == 0
-    assert capsys.readouterr().out == earlier
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_h_is_help_everywhere(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:

@@ -1,4 +1,4 @@
-"""What is the same in several commands has one name there; older names are still taken."""
+"""Options that take several values, and how they may be repeated."""
 
 from __future__ import annotations
 
@@ -8,43 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from paraphrastic_hf.cli.main import COMMANDS, build_parser, main
-
-OLDER = [
-    ("neighbours english a.txt --query x", "--neighbours 3", "--count 3"),
-    ("neighbours english a.txt --query x", "--neighbours 3", "--k 3"),
-    ("analyse neighbours english --query x --output o", "--neighbours 3", "--count 3"),
-    ("mine a.txt b.txt --model english", "--neighbours 3", "--k 3"),
-    ("translate runs/x a.txt", "--outputs 3", "--count 3"),
-    ("paraphrase runs/x a.txt", "--outputs 3", "--count 3"),
-    ("parse a.txt", "--parser runs/x", "--model runs/x"),
-    ("analyse variables runs/x --output o", "--encoder runs/y", "--judge runs/y"),
-    ("corpus lexicon a.tsv --word x", "--count 3", "--top 3"),
-    ("corpus lexicon a.tsv --word x", "--encoder runs/y", "--model runs/y"),
-    ("corpus stats a.tsv", "--encoder runs/y", "--model runs/y"),
-    ("corpus sample a.tsv", "--encoder runs/y", "--model runs/y"),
-    ("corpus tenths a.tsv --output o", "--score x", "--by x"),
-]
-
-
-@pytest.mark.parametrize(("command", "name", "older"), OLDER)
-def test_an_older_name_means_the_same(command: str, name: str, older: str) -> None:
-    parser = build_parser(COMMANDS)
-    new, old = (parser.parse_args([*command.split(), *each.split()]) for each in (name, older))
-    assert vars(new) == vars(old)
-    assert name.split()[1] in map(str, vars(new).values())
-
-
-@pytest.mark.parametrize(("command", "name", "older"), OLDER)
-def test_help_has_the_name_that_is_shared_first(
-    command: str, name: str, older: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = command.split()
-    length = 2 if words[0] in ("analyse", "corpus") else 1
-    with pytest.raises(SystemExit):
-        build_parser(COMMANDS).parse_args([*words[:length], "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    first, second = name.split()[0], older.split()[0]
-    assert shown.index(first) < shown.index(f", {second}")
 
 
 def commands_within(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:

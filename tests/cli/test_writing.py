@@ -62,7 +62,7 @@ def test_several_sentences_stand_with_their_lines_number_and_score(
 ) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("the cat sleeps\nthe red car\n", encoding="utf-8")
-    options = ["--to", "fr", "--count", "2", "--beams", "3", "--max-tokens", "6"]
+    options = ["--to", "fr", "--outputs", "2", "--beams", "3", "--max-tokens", "6"]
     assert run("translate", model, str(lines), *options) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == ["1", "1", "2", "2"]

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from paraphrastic_hf import AveragingConfig, MixedConfig, MixedModel, SentenceEncoder
-from paraphrastic_hf.cli.main import main
-from paraphrastic_hf.encoders.merged import merged, merged_table
+from paraphrastic_hf.encoders.merged import check_alike, merged_table
 from paraphrastic_hf.errors import ModelError, RecipeError
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
@@ -75,42 +74,15 @@ def test_a_row_is_as_long_as_it_is_in_the_runs_on_average_and_padding_stays_zero
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.mean(lengths, 0), rtol=1e-4)
 
 
-def test_one_encoder_is_itself() -> None:
-    encoder = SentenceEncoder.from_pretrained("tiny")
-    np.testing.assert_allclose(merged([encoder]).table(), encoder.table(), rtol=1e-5)
-
-
 def test_what_cannot_be_merged_is_refused() -> None:
-    _, (table, other) = runs(2, noise=0)
-    one = SentenceEncoder.from_table(table, WordTokenizer(WORDS), "one")
-    words = SentenceEncoder.from_table(other, WordTokenizer([*WORDS[1:], "else"]), "words")
-    narrow = SentenceEncoder.from_table(other[:, :5], WordTokenizer(WORDS), "narrow")
-    with pytest.raises(ModelError, match=r"words has another vocabulary than one.*tokenizer\.of"):
-        merged([one, words])
-    with pytest.raises(ModelError, match="narrow has 5 dimensions and one 12"):
-        merged([one, narrow])
-    with pytest.raises(ValueError, match="encoders must be one or more, got none"):
-        merged([])
-
-
-def test_pack_merges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, tables = runs(2, noise=0.5)
-    encoders = [
-        SentenceEncoder.from_table(table, WordTokenizer(WORDS), name)
-        for table, name in zip(tables, ("one", "two"), strict=True)
-    ]
-    for encoder in encoders:
-        encoder.save_pretrained(tmp_path / str(encoder.name))
-    one, two, both = (str(tmp_path / name) for name in ("one", "two", "both"))
-    options = ["--precision", "float32", "--output", both]
-    assert main(["pack", one, "--merge", two, *options]) == 0
-    found = SentenceEncoder.from_pretrained(both)
-    np.testing.assert_allclose(found.table(), merged(encoders).table(), rtol=1e-5, atol=1e-6)
-    capsys.readouterr()
-    assert main(["pack", one, "--merge", "tiny", *options, "--overwrite"]) == 2
-    assert "tiny has another vocabulary than" in capsys.readouterr().err
-    assert main(["pack", one, "--merge", two, two, *options, "--overwrite"]) == 2
-    assert "--merge names a model twice" in capsys.readouterr().err
+    _, (table, _) = runs(2, noise=0)
+    tokenizer = WordTokenizer(WORDS)
+    words = SentenceEncoder.from_table(table, WordTokenizer([*WORDS[1:], "else"]), "words")
+    narrow = SentenceEncoder.from_table(table[:, :5], tokenizer, "narrow")
+    with pytest.raises(ModelError, match=r"words.*tokenizer\.of"):
+        check_alike(words, tokenizer, 12, "one")
+    with pytest.raises(ModelError, match="narrow has 5"):
+        check_alike(narrow, tokenizer, 12, "one")
 
 
 def test_a_run_merges_others_before_it_whitens(
@@ -124,7 +96,7 @@ def test_a_run_merges_others_before_it_whitens(
     train(dataclasses.replace(second, finish=finish), "both")
     one, two, both = map(SentenceEncoder.from_pretrained, ("one", "two", "both"))
     assert one.tokenizer.tokens() == both.tokenizer.tokens()
-    mean = merged([two, one])
+    mean = SentenceEncoder.from_table(merged_table([two.table(), one.table()]), two.tokenizer)
     texts = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     vectors = torch.from_numpy(mean.encode(texts))
     expected = whitened(torch.from_numpy(mean.table()), vectors, 0.25).numpy()

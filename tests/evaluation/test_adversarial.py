@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +12,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from paraphrastic_hf.errors import DataError, MissingExtraError
-from paraphrastic_hf.evaluation import textattack_plugin
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.adversarial import (
     Example,
     attack,
@@ -178,41 +173,3 @@ def test_figures_of_paraphrases() -> None:
     assert "| ours | 1.0 |  |" in table
     with pytest.raises(DataError, match="give as many of each"):
         measure_paraphrases(["a"], [], [])
-
-
-class AttackedText:
-    """What of `textattack.shared` the plugin uses, as strict as that."""
-
-    def __init__(self, text_input: Any, attack_attrs: Any = None) -> None:
-        if not isinstance(text_input, OrderedDict):
-            raise TypeError(f"Invalid text_input type {type(text_input)}")
-        self._text_input, self.attack_attrs = text_input, attack_attrs or {}
-
-
-def test_textattack_gets_paraphrases_of_the_first_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    def module(name: str, **members: Any) -> None:
-        found: Any = ModuleType(name)
-        for key, value in members.items():
-            setattr(found, key, value)
-        monkeypatch.setitem(sys.modules, name, found)
-
-    module("textattack", Attack=lambda *parts: parts)
-    module("textattack.shared", AttackedText=AttackedText)
-    module("textattack.transformations", Transformation=object)
-    module("textattack.goal_functions", UntargetedClassification=lambda model: ("goal", model))
-    module("textattack.search_methods", BeamSearch=lambda beam_width: ("beams", beam_width))
-    goal, constraints, change, search = textattack_plugin.attack(
-        "model", lambda texts: [["b a", "a b", "b a", "a, b"]]
-    )
-    assert (goal, constraints, search) == (("goal", "model"), [], ("beams", 1))
-    text = AttackedText(OrderedDict(premise="a b", hypothesis="c"))
-    found = change._get_transformations(text, None)
-    assert [each._text_input["premise"] for each in found] == ["b a", "a, b"]
-    assert {each._text_input["hypothesis"] for each in found} == {"c"}
-    assert change._get_transformations(found[0], None) == []  # or its search would not end
-
-
-def test_without_textattack_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "textattack.transformations", None)
-    with pytest.raises(MissingExtraError, match="use paraphrastic attack"):
-        textattack_plugin.transformation(lambda texts: [])

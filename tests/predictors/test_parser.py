@@ -11,7 +11,6 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.models.encoders.charagram import CharagramConfig
 from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
 from paraphrastic_hf.predictors import parser as module
-from paraphrastic_hf.predictors.other_parsers import BeneparParser, StanzaParser, load_parser
 from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.predictors.tagger import Tagger
 from paraphrastic_hf.syntax.parse_tree import read_tree
@@ -85,42 +84,7 @@ def test_a_string_and_a_tokenizer_of_another_model_are_refused() -> None:
 def test_what_is_saved_parses_the_same(tmp_path: Path) -> None:
     parser = new_parser()
     parser.save_pretrained(tmp_path)
-    loaded = load_parser(str(tmp_path))
-    assert isinstance(loaded, SentenceParser)
+    loaded = SentenceParser.from_pretrained(tmp_path)
     assert loaded.parse(LINES) == parser.parse(LINES)
     with pytest.raises(ModelError, match="SentenceParser"):
         Tagger.from_pretrained(tmp_path)
-
-
-class Made:
-    """Stands for a sentence of stanza."""
-
-    constituency = "(ROOT (S (NP-SBJ (PRP I)) (VP (VBP am))))"
-    sentences: list[object] = []
-
-
-def test_other_parsers_answer_to_the_same_call() -> None:
-    """By what their documentation says that they return; they are not installed here."""
-
-    def pipeline(words: list[list[str]]) -> Made:
-        made = Made()
-        made.sentences = [Made() for _ in words]
-        return made
-
-    class Parser:
-        def parse(self, words: list[str]) -> str:
-            return "(S\n (NP (PRP I))\n (VP (VBP am)))"
-
-    for parser in (StanzaParser(pipeline), BeneparParser(Parser())):
-        found = parser.parse(["I am", "", "I am"])
-        assert [each.problem for each in found] == ["", "empty", ""]
-        assert str(found[2].tree) == "(ROOT (S (NP (PRP I)) (VP (VBP am))))"
-
-
-@pytest.mark.parametrize("name", ["stanza", "benepar", "Stanza", "stansa"])
-def test_a_parser_that_is_not_installed_or_there_is_named(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, name.lower(), None)
-    with pytest.raises(ModelError, match=name.lower()):
-        load_parser(name)

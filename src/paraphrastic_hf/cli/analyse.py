@@ -217,9 +217,7 @@ def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
     )
     kind.add_argument(
         "--neighbours",
-        "--count",
         type=int,
-        dest="count",
         default=7,
         help="how many neighbours to show for each query (default: 7)",
     )
@@ -265,7 +263,6 @@ def _variables_arguments(kind: argparse.ArgumentParser) -> None:
     kind.add_argument("--language", default="en", help="the language to write (default: en)")
     kind.add_argument(
         "--encoder",
-        "--judge",
         metavar="MODEL",
         default="english",
         help="the model whose cosines say what is near in meaning (default: english)",

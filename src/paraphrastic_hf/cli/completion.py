@@ -1,66 +1,30 @@
-"""`paraphrastic completion bash | zsh | fish`: what can be typed where, taken from the parsers."""
+"""`paraphrastic completion bash | zsh | fish`: shell completion by shtab, from the parsers."""
 
 from __future__ import annotations
 
 import argparse
-import textwrap
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.config.packaged_recipes import find_recipe, recipe_names
 from paraphrastic_hf.config.recipe import CORPUS, FILE, key_paths, kind_of, read_mapping
+from paraphrastic_hf.extras import require
 
 EPILOG = """\
-The script is printed; put it where your shell looks:
+Write the script to where your shell looks for it:
   paraphrastic completion bash > ~/.local/share/bash-completion/completions/paraphrastic
   paraphrastic completion zsh > ~/.zsh/completions/_paraphrastic    # a folder of your fpath
   paraphrastic completion fish > ~/.config/fish/completions/paraphrastic.fish
 
-Commands, options, their choices, recipes and their keys, suites, corpora and packaged models are
-completed; everything else is a file. Make the script again after an update of the package."""
-LONGEST = 70  # characters of a description
+It completes commands, options and their choices, recipes and their keys, suites, corpora, packaged
+models and files. Write it again after an update of the package."""
 NO_PACKAGED_MODEL = (  # commands whose models do not come with the package
     *("card", "predict", "perplexity"),
     *("translate", "reconstruct", "transfer", "paraphrase"),
 )
-
-
-@dataclass(frozen=True)
-class Option:
-    """An option, or a key of a recipe.
-
-    Attributes:
-        names: As it is typed, `-s` and `--systems`.
-        summary: What it is, in some words.
-        takes_value: Whether a value follows.
-        values: The values to choose from; none where any file or number will do.
-        takes_files: Whether a file will do beside these values.
-    """
-
-    names: tuple[str, ...]
-    summary: str
-    takes_value: bool
-    values: tuple[str, ...] = ()
-    takes_files: bool = False
-
-
-@dataclass(frozen=True)
-class Level:
-    """What can be typed after some words, such as `data stats`.
-
-    Attributes:
-        path: These words.
-        commands: The words that may follow, with what they are.
-        options: The options there.
-        places: For each argument in its place, the names it may be; none where it is a file.
-    """
-
-    path: tuple[str, ...]
-    commands: dict[str, str]
-    options: tuple[Option, ...]
-    places: tuple[tuple[str, ...], ...]
+Completion = dict[str, str | dict[str, str]]  # what shtab completes an argument with, by shell
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,55 +36,63 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the script."""
+    require("completion", "shtab", what="shell completion")
+    import shtab
+
     from paraphrastic_hf.cli.main import COMMANDS, build_parser
-    from paraphrastic_hf.cli.shared import completion_scripts
 
-    levels = list(levels_of(build_parser(COMMANDS)))
-    print(getattr(completion_scripts, arguments.shell)(levels), end="")
+    parser = build_parser(COMMANDS)
+    add_completions(parser)
+    print(shtab.complete(parser, arguments.shell))
 
 
-def levels_of(parser: Parser, path: tuple[str, ...] = ()) -> Iterator[Level]:
-    """What can be typed in each place: first after the parser's own words, then after more.
+def add_completions(parser: Parser, path: tuple[str, ...] = ()) -> None:
+    """Tell shtab how to complete every argument, and add the keys of recipes as options.
 
     Args:
         parser: A parser; its default `recipe_kinds` names the kinds of recipes that it takes, which
             are all that `paraphrastic train` takes where it has none.
-        path: Its own words.
+        path: The words that lead to it, such as `data stats`.
     """
     kinds = parser.get_default("recipe_kinds")
-    commands: dict[str, str] = {}
-    options: list[Option] = []
-    places: list[tuple[str, ...]] = []
-    inner: dict[str, Parser] = {}
     for action in parser._actions:
-        choices = tuple(map(str, action.choices or ()))
-        is_open = not choices and action.dest != "suite"
-        values = choices or (
-            recipes_of(kinds) if action.dest == "recipe" else names_for(action, path)
-        )
         if isinstance(action, argparse._SubParsersAction):
-            commands = {each.dest: summary(each.help) for each in action._choices_actions}
-            inner = action.choices
-        elif action.option_strings:
-            takes_value = action.nargs != 0
-            names = tuple(action.option_strings)
-            option = Option(names, summary(action.help), takes_value, values, is_open)
-            options.append(option)
-        else:
-            places.append(values)
+            for name, inner in action.choices.items():
+                add_completions(inner, (*path, name))
+        elif not action.choices and action.nargs != 0:
+            names = recipes_of(kinds) if action.dest == "recipe" else names_for(action, path)
+            action.complete = names_or_files(names)  # type: ignore[attr-defined]
     if parser.get_default("takes_overrides"):
-        options += recipe_keys(kinds)
-    yield Level(path, commands, tuple(options), tuple(places))
-    for name, each in inner.items():
-        yield from levels_of(each, (*path, name))
+        for key, choices in recipe_keys(kinds).items():
+            option = parser.add_argument(f"--{key}", choices=choices or None)
+            if not choices:
+                option.complete = names_or_files(())  # type: ignore[attr-defined]
+
+
+def names_or_files(names: Sequence[str]) -> Completion:
+    """Complete an argument by names and by files."""
+    import shtab
+
+    if not names:
+        files: Completion = shtab.FILE
+        return files
+    words = " ".join(names)
+    function = f"_paraphrastic_names_{zlib.crc32(words.encode())}"
+    return {
+        "bash": function,
+        "zsh": f"{{compadd -- {words}; _files}}",
+        "fish": f"{words} {shtab.FILE['fish']}",
+        "preamble": {
+            "bash": f'{function}() {{ compgen -W "{words}" -- "$1"; _shtab_compgen_files "$1"; }}'
+        },
+    }
 
 
 def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
     """The names that an argument may be, where they are known beforehand."""
-    is_option = bool(action.option_strings)
     if action.dest == "suite":
         return _suites()
-    if action.dest == "name" and not is_option:
+    if action.dest == "name" and not action.option_strings:
         from paraphrastic_hf.corpora.sources import SOURCES
 
         return tuple(SOURCES)
@@ -150,29 +122,19 @@ def _suites() -> tuple[str, ...]:
     return (*SUITES, "all")
 
 
-def recipe_keys(kinds: Sequence[str] | None) -> list[Option]:
-    """The keys of recipes of some kinds, or of all that are trained, as options that set them; of
-    the kind `make`, those that say how work is divided, which are no recipe."""
+def recipe_keys(kinds: Sequence[str] | None) -> dict[str, list[str]]:
+    """The keys of recipes of some kinds, or of all that are trained, with their choices; of the
+    kind `make`, the keys that say how work is divided."""
     try:
         from paraphrastic_hf.pipelines.recipe import CorpusRecipe, MakeArguments
         from paraphrastic_hf.training.kinds import KINDS
     except ImportError:  # training is not installed
-        return []
+        return {}
     classes = {kind: entry.recipe for kind, entry in KINDS.items()}
     classes |= {CORPUS: CorpusRecipe, "make": MakeArguments}
-    found: dict[str, Option] = {}
+    found: dict[str, list[str]] = {}
     for kind in KINDS if kinds is None else kinds:
         for key, field in key_paths(classes[kind]).items():
-            earlier = found[key].values if key in found else ()
             choices = [each for each in field.metadata["choices"] if each != FILE]
-            values = tuple(dict.fromkeys((*earlier, *choices)))
-            found[key] = Option((f"--{key}",), summary(field.metadata["help"]), True, values)
-    return list(found.values())
-
-
-def summary(text: str | None) -> str:
-    """The beginning of a help text, up to its first bracket, colon or semicolon."""
-    text = (text or "").replace("%%", "%")
-    for mark in (" (", ": ", "; "):
-        text = text.partition(mark)[0]
-    return textwrap.shorten(text, LONGEST, placeholder=" ...")
+            found[key] = list(dict.fromkeys((*found.get(key, ()), *choices)))
+    return found

@@ -50,14 +50,13 @@ COMMANDS = {
 }
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but tabs and line ends
 BAR = re.compile(r"\r|(?:\n|\x1b\[A)+\Z|")  # how tqdm begins a bar, and moves between bars
-EARLIER_SPELLINGS = {"--data-root": "--data", "--data-dir": "--data", "--hypotheses": "--systems"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors of this package are one line on stderr and exit status 2."""
     _prepare_streams()
     threading.excepthook = _tell_of_thread
-    arguments = [_modern(item) for item in (sys.argv[1:] if arguments is None else arguments)]
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
     chosen = next((item for item in arguments if not item.startswith("-")), None)
     try:
         parser = build_parser([chosen])
@@ -66,8 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("paraphrastic: interrupted", file=sys.stderr)
         return 130
-    if chosen in ("simile", "compare"):
-        _refuse_files_after_h(parser, arguments)
     try:
         known, rest = parser.parse_known_args(arguments)
     except BrokenPipeError:  # of help
@@ -171,19 +168,6 @@ def _tell_of_thread(failure: threading.ExceptHookArgs) -> None:
     """Print the traceback of a thread, unless a disk failed: the main thread reports that."""
     if failure.exc_value is None or disk_error(failure.exc_value, os.curdir) is None:
         threading.__excepthook__(failure)
-
-
-def _modern(argument: str) -> str:
-    """An option by its present name, where it had another one in earlier versions."""
-    name, equals, value = argument.partition("=")
-    return EARLIER_SPELLINGS.get(name, name) + equals + value
-
-
-def _refuse_files_after_h(parser: Parser, arguments: Sequence[str]) -> None:
-    """`simile -h FILE` named the hypotheses in earlier versions; now `-h` is help everywhere."""
-    after = arguments[arguments.index("-h") + 1 :] if "-h" in arguments else []
-    if after and not after[0].startswith("-"):
-        parser.error(f"-h is help; name the files of the systems with -s: -s {after[0]}")
 
 
 def _explained(error: OSError, output: str | None) -> str:

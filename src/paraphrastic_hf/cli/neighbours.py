@@ -38,10 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--neighbours",
-        "--count",
-        "--k",
         type=int,
-        dest="count",
         default=5,
         help="how many neighbours to print for each query (default: 5)",
     )
@@ -65,8 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.mining.search import nearest_texts
 
-    if arguments.count < 1:
-        raise DataError(f"--neighbours must be at least 1, got {arguments.count}")
+    if arguments.neighbours < 1:
+        raise DataError(f"--neighbours must be at least 1, got {arguments.neighbours}")
     queries = arguments.query
     if len(queries) > 1 and "-" in queries:
         raise DataError(
@@ -105,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
             print(f"{name} has no line with text, and so no neighbour", file=sys.stderr)
 
     asked = vectors(queries)
-    found = nearest_texts(asked, blocks(), arguments.count)
+    found = nearest_texts(asked, blocks(), arguments.neighbours)
     for query, vector, matches in zip(queries, asked, found, strict=True):
         print(one_line(query))
         if not is_blank(query) and not vector.any():

@@ -21,14 +21,11 @@ The copy loads here and by transformers' AutoModel. Stock sentence-transformers 
 --precision float32 or float16, and where this package is installed any, by trust_remote_code=True.
 Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
 Of a generative model over averages (encoder: average) the copy is the table of its meaning.
-The mean of runs of one vocabulary (--tokenizer.of the first) is mostly a little better than each;
-where tables are whitened, have the last run merge the others: its recipe's finish.merge_with.
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:
   paraphrastic pack english --dimension 128 --output runs/small    # a table of 4 MB
   paraphrastic pack runs/mine --precision int8 --output runs/mine-int8
-  paraphrastic pack runs/one --merge runs/two runs/three --output runs/all
   paraphrastic evaluate runs/small --data DATA"""
 
 
@@ -38,14 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", required=True, help="the model directory to write")
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the model if --output holds one"
-    )
-    parser.add_argument(
-        "--merge",
-        nargs="+",
-        metavar="MODEL",
-        default=[],
-        help="other averages of the same vocabulary and dimension, of which the copy is the mean, "
-        "each turned onto the first",
     )
     add_dimension_option(parser)
     parser.add_argument(
@@ -64,11 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Write a smaller copy and say how large it is."""
     from paraphrastic_hf.encoders.storage.locate import holds_model
 
-    names = [arguments.model, *arguments.merge]
-    for name in names:
-        check_model_name(name)
-    if len(set(names)) < len(names):
-        raise ModelError(f"--merge names a model twice ({', '.join(names)}): name each once")
+    check_model_name(arguments.model)
     output, precision = Path(arguments.output), arguments.precision
     if any((output / name).exists() for name in OF_RUNS):
         raise DataError(f"{output} holds a training run: choose another --output")
@@ -77,10 +62,6 @@ def run(arguments: argparse.Namespace) -> None:
     if output.is_dir() and any(output.iterdir()) and not holds_model(output):
         raise DataError(f"{output} holds other things than a model: choose another --output")
     encoder = _average(arguments.model)
-    if arguments.merge:
-        from paraphrastic_hf.encoders.merged import merged
-
-        encoder = merged([encoder, *map(_average, arguments.merge)])
     if precision == "float16":  # which is of files alone
         arguments.precision = None
     encoder = smaller(encoder, arguments, arguments.model)

@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.parse import OTHERS
 from paraphrastic_hf.cli.shared.lines import (
     check_inputs,
     check_output,
@@ -72,10 +71,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parser",
         metavar="PARSER",
-        help="what parses the lines: a parser that `paraphrastic train` made, or link-grammar, "
-        "stanza or benepar, where these are installed",
+        help="directory or Hub repository of the parser of the lines",
     )
-    parser.add_argument("--trees", metavar="FILE", help="instead, the trees of the lines, one each")
+    parser.add_argument(
+        "--trees", metavar="FILE", help="parsed by other means: a tree for each line"
+    )
     parser.add_argument(
         "--min-overlap",
         type=float,
@@ -239,7 +239,7 @@ def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -
     filler = None
     if arguments.generator:
         filler = check_model_kind(arguments.generator, "SyntacticParaphraser")
-    if arguments.parser and arguments.parser.lower() not in OTHERS:
+    if arguments.parser:
         check_model_kind(arguments.parser, "SentenceParser")
     if arguments.encoder != "none" and not arguments.canonical:
         check_model_name(arguments.encoder)

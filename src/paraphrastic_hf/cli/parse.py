@@ -21,7 +21,6 @@ from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.syntax.parsed import EMPTY
 
 BLOCK = 1024  # lines that are parsed at a time
-OTHERS = ("link-grammar", "stanza", "benepar")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--parser",
-        "--model",
         required=True,
-        help="a parser that `paraphrastic train` made of a recipe whose task is parsing, or "
-        f"{', '.join(OTHERS)}, where these are installed",
+        help="directory of a parser that `paraphrastic train` made, or its Hub repository",
     )
     parser.add_argument("--output", default="-", help="write to this file (default: print)")
     shown = parser.add_mutually_exclusive_group()
@@ -80,8 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("--pairs writes whole trees: leave out --template and --depth")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
-    if arguments.parser not in OTHERS:
-        check_model_kind(arguments.parser, "SentenceParser")
+    check_model_kind(arguments.parser, "SentenceParser")
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
     if problems:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())
@@ -92,10 +88,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
-    from paraphrastic_hf.predictors.other_parsers import load_parser
+    from paraphrastic_hf.predictors.parser import SentenceParser
     from paraphrastic_hf.syntax.parse_tree import TEMPLATE_DEPTH, cut
 
-    parser = load_parser(arguments.parser)
+    parser = SentenceParser.from_pretrained(arguments.parser)
     depth = TEMPLATE_DEPTH if arguments.template else arguments.depth
     problems: Counter[str] = Counter()
     number = 0
@@ -113,9 +109,11 @@ def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
 
 def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
     from paraphrastic_hf.pipelines.parsed_pairs import PairParser
-    from paraphrastic_hf.predictors.other_parsers import load_parser
+    from paraphrastic_hf.predictors.parser import SentenceParser
 
-    parser = PairParser(load_parser(arguments.parser), keep_same=arguments.keep_same)
+    parser = PairParser(
+        SentenceParser.from_pretrained(arguments.parser), keep_same=arguments.keep_same
+    )
     number = 0
     with open_output(arguments.output) as output:
         for block in pair_blocks(arguments.pairs, BLOCK, bad_lines=arguments.bad_lines):

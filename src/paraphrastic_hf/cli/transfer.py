@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en
   paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en \\
-      --sample --count 5 --seed 1
+      --sample --outputs 5 --seed 1
 
 Writes the meaning of each line of the source in the style of the line of the same number of the
 style file: its length, its punctuation, whether it asks (thesis, 5.7.3). The lines of the style are

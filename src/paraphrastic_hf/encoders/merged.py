@@ -1,8 +1,9 @@
-"""Several averaging models of one vocabulary made one, of the size of each.
+"""The mean of the tables of several runs over one vocabulary, for `finish.merge_with`.
 
-What training does not settle in a table is noise of its random start and of the order of its
-batches. It differs from run to run, so that it shrinks in a mean. Two runs differ by a rotation as
-well, which changes no cosine and is undone first (orthogonal Procrustes).
+The packaged model `multilingual` is such a mean of four runs (recipes/default, "Two runs made
+one"), which is why merging is kept. What training does not settle in a table is noise: it differs
+from run to run and shrinks in a mean. Two runs also differ by a rotation, which changes no cosine
+and is undone first (orthogonal Procrustes).
 """
 
 from __future__ import annotations
@@ -17,45 +18,6 @@ from paraphrastic_hf.text.contract import TextTokenizer
 
 BLOCK = 65_536  # rows whose products are summed at a time
 LEAST = 1e-30  # that anything is divided by
-
-
-def merged(encoders: Sequence[SentenceEncoder]) -> SentenceEncoder:
-    """The mean of averaging models that cut texts alike, each turned onto those before it.
-
-    No paper has it. It costs nothing when the model is used (what it gains: recipes/default, "Two
-    runs made one"). The axes are about those of the first, so that its leading dimensions stay good
-    models.
-
-    Args:
-        encoders: One or more, the same vocabulary and dimension in all. They have best not been
-            rounded: the packaged ones have been.
-
-    Returns:
-        An encoder with the tokenizer of the first.
-
-    Raises:
-        ModelError: One is no averaging model, or has another vocabulary or dimension.
-        ValueError: There are none.
-
-    Example:
-        >>> runs = ["runs/one", "runs/two"]
-        >>> both = merged([SentenceEncoder.from_pretrained(run) for run in runs])  # doctest: +SKIP
-        >>> both.save_pretrained("runs/both", precision="int4")  # doctest: +SKIP
-    """
-    if not encoders:
-        raise ValueError("encoders must be one or more, got none")
-    first = encoders[0]
-    for other in encoders:
-        check_alike(other, first.tokenizer, first.dimension, str(first.name))
-    found = SentenceEncoder.from_table(
-        merged_table([_rows(encoder) for encoder in encoders]),
-        first.tokenizer,
-        name=first.name,
-        num_threads=first.num_threads,
-    )
-    found.origin = first.origin
-    found.model_card_data.base_model = first.name
-    return found
 
 
 def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
@@ -111,12 +73,6 @@ def check_alike(
             f"{encoder.name} has {encoder.dimension} dimensions and {name} {dimension}: merge "
             "models of one size"
         )
-
-
-def _rows(encoder: SentenceEncoder) -> np.ndarray:
-    rows = encoder.table()
-    assert rows is not None  # check_alike
-    return rows
 
 
 def _rotation(table: np.ndarray, onto: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ from paraphrastic_hf.generation.templates import (
     top_templates,
 )
 from paraphrastic_hf.generation.writing import Writing, listed
-from paraphrastic_hf.predictors.other_parsers import load_parser
+from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.syntax.parse_tree import Tree, read_tree, template
 from paraphrastic_hf.syntax.parsed import LineParser, ParsedLine
@@ -104,8 +104,7 @@ class SyntacticParaphraser(Saved):
         Args:
             name: Directory or Hub repository of the model that writes sentences.
             generator: That of the parse generator.
-            parser: Directory of a parser, `link-grammar`, `stanza` or `benepar`, or what the class
-                takes.
+            parser: Directory or Hub repository of a `SentenceParser`, or what the class takes.
             encoder: For the similarity; None for none.
             device: Where to compute; a GPU if there is one, if None.
             batch_size: The most paraphrases searched for at a time, at least 1.
@@ -127,7 +126,7 @@ class SyntacticParaphraser(Saved):
             of_training = local_directory(generator, **hub)
             filler = TemplatedWriter.from_pretrained(of_training, **options)
         if isinstance(parser, (str, os.PathLike)):
-            parser = load_parser(str(parser), device=device)
+            parser = SentenceParser.from_pretrained(str(parser), device=device)
         counts = load_templates(of_training) if writer.reads != NONE else {}
         found = cls(writer, generator=filler, parser=parser, templates=counts, encoder=encoder)
         found._directory = writer._directory

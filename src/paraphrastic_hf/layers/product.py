@@ -1,19 +1,23 @@
-"""Matrix products on a CPU by the faster of torch's two libraries, in shapes that come back.
+"""Matrix products on a CPU by the faster of torch's two libraries, in shapes that recur.
 
-torch multiplies float32 matrices by MKL, which does not use the AVX-512 instructions of an AMD
-processor: one core of an EPYC reaches 90 GFLOP/s. By oneDNN, which torch contains for convolutions
-and bfloat16, it reaches 200, but for a few rows, which its start costs more than. So products of 16
-rows and more are computed by oneDNN where a processor other than Intel's has AVX-512, but for AMD's
-of family 25 (Zen 4), which work on its 512 bits in two halves: there both reach 100 to 107, and
-training is a tenth faster by MKL. Elsewhere, and in other types, they are computed by `F.linear`,
-which takes MKL in float32, the faster on Intel's, and oneDNN in bfloat16.
+**Library.** torch multiplies float32 matrices by MKL, which does not use the AVX-512 instructions
+of an AMD processor. oneDNN, which torch contains for convolutions and bfloat16, does. So products
+of 16 rows and more go to oneDNN on a processor with AVX-512 that is not Intel's. The exception is
+AMD's family 25 (Zen 4), which runs 512 bits in two halves: there MKL trains a tenth faster. All
+other products are `F.linear`'s, by MKL in float32 and by oneDNN in bfloat16.
 
-oneDNN writes machine code for every shape that it has not met, for 2 to 10 ms, where the product of
-a batch itself takes 0.1 to 1. Every batch of training has its own number of tokens, and of tokens
-to score. So `linear` adds rows of zeros up to the next of 8 sizes an octave (`rounded`), which come
-back; in bfloat16 a small BGT trains 1.3 to 1.6 times as fast. No paper speaks of this; every
-dense layer of this package is a `Dense`, and the recurrences, filters and transformers of the
-thesis (3.1.2, 3.6.2, 5.4) spend most of their time here.
+The choice stays because it was measured, both libraries in one run, in processor time of one thread
+of an EPYC of family 26: products of 512 rows and more are 1.6 to 2.0 times as fast (140 to 196
+GFLOP/s for 90 to 101), of 128 rows 1.1 times. `small-mle` and `small-marian` of beyond-bleu-2019
+train 1.36 to 1.46 times as fast (`benchmarks/translation_training.py`, 600 pairs, two repetitions).
+
+**Shapes.** oneDNN writes machine code for every new shape, which takes 2 to 10 ms, where the
+product of a batch takes 0.1 to 1. Every batch of training has its own number of tokens. So `linear`
+adds rows of zeros up to the next of 8 sizes an octave (`rounded`), which recur; in bfloat16 a small
+BGT trains 1.3 to 1.6 times as fast.
+
+No paper speaks of this. Every dense layer of this package is a `Dense`, and the recurrences,
+filters and transformers of the thesis (3.1.2, 3.6.2, 5.4) spend most of their time here.
 """
 
 from __future__ import annotations
@@ -111,8 +115,9 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def rounded(count: int) -> int:
-    """The next of 8 sizes an octave, and of the multiples of 16: an eighth more at most, but for
-    small numbers.
+    """Round up to one of 8 sizes an octave, and to a multiple of 16.
+
+    At most 12.5 % larger (more for counts below 128).
 
     Example:
         >>> rounded(16), rounded(17), rounded(1000), rounded(1025)

@@ -1,9 +1,9 @@
-"""SimiLE and SIM for users of `mbrs`, a library of minimum Bayes risk decoding (Deguchi et al.,
-2024): `register()`, then choose the metric `simile` or `sim` there.
+"""SimiLE and SIM as metrics of `mbrs`, a library of minimum Bayes risk decoding (Deguchi et al.,
+2024): call `register()`, then choose the metric `simile` or `sim` there.
 
-`mbrs` is no dependency, since the metrics that it brings want transformers 4: this file keeps to
-the methods that its `MetricAggregatable` asks for. Its decoders choose by them what
-`generation/bayes_risk.py` chooses without it (`benchmarks/bayes_risk.py`; mbrs 0.1.8).
+`mbrs` is not a dependency, since its own metrics need transformers 4. It is code and not an example
+in a guide because `mbrs` asks for a class of five methods, and because `benchmarks/bayes_risk.py`
+compares its decoders with `generation/bayes_risk.py` through this class (same choices; mbrs 0.1.8).
 """
 
 from __future__ import annotations

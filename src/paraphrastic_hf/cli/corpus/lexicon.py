@@ -42,9 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="print the paraphrases of this word; give it again for more words",
     )
-    parser.add_argument(
-        "--count", "--top", type=int, default=10, help="paraphrases printed (default: 10)"
-    )
+    parser.add_argument("--count", type=int, default=10, help="paraphrases printed (default: 10)")
     parser.add_argument(
         "--min-count",
         type=int,
@@ -59,9 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="the column that has the paraphrase score")
-    which.add_argument(
-        "--encoder", "--model", dest="model", help="the encoder that gives the paraphrase score"
-    )
+    which.add_argument("--encoder", help="the encoder that gives the paraphrase score")
     parser.add_argument(
         "--min-score",
         type=float,
@@ -91,8 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
         )
     if not (arguments.output or arguments.word or arguments.simlex):
         raise DataError("name a file to write with --output, or give --word or --simlex")
-    if arguments.model:
-        check_model_name(arguments.model)
+    if arguments.encoder:
+        check_model_name(arguments.encoder)
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
     from paraphrastic_hf.cli.shared.lines import check_output
     from paraphrastic_hf.io.files import output_file
@@ -138,8 +134,8 @@ def _count(arguments: argparse.Namespace) -> PairCounts:
     score: Score | None = None
     if arguments.score:
         score = numbers_of(arguments.score)
-    elif arguments.model:
-        score = ParaphraseScore(model=arguments.model).score
+    elif arguments.encoder:
+        score = ParaphraseScore(model=arguments.encoder).score
     columns = [arguments.score] if arguments.score else []
 
     def pairs() -> Iterator[tuple[str, str]]:

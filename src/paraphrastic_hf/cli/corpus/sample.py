@@ -40,8 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--score", metavar="COLUMN", help="the column that rows are sorted by")
     which.add_argument(
         "--encoder",
-        "--model",
-        dest="model",
         default="english",
         help="the encoder whose paraphrase score rows are sorted by (default: english)",
     )
@@ -76,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("name a corpus, or answers with --answers")
     if arguments.of_a_bin < 1:
         raise DataError(f"--of-a-bin must be 1 or more, got {arguments.of_a_bin}")
-    for name in (None if arguments.score else arguments.model, arguments.independent):
+    for name in (None if arguments.score else arguments.encoder, arguments.independent):
         if name is not None:
             check_model_name(name)
     _sample(arguments)
@@ -94,7 +92,7 @@ def _sample(arguments: argparse.Namespace) -> None:
     if arguments.output:
         refuse_sample(arguments.output)
     column = arguments.score
-    score = numbers_of(column) if column else ParaphraseScore(model=arguments.model).score
+    score = numbers_of(column) if column else ParaphraseScore(model=arguments.encoder).score
     batches = (
         rows for path in arguments.corpus for rows in read_corpus(path, [column] if column else [])
     )

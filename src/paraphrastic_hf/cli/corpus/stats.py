@@ -54,8 +54,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--score", metavar="COLUMN", help="the column that has the paraphrase score")
     which.add_argument(
         "--encoder",
-        "--model",
-        dest="model",
         default="english",
         help="the encoder that gives the paraphrase score (default: english)",
     )
@@ -82,12 +80,12 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
 
     if arguments.score is None:
-        check_model_name(arguments.model)
+        check_model_name(arguments.encoder)
     idf = None
     if arguments.idf or arguments.word_counts:
         idf = Idf.of_file(arguments.idf) if arguments.idf else Idf.of_counts(arguments.word_counts)
     columns = [name for name in (arguments.score, arguments.parses) if name]
-    by_model = ParaphraseScore(model=arguments.model)
+    by_model = ParaphraseScore(model=arguments.encoder)
     score = numbers_of(arguments.score) if arguments.score else by_model.score
     found: dict[str, Description] = {}
     for path in arguments.corpus:

@@ -25,9 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument("corpus", nargs="+", help="what `corpus make` wrote, parquet, or TSV")
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "--score", "--by", metavar="COLUMN", help="the column that rows are sorted by"
-    )
+    which.add_argument("--score", metavar="COLUMN", help="the column that rows are sorted by")
     which.add_argument(
         "--step",
         metavar="NAME",

@@ -37,7 +37,7 @@ def neighbours(arguments: argparse.Namespace) -> Analysis:
     if len(encoders) < len(arguments.models):
         raise DataError("two models have one name; rename a directory")
     return analyse(
-        encoders, arguments.query, among=among, most=arguments.most, count=arguments.count
+        encoders, arguments.query, among=among, most=arguments.most, count=arguments.neighbours
     )
 
 

@@ -57,7 +57,7 @@ def add_writing_options(
         type=float,
         help="with --sample, below 1 for likelier sentences, above 1 for others (default: 1)",
     )
-    parser.add_argument("--outputs", "--count", type=int, default=1, help=f"{outputs} (default: 1)")
+    parser.add_argument("--outputs", type=int, default=1, help=f"{outputs} (default: 1)")
     parser.add_argument(
         "--max-tokens",
         type=int,

@@ -1,66 +1,69 @@
-"""The local executor: datatrove's, but a worker that dies or hangs costs its task an attempt alone.
+"""The local executor: datatrove's, but a worker that dies or hangs costs only its task an attempt.
 
-datatrove's own waits for ever where a worker of its pool is killed. Here a worker is a process that
-is told a task at a time; what is finished is on disk, and another worker takes what is not.
+datatrove's own waits for ever when a worker of its pool is killed, and a pool of
+`concurrent.futures` ends all workers when one dies. So each worker here is a process with a pipe of
+its own: the executor sends task numbers, and the worker answers with rows done and results. What is
+finished is on disk, so another worker takes what is not.
 """
 
 from __future__ import annotations
 
-import base64
-import json
+import copy
+import multiprocessing
 import os
-import pickle
-import queue
-import subprocess
-import sys
+import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from datatrove.executor import LocalPipelineExecutor
+from datatrove.utils.logging import logger
 
-from paraphrastic_hf.errors import BusyError, DataError, ModelError, ParaphrasticError, counted
-from paraphrastic_hf.io.child import child
+from paraphrastic_hf.errors import (
+    BusyError,
+    DataError,
+    ModelError,
+    ParaphrasticError,
+    counted,
+    disk_error,
+)
+from paraphrastic_hf.extras import missing_extra
+from paraphrastic_hf.pipelines import progress
 from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineError
 
-KINDS = {
-    each.__name__: each
-    for each in (EngineError, MissingEngineError, BusyError, DataError, ModelError)
-}
+SPAWN = multiprocessing.get_context("spawn")
 SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
+Kinds = tuple[type[ParaphrasticError], ...]
+KINDS: Kinds = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # kept as such
+PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
+LASTING = (
+    MissingEngineError,
+    FileNotFoundError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+)
 
 
 class TaskError(ParaphrasticError, RuntimeError):
-    """A task was begun as often as it may be, and never came to its end."""
-
-
-@dataclass
-class _Attempts:
-    """What is left to do, and what has gone wrong.
-
-    `queue.SimpleQueue.get` would wait for ever where another thread takes what it was woken for
-    just as its time is up (CPython 3.11).
-    """
-
-    waiting: queue.Queue[int] = field(default_factory=queue.Queue)
-    left: int = 0
-    counts: dict[int, int] = field(default_factory=dict)
-    error: ParaphrasticError | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    """A task failed, or used up its attempts."""
 
 
 class LocalExecutor(LocalPipelineExecutor):
-    """Runs the tasks of a pipeline by processes of this machine.
+    """Runs the tasks of a pipeline in processes of this machine.
 
     Args:
         pipeline: The stages, which can be pickled.
-        attempts: Times that a task is begun whose worker dies or hangs, at least 1.
+        attempts: Attempts at a task whose worker dies or hangs, at least 1.
         patience: Seconds without a finished block after which a worker is ended, above 0.
-        on_rows: Told how many rows a worker has done, whenever it has.
+        on_rows: Called with the number of rows whenever a worker has finished some.
         **settings: Those of datatrove's executor: tasks, workers, logging_dir.
     """
 
@@ -77,164 +80,172 @@ class LocalExecutor(LocalPipelineExecutor):
         self.attempts, self.patience, self.on_rows = attempts, patience, on_rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a worker is told: all but who listens here."""
+        """What a worker needs: all but `on_rows`."""
         return self.__dict__ | {"on_rows": None}
 
     def run(self) -> None:
         """Work on every task that is not complete.
 
         Raises:
-            TaskError: A task was begun as often as it may be.
+            TaskError: A task used up its attempts.
             ParaphrasticError: A task cannot be done; the others that had begun are complete.
         """
-        ranks = self.get_incomplete_ranks()
-        if not ranks:
+        waiting = deque(self.get_incomplete_ranks())
+        if not waiting:
             return
         self.save_executor_as_json()
-        work = _Attempts(left=len(ranks))
-        for rank in ranks:
-            work.waiting.put(rank)
-        self._told = base64.b64encode(pickle.dumps(self)) + b"\n"
-        running: list[subprocess.Popen[bytes]] = []
-        threads = [
-            threading.Thread(target=self._serve, args=(work, running), daemon=True)
-            for _ in range(min(self.workers, len(ranks)))
-        ]
+        failures: Counter[int] = Counter()
+        error: ParaphrasticError | None = None
+        idle: list[_Worker] = []
+        busy: list[_Worker] = []
         try:
-            for thread in threads:
-                thread.start()
-            while any(thread.is_alive() for thread in threads):
-                time.sleep(SECONDS_BETWEEN)
+            while busy or (waiting and error is None):
+                while waiting and error is None and len(busy) < self.workers:
+                    busy.append(idle.pop() if idle else _Worker(self))
+                    busy[-1].begin(waiting.popleft())
+                wait([worker.connection for worker in busy], SECONDS_BETWEEN)
+                for worker in list(busy):
+                    result = worker.result()
+                    if result is None:
+                        continue
+                    busy.remove(worker)
+                    if result.error is None:
+                        idle.append(worker)
+                        continue
+                    worker.end()
+                    failures[worker.rank] += 1
+                    if result.may_pass and failures[worker.rank] < self.attempts:
+                        waiting.append(worker.rank)
+                    else:
+                        error = error or self._final(worker.rank, result)
         finally:
-            work.left = 0  # what ends now is no attempt that failed
-            for process in list(running):
-                process.kill()
-        if work.error is not None:
-            raise work.error
+            for worker in (*idle, *busy):
+                worker.end()
+        if error is not None:
+            raise error
 
-    def _serve(self, work: _Attempts, running: list[subprocess.Popen[bytes]]) -> None:
-        """Keep one worker at work, and start another where it ends before its time."""
-        while True:
-            with work.lock:
-                if work.error is not None or not work.left:
-                    return
-            try:
-                rank = work.waiting.get(timeout=SECONDS_BETWEEN)
-            except queue.Empty:  # another worker has the last one, and may yet fail
-                continue
-            try:
-                with self._worker(running) as process:
-                    self._work(process, rank, work)
-            except Exception as error:  # nothing may end a thread unseen
-                with work.lock:
-                    work.error = work.error or TaskError(f"task {rank}: {error!r}")
-
-    @contextmanager
-    def _worker(self, running: list[subprocess.Popen[bytes]]) -> Iterator[subprocess.Popen[bytes]]:
-        """A worker that knows its pipeline, and that has ended afterwards."""
-        with child(
-            [sys.executable, "-m", "paraphrastic_hf.pipelines.executors.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={"OMP_NUM_THREADS": str(_threads(self.workers)), **os.environ},
-        ) as process:
-            assert process.stdin is not None
-            running.append(process)
-            try:
-                with suppress(BrokenPipeError):  # it has died: its first task says how
-                    process.stdin.write(self._told)
-                    process.stdin.flush()
-                yield process
-            finally:
-                running.remove(process)
-
-    def _work(self, process: subprocess.Popen[bytes], rank: int, work: _Attempts) -> None:
-        """Give a worker task after task until there are none, or it fails."""
-        while True:
-            said = self._one(process, rank)
-            if said is None:
-                with work.lock:
-                    work.left -= 1
-                    if work.error is not None:
-                        return
-                try:
-                    rank = work.waiting.get_nowait()
-                except queue.Empty:
-                    return
-                continue
-            with work.lock:
-                work.counts[rank] = work.counts.get(rank, 0) + 1
-                if isinstance(said, _Again) and work.counts[rank] < self.attempts:
-                    work.waiting.put(rank)
-                elif work.error is None:
-                    work.error = self._final(rank, said)
-            return
-
-    def _final(self, rank: int, said: _Again | ParaphrasticError) -> ParaphrasticError:
-        if isinstance(said, _Again):
-            return TaskError(
-                f"task {rank} was begun {counted(self.attempts, 'time')} and never came to its "
-                "end: "
-                f"{said.reason}; the tasks that are complete are kept, and the same command goes "
-                f"on with the others (see {self.logging_dir.path}/logs/task_{rank:05d}.log)"
-            )
-        return said
-
-    def _one(
-        self, process: subprocess.Popen[bytes], rank: int
-    ) -> _Again | ParaphrasticError | None:
-        """Have a worker do a task: None if it has, else what went wrong."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        hangs = threading.Event()
-
-        def end() -> None:
-            hangs.set()
-            process.kill()
-
-        try:
-            process.stdin.write(f"{rank}\n".encode())
-            process.stdin.flush()
-        except OSError:  # it has died meanwhile
-            return _Again(_how_it_ended(process))
-        patience = max(self.patience, SECONDS_TO_START)  # until it says that it has begun
-        while True:
-            timer = threading.Timer(patience, end)
-            timer.start()
-            line = process.stdout.readline()
-            timer.cancel()
-            if not line.endswith(b"\n"):
-                if hangs.is_set():
-                    return _Again(f"it did nothing for {patience:g} s (make.patience)")
-                return _Again(_how_it_ended(process))
-            said = json.loads(line)
-            patience = self.patience
-            if "begun" in said:
-                continue
-            if "rows" in said:
-                self.on_rows(said["rows"])
-            elif "done" in said:
-                return None
-            elif said["again"]:
-                return _Again(said["error"])
-            else:
-                return KINDS.get(said["kind"], TaskError)(f"task {rank}: {said['error']}")
+    def _final(self, rank: int, result: _Result) -> ParaphrasticError:
+        assert result.error is not None
+        if not result.may_pass:
+            return type(result.error)(f"task {rank}: {result.error}")
+        return TaskError(
+            f"task {rank} failed {counted(self.attempts, 'time')}: {result.error}; finished tasks "
+            "are kept, and the same command continues with the others (see "
+            f"{self.logging_dir.path}/logs/task_{rank:05d}.log)"
+        )
 
 
 @dataclass(frozen=True)
-class _Again:
-    """A failure that another attempt may not meet."""
+class _Result:
+    """How a task ended: without an error, or with one that another attempt may not meet."""
 
-    reason: str
-
-
-def _threads(workers: int) -> int:
-    """How many threads numpy and torch use in each of so many workers, if nothing else is said."""
-    return max(1, (os.cpu_count() or 1) // workers)
+    error: ParaphrasticError | None = None
+    may_pass: bool = False
 
 
-def _how_it_ended(process: subprocess.Popen[bytes]) -> str:
-    status = process.wait()
+class _Worker:
+    """A process that does the tasks it is sent, one after another."""
+
+    def __init__(self, executor: LocalExecutor) -> None:
+        self.executor = executor
+        self.connection, other_end = SPAWN.Pipe()
+        self.process = SPAWN.Process(target=_work, args=(executor, other_end))
+        threads = max(1, (os.cpu_count() or 1) // executor.workers)
+        is_set = "OMP_NUM_THREADS" in os.environ  # numpy and torch read it when they are imported
+        os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+        try:
+            self.process.start()
+        finally:
+            if not is_set:
+                del os.environ["OMP_NUM_THREADS"]
+        other_end.close()
+
+    def begin(self, rank: int) -> None:
+        """Start a task."""
+        self.rank = rank
+        self.patience = max(self.executor.patience, SECONDS_TO_START)  # until it says it has begun
+        self.deadline = time.monotonic() + self.patience
+        with suppress(OSError):  # it has died, which `result` finds
+            self.connection.send(rank)
+
+    def result(self) -> _Result | None:
+        """How the task ended; None while it runs. Passes on how many rows are done."""
+        try:
+            while self.connection.poll():
+                answer = self.connection.recv()
+                if isinstance(answer, _Result):
+                    return answer
+                self.patience = self.executor.patience
+                self.deadline = time.monotonic() + self.patience
+                if answer:
+                    self.executor.on_rows(answer)
+        except (EOFError, OSError):
+            self.process.join()
+            return _Result(TaskError(_how_it_ended(self.process.exitcode or 0)), may_pass=True)
+        if time.monotonic() > self.deadline:
+            reason = f"it did nothing for {self.patience:g} s (make.patience)"
+            return _Result(TaskError(reason), may_pass=True)
+        return None
+
+    def end(self) -> None:
+        """Kill the process."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def _work(executor: LocalExecutor, connection: Connection) -> None:
+    """Do tasks in a worker until the executor ends it or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the executor gets it, too
+    os.dup2(2, 1)  # keep what libraries print out of the command's output
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    logger.disable("datatrove.executor.base")  # its tracebacks fill the screen; ours are in the log
+    progress.listener = connection.send
+    pipeline = executor.pipeline
+    while True:
+        rank = connection.recv()
+        connection.send(0)
+        executor.pipeline = copy.deepcopy(pipeline)  # statistics are of one task
+        try:
+            executor._run_for_rank(rank, local_rank=1)
+        except Exception as error:
+            with (
+                suppress(OSError),  # of a full disk
+                executor.logging_dir.open(f"logs/task_{rank:05d}.log", "a") as log,
+            ):
+                traceback.print_exc(file=log)
+            kind = next((each for each in KINDS if type(error) is each), TaskError)
+            told = kind(_describe(error, executor.logging_dir.path))
+            connection.send(_Result(told, _may_pass(error)))
+        else:
+            connection.send(_Result())
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _describe(error: Exception, logs: str) -> str:
+    named = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
+    full = disk_error(error, logs)
+    if full is not None:
+        return str(full)
+    if isinstance(named or error, (ParaphrasticError, OSError)):
+        return str(named or error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether another attempt may not meet it."""
+    if isinstance(error, LASTING) or disk_error(error, os.curdir):
+        return False
+    return isinstance(error, PASSING) or type(error).__name__ == "OutOfMemoryError"  # torch's
+
+
+def _how_it_ended(status: int) -> str:
     if status >= 0:
         return f"its worker ended with status {status}"
     by = f"its worker was killed by signal {-status}"
