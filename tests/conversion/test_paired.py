@@ -81,7 +81,7 @@ def test_the_average_of_pieces(tmp_path: Path, released_model: bytes, is_zip: bo
     vocabulary = released_vocabulary(released_model)
     saved = checkpoint(vocabulary)
     path = save(tmp_path / "m.pt", saved, is_zip)
-    with pytest.raises(DataError, match=r"needs sp.model, which is not beside it: give it as"):
+    with pytest.raises(DataError, match=r"sp\.model"):
         run(path, TEXTS)
     (tmp_path / "sp.model").write_bytes(released_model)
     converted, vectors = run(path, TEXTS)
@@ -237,7 +237,7 @@ def test_one_of_two_languages(tmp_path: Path) -> None:
     saved["state_dict"]["embedding_fr.weight"] = torch.full((3, DIM), 2.0)
     saved["vocab_fr"] = {"chat": 0, "le": 1, UNKNOWN: 2}
     path = save(tmp_path / "m.pt", saved)
-    with pytest.raises(DataError, match="for each of two languages: give --side first"):
+    with pytest.raises(DataError, match="--side"):
         run(path, [], kind="words")
     _, second = run(path, ["le chat", "the cat"], kind="words", side="second")
     np.testing.assert_array_equal(second, [[2.0] * DIM, [0.0] * DIM])
@@ -250,12 +250,12 @@ def test_other_contents_are_refused(tmp_path: Path, released_model: bytes) -> No
     good = checkpoint({"the": 0, UNKNOWN: 1})
     two_layers = torch.nn.LSTM(DIM, 2, num_layers=2).state_dict()
     cases: list[tuple[Any, str]] = [
-        ([1], "is no released model: expected state_dict, vocab and args, and it holds"),
-        ({"model": {}}, "is no released model"),
-        ({**good, "state_dict": {"fc.weight": torch.ones(2)}}, "has weights 'fc.weight', of no"),
-        ({**good, "state_dict": {}}, "has no table of vectors"),
-        ({**good, "vocab": {"a": 9}}, "has rows up to 9, and the table 2"),
-        (checkpoint({"the": 0, UNKNOWN: 1}, pool="max"), "takes the max of its vectors"),
+        ([1], "state_dict"),
+        ({"model": {}}, "state_dict"),
+        ({**good, "state_dict": {"fc.weight": torch.ones(2)}}, r"fc\.weight"),
+        ({**good, "state_dict": {}}, "table"),
+        ({**good, "vocab": {"a": 9}}, "9.* 2"),
+        (checkpoint({"the": 0, UNKNOWN: 1}, pool="max"), "max"),
         (
             {
                 **good,
@@ -264,27 +264,27 @@ def test_other_contents_are_refused(tmp_path: Path, released_model: bytes) -> No
                     **{f"lstm.{name}": value for name, value in two_layers.items()},
                 },
             },
-            "an LSTM that is not one bidirectional layer",
+            "weight_ih_l1",
         ),
     ]
-    for value, message in cases:
-        with pytest.raises(DataError, match=message):
+    for value, key in cases:
+        with pytest.raises(DataError, match=key):
             run(save(tmp_path / "m.pt", value), [], kind="words")
     table = good["state_dict"]["embedding.weight"].double()
     for wrong in (float("nan"), 1e300):
         table[0, 0] = wrong
         good["state_dict"]["embedding.weight"] = table
-        with pytest.raises(DataError, match="not finite, or too large for float32"):
+        with pytest.raises(DataError, match=r"embedding\.weight"):
             run(save(tmp_path / "m.pt", good), [], kind="words")
 
 
 def test_other_sentencepiece_models_are_refused(tmp_path: Path, released_model: bytes) -> None:
     path = save(tmp_path / "m.pt", checkpoint({"x1": 0, "x2": 1, UNKNOWN: 2}))
     (tmp_path / "sp.model").write_bytes(released_model)
-    with pytest.raises(DataError, match=r"shares 0 of its .* pieces with the model's vocabulary"):
+    with pytest.raises(DataError, match=r"sp\.model"):
         run(path, [])
     (tmp_path / "sp.model").write_bytes(b"not a model")
-    with pytest.raises(DataError, match="cannot read the sentencepiece model"):
+    with pytest.raises(DataError, match=r"sp\.model"):
         run(path, [])
     stream = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -296,5 +296,5 @@ def test_other_sentencepiece_models_are_refused(tmp_path: Path, released_model: 
         minloglevel=2,
     )
     (tmp_path / "sp.model").write_bytes(stream.getvalue())
-    with pytest.raises(DataError, match="is no Unigram model"):
+    with pytest.raises(DataError, match="Unigram"):
         run(path, [])

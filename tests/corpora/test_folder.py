@@ -168,7 +168,7 @@ def test_an_archive_beside_the_files_is_left_alone(root: Path) -> None:
     (root / "toy" / "backup.zip").write_bytes(b"PK no archive")
     folder = open_folder(source("toy"), "default", root)
     assert found(folder, "a.txt") == "plain"
-    with pytest.raises(DataError, match=r"backup\.zip is a damaged archive"):
+    with pytest.raises(DataError, match=r"backup\.zip"):
         folder.find("b.txt")
 
 
@@ -186,7 +186,7 @@ def test_an_archive_is_unpacked_again_only_when_it_changes(root: Path) -> None:
 def test_a_damaged_archive_is_named(root: Path) -> None:
     archive = zipped(root / "toy.zip", a="text")
     archive.write_bytes(archive.read_bytes()[:-10])
-    with pytest.raises(DataError, match=r"toy\.zip is a damaged archive"):
+    with pytest.raises(DataError, match=r"toy\.zip"):
         open_folder(source(), "default", archive)
 
 
@@ -262,7 +262,7 @@ def test_without_a_folder_the_files_are_downloaded_into_the_cache(
 def test_a_failed_download_says_how_to_get_it_by_hand(root: Path) -> None:
     with serving() as server:
         files = (Remote("a.txt", server.url("absent.txt")),)
-        with pytest.raises(DataError, match=r"toy: .*absent\.txt .*404.*By hand: ask for it\."):
+        with pytest.raises(DataError, match=r"absent\.txt.*ask for it"):
             open_folder(source(files=files), "default", None)
 
 

@@ -262,8 +262,6 @@ FAULTS: dict[str, tuple[Callable[[Hub, str], list[Fault]], bool]] = {
     "500 from every request": (_once("/", "500", 10**6), False),
     "a cut connection": (_once(WEIGHTS, "cut", 2), True),
     "a stalled connection": (_once(WEIGHTS, "stall"), True),
-    "a wrong byte once": (_once(WEIGHTS, "wrong"), True),
-    "a wrong byte each time": (_once(WEIGHTS, "wrong", 10**6), False),
     "a revision that moves between two files": (_moving, True),
     "a repository without weights": (_lacking, False),
     "a repository with half of the weights": (_truncated, False),

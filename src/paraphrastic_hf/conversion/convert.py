@@ -1,7 +1,6 @@
 """Other people's vectors and models to a model directory of this package.
 
-What each format holds is in `data/` (vectors as text, Theano's pickles, torch's files, all read
-without running anything); what becomes of it in the modules beside this one.
+Text and Theano's pickles are read in `data/`, torch's files in `paired.py`; no code in them is run.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from paraphrastic_hf.conversion.forms import checked_form
-from paraphrastic_hf.conversion.paired import convert_paired
+from paraphrastic_hf.conversion.paired import convert_paired, read_torch
 from paraphrastic_hf.conversion.release import (
     NO_TOKEN,
     NORMALIZED,
@@ -21,7 +20,6 @@ from paraphrastic_hf.conversion.release import (
 )
 from paraphrastic_hf.conversion.theano import convert_theano
 from paraphrastic_hf.conversion.theano_file import read_theano
-from paraphrastic_hf.conversion.torch_file import read_torch
 from paraphrastic_hf.conversion.vocabulary import (
     UNKNOWN,
     arrange,

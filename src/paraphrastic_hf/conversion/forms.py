@@ -7,10 +7,9 @@ from pathlib import Path
 
 from paraphrastic_hf.conversion.kinds import KINDS
 from paraphrastic_hf.conversion.release import Choices
-from paraphrastic_hf.conversion.torch_file import MAGIC
 from paraphrastic_hf.errors import DataError
 
-TORCH_START = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
+TORCH_START = b"\x80\x02\x8a\x0a" + (0x1950A86A20F9469CFC6C).to_bytes(10, "little")  # older format
 UNREAD = {  # choices that a format leaves no room for
     "text": dict.fromkeys(("vocabulary", "combine", "activation", "side"), "holds vectors as text"),
     "theano": {

@@ -8,12 +8,15 @@ torch, its states concatenated and pooled.
 
 from __future__ import annotations
 
+import zipfile
+from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from paraphrastic_hf.conversion.lasagne import State, prefixed, torch_lstm_state
 from paraphrastic_hf.conversion.pieces import convert_pieces
@@ -25,9 +28,8 @@ from paraphrastic_hf.conversion.release import (
     filled,
 )
 from paraphrastic_hf.conversion.theano_file import check_numbers, check_vocabulary
-from paraphrastic_hf.conversion.torch_file import StoredTensor
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, make_tokenizer
-from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.errors import DataError, counted, in_a_line
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig
 from paraphrastic_hf.models.encoders.mixed import MODEL_OF_TYPE
 from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig
@@ -51,9 +53,30 @@ class Settings:
 
     @classmethod
     def of(cls, args: Any) -> Settings:
-        given = args if isinstance(args, dict) else {}
+        given = vars(args) if isinstance(args, Namespace) else {}
         names = cls.__dataclass_fields__
         return cls(**{name: value for name, value in given.items() if name in names})
+
+
+def read_torch(path: str | Path) -> Any:
+    """Read what was given to `torch.save`, without running the code that it may name.
+
+    Raises:
+        DataError: The file is damaged, or names a class or function, as a whole module does.
+    """
+    try:
+        if zipfile.is_zipfile(path):  # whose checksums torch does not compare
+            with zipfile.ZipFile(path) as archive:
+                if damaged := archive.testzip():
+                    raise zipfile.BadZipFile(f"{damaged} is damaged")
+        with torch.serialization.safe_globals([Namespace]):
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises many kinds for damaged files
+        reason = in_a_line(error.__context__ or error).partition(" Please")[0]
+        raise DataError(
+            f"cannot read {path}: {reason}; if you trust the file, load it with the program that "
+            "wrote it and save its weights, vocab and args alone"
+        ) from error
 
 
 def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
@@ -110,11 +133,11 @@ def _weights(
 ) -> tuple[np.ndarray, State]:
     """The table and the LSTM's arrays, if there is one, of the side chosen."""
     stored = checkpoint["state_dict"]
-    sides = {"": {}, "_fr": {}}  # type: dict[str, dict[str, StoredTensor]]
+    sides = {"": {}, "_fr": {}}  # type: dict[str, dict[str, torch.Tensor]]
     for name, tensor in stored.items() if isinstance(stored, dict) else ():
         module, _, rest = name.partition(".")
         if module.removesuffix("_fr") not in ("embedding", "lstm") or not isinstance(
-            tensor, StoredTensor
+            tensor, torch.Tensor
         ):
             raise DataError(
                 f"{path} has weights {name!r}, of no released encoder; it holds\n"
@@ -134,7 +157,8 @@ def _weights(
     if "embedding.weight" not in chosen or len(chosen["embedding.weight"].shape) != 2:
         raise DataError(f"{path} has no table of vectors; it holds\n  {_described(checkpoint)}")
     arrays = {
-        name: check_numbers(tensor.numbers(), f"{path}: {name}") for name, tensor in chosen.items()
+        name: check_numbers(tensor.detach().float().numpy(), f"{path}: {name}")
+        for name, tensor in chosen.items()
     }
     return arrays.pop("embedding.weight"), arrays
 
@@ -244,11 +268,11 @@ def _described(value: Any) -> str:
         return f"a {type(value).__name__}"
     lines = []
     for key, item in value.items():
-        if isinstance(item, StoredTensor):
-            lines.append(f"{key}: tensor {item.shape}")
+        if isinstance(item, torch.Tensor):
+            lines.append(f"{key}: tensor {tuple(item.shape)}")
         elif key == "state_dict" and isinstance(item, dict):
             lines += [
-                f"state_dict {name}: tensor {getattr(tensor, 'shape', '?')}"
+                f"state_dict {name}: tensor {tuple(getattr(tensor, 'shape', '?'))}"
                 for name, tensor in item.items()
             ]
         else:

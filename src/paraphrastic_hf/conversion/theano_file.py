@@ -7,44 +7,117 @@ The released training code says what the files of each paper hold:
 * revisiting-recurrent 2017 pickles numpy arrays, initial states among them, and no vocabulary;
 * ParaNMT 2018 pickles numpy arrays too, and as the last entry the vocabulary, a dict from words to
   rows, or a pair of vocabularies for a mixture.
+
+A pickle can call any function it names. Here every name stands for a class or function of this
+module, and any other name is refused, so a hostile file can take memory and time but run nothing.
+Not even numpy's own classes are used: with a crafted data type they take the bytes of a file as
+pointers (numpy 2.4 crashed on 8 bytes).
 """
 
 from __future__ import annotations
 
-import mmap
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.conversion.pickled import Array, Calls, Record, make_record
-from paraphrastic_hf.conversion.unpickle import PickleReader
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, in_a_line
+
+
+class _Fixed(type):
+    """Metaclass of stand-ins: a pickle may set attributes of objects, but not of their classes."""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        raise pickle.UnpicklingError(f"it sets {name!r} of a class")
+
+
+class _Object(metaclass=_Fixed):
+    """An object of Theano: attributes without methods."""
+
+
+class _NumberType(metaclass=_Fixed):
+    """A numpy data type of floats; its byte order follows its name in the file."""
+
+    def __init__(self, code: str, *_: Any) -> None:
+        if code not in ("f2", "f4", "f8"):
+            raise pickle.UnpicklingError(f"it holds an array of type {code!r:.40}, not of floats")
+        self.dtype = np.dtype(code)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.dtype = self.dtype.newbyteorder(state[1])
+
+
+class _Array(metaclass=_Fixed):
+    """A numpy array; its numbers follow its class in the file."""
+
+    numbers: np.ndarray | None = None
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, kind, is_fortran, data = state
+        self.numbers = _make_array(data, kind, shape, "F" if is_fortran else "C").numbers
+
+
+def _make_array(data: Any, kind: Any, shape: Any, order: str) -> _Array:
+    if not isinstance(kind, _NumberType):
+        raise pickle.UnpicklingError("it holds an array without a type of numbers")
+    encoded = _encode(data) if isinstance(data, str) else data
+    array = _Array()
+    numbers = np.frombuffer(encoded, kind.dtype)
+    array.numbers = numbers.reshape(shape, order="F" if order == "F" else "C")
+    return array
+
+
+def _encode(text: str, *_: Any) -> bytes:
+    """Return the bytes that Python 2, or Python 3 for Python 2, wrote as text."""
+    return str.encode(text, "latin-1")
+
+
+def _new_object(kind: Any, *_: Any) -> Any:
+    return kind()
+
+
+def _same(value: Any) -> Any:
+    return value
+
 
 SHARED_VARIABLES = (
     "theano.tensor.sharedvar.TensorSharedVariable",
     "theano.sandbox.cuda.var.CudaNdarraySharedVariable",
 )
-THEANO_CLASSES = (
-    *SHARED_VARIABLES,
-    "theano.tensor.type.TensorType",
-    "theano.sandbox.cuda.type.CudaNdarrayType",
-    "theano.gof.link.Container",
-    "theano.gof.utils.scratchpad",
-)
-
-
-def _from_gpu(array: Any) -> Array:
-    if not isinstance(array, Array):
-        raise TypeError("expected an array")
-    return array
-
-
-THEANO: Calls = {
-    **{name: make_record(name) for name in THEANO_CLASSES},
-    "theano.sandbox.cuda.type.CudaNdarray_unpickler": _from_gpu,
+NAMES: dict[str, Any] = {
+    **dict.fromkeys(SHARED_VARIABLES, _Object),
+    "theano.tensor.type.TensorType": _Object,
+    "theano.sandbox.cuda.type.CudaNdarrayType": _Object,
+    "theano.sandbox.cuda.type.CudaNdarray_unpickler": _same,
+    "theano.gof.link.Container": _Object,
+    "theano.gof.utils.scratchpad": _Object,
+    **dict.fromkeys(("copy_reg._reconstructor", "copyreg._reconstructor"), _new_object),
+    **dict.fromkeys(("__builtin__.object", "builtins.object"), _Object),
+    "_codecs.encode": _encode,
+    "numpy.ndarray": _Array,
+    "numpy.dtype": _NumberType,
+    **{
+        f"numpy.{core}.{name}": made
+        for core in ("core", "_core")
+        for name, made in (
+            ("multiarray._reconstruct", _Array),
+            ("numeric._frombuffer", _make_array),
+        )
+    },
 }
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return NAMES[f"{module}.{name}"]
+        except KeyError:
+            raise pickle.UnpicklingError(f"it names {module}.{name}") from None
 
 
 @dataclass(frozen=True)
@@ -68,15 +141,21 @@ class TheanoFile:
 
 
 def read_theano(path: str | Path) -> TheanoFile:
-    """Read a Theano release without running anything in it.
+    """Read a Theano release without running anything that it names.
 
     Raises:
-        DataError: The file holds what no release needs, is cut short, or is no list of arrays of
-            finite numbers.
+        DataError: The file is damaged, names a class or function that no release has, or is not a
+            list of arrays of finite numbers.
     """
     path = Path(path)
-    with map_file(path) as file:
-        values = PickleReader(file, str(path), calls=THEANO).read()  # type: ignore[arg-type]
+    try:
+        with path.open("rb") as file:
+            values = _Unpickler(file, encoding="latin-1").load()
+    except Exception as error:  # a damaged pickle raises many kinds
+        raise DataError(
+            f"cannot read {path}: {type(error).__name__}: {in_a_line(error)}; give the file as it "
+            "was released, complete and unpacked"
+        ) from error
     if not isinstance(values, list) or not values:
         raise DataError(
             f"{path} holds a {type(values).__name__}; expected a list of arrays, as the Theano "
@@ -98,17 +177,17 @@ def read_theano(path: str | Path) -> TheanoFile:
     return TheanoFile(whole, vocabularies)
 
 
-def check_numbers(array: np.ndarray | None, place: str) -> np.ndarray:
-    """An array as float32.
+def check_numbers(array: Any, place: str) -> np.ndarray:
+    """Return an array of floats as float32.
 
     Raises:
-        DataError: It is none, of other numbers, empty, or a number is not finite in float32;
-            `place` says in the message where it was found.
+        DataError: It is no such array, is empty, or a number is not finite in float32; `place`
+            names it in the message.
     """
-    if array is None or array.dtype.kind != "f" or not array.size:
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
         raise DataError(
-            f"{place} is no array of numbers; expected arrays of floats, and in a Theano release "
-            "at most a vocabulary, or a pair of them, at the end"
+            f"{place} is not an array of floats; a Theano release holds arrays, then at most a "
+            "vocabulary or a pair of them"
         )
     with np.errstate(over="ignore"):
         whole = np.asarray(array, np.float32)
@@ -121,10 +200,10 @@ def check_numbers(array: np.ndarray | None, place: str) -> np.ndarray:
 
 
 def check_vocabulary(vocabulary: Any, place: str) -> None:
-    """Refuse a vocabulary that is no dict from text to different whole numbers.
+    """Check that a vocabulary maps text to distinct rows.
 
     Raises:
-        DataError: It is no such dict; `place` says in the message where it was found.
+        DataError: It does not; `place` names it in the message.
     """
     is_good = (
         isinstance(vocabulary, dict)
@@ -133,26 +212,12 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
         and len(set(vocabulary.values())) == len(vocabulary)
     )
     if not is_good:
-        raise DataError(f"{place} holds a vocabulary that is no dict of tokens to different rows")
-
-
-def map_file(path: Path) -> mmap.mmap:
-    """Map a file into memory, so that only the bytes that are used are read.
-
-    Raises:
-        DataError: The file cannot be opened or is empty.
-    """
-    try:
-        with path.open("rb") as file:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError) as error:  # an empty file cannot be mapped
-        raise DataError(f"cannot read {path}: {error}") from error
+        raise DataError(f"{place} holds a vocabulary that does not map tokens to distinct rows")
 
 
 def _array(value: Any) -> np.ndarray | None:
     """The array that a value is or, as a shared variable, holds; None if there is none."""
-    if isinstance(value, Record) and value.name in SHARED_VARIABLES:
-        container = (value.state or {}).get("container")
-        storage = (container.state or {}).get("storage") if isinstance(container, Record) else None
+    if isinstance(value, _Object):
+        storage = getattr(getattr(value, "container", None), "storage", None)
         value = storage[0] if isinstance(storage, list) and len(storage) == 1 else None
-    return value if isinstance(value, np.ndarray) else None
+    return value.numbers if isinstance(value, _Array) else None

@@ -14,7 +14,7 @@ from paraphrastic_hf.corpora.source import Source
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.snapshot import bounded_patience, snapshot
+from paraphrastic_hf.io.snapshot import snapshot
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
 # What every configuration of `datasets` has.
@@ -96,20 +96,15 @@ def _from_hub(
     local_files_only: bool = False,
     **unknown: Any,
 ) -> Any:
-    """A dataset repository, all of one commit; its files compared with their checksums, unless
-    streamed."""
+    """A dataset repository, all of one commit."""
     import datasets
 
     refuse_keywords(unknown, _from_hub)
     cache = None if cache_dir is None else str(cache_dir)
     try:
         if streaming:
-            from huggingface_hub import HfApi
-
-            with bounded_patience():
-                commit = HfApi().dataset_info(name, revision=revision, token=token).sha
             return datasets.load_dataset(
-                name, config, split=split, revision=commit, token=token, streaming=True
+                name, config, split=split, revision=revision, token=token, streaming=True
             )
         folder = snapshot(
             name,

@@ -1,37 +1,45 @@
-"""Fetch a file, verify it and remember it; `archives.py` unpacks it.
+"""Download the official files of corpora: verified, whole, and once for all processes.
 
-What is on record is verified: the SHA-256 and size of a file, or, of an archive whose own are not
-known, those of its members. Any other file is written down beside its place when it first comes,
-and other bytes under the same address are refused from then on. How the bytes come is in
-`receive.py`.
+Files on record are verified by their SHA-256, or by that of an archive's members. The SHA-256 of
+any other file is written beside it at the first download, and other bytes under the same address
+are refused from then on.
 
-This is our own code because pooch 1.9.0 does not do what large corpora need: it starts a broken
-download anew, and has no lock between processes. `http_get` of huggingface_hub goes on without
-`If-Range`, and so appends to the beginning of another file.
+`http_get` of huggingface_hub, which is installed anyway, waits for slow servers, shows a progress
+bar and goes on after a broken connection. pooch 1.9 would be another dependency, starts a broken
+download anew, has no lock between processes, and unpacks a tar without a filter.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock
 
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, in_a_line
 from paraphrastic_hf.io.archives import is_archive, unpack
-from paraphrastic_hf.io.files import remove, write_json
-from paraphrastic_hf.io.receive import receive
+from paraphrastic_hf.io.files import content_hash, read_json, remove, replacing, write_json
 
 logger = logging.getLogger(__name__)
 
 CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
 BLOCK = 1 << 20
+TRIES = 4  # of a request that the server fails to answer
+STARTS = {  # of packed files
+    ".zip": b"PK",
+    ".gz": b"\x1f\x8b",
+    ".tgz": b"\x1f\x8b",
+    ".xz": b"\xfd7zXZ\0",
+    ".bz2": b"BZh",
+}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -94,33 +102,77 @@ def fetch(remote: Remote, folder: Path) -> Path:
     Raises:
         DataError: The server cannot be reached, has no such file, or sends another than the one on
             record or than it did the first time; the archive is damaged.
+        DiskError: The disk is full.
     """
     target = folder / remote.path
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(str(target) + ".lock"):
-        if target.exists():
-            _check_size(remote, target)
-            try:
-                return _opened(remote, target)
-            except DataError as error:
-                raise DataError(f"{error}; delete {target} to download it again") from error
-        digest = receive(remote.url, target, sha256=remote.sha256, size=remote.size)
+        is_whole = target.exists() and remote.size in (None, target.stat().st_size)
+        if not is_whole:
+            with replacing(target) as partial:
+                _download(remote.url, partial, target.name)
+                _check(remote, partial, target)
         try:
-            is_new = not remote.is_known and not _is_as_before(remote, target, digest)
             place = _opened(remote, target)
         except DataError:
-            target.unlink()  # what is of no use is not met again
+            target.unlink()  # to be downloaded again by the next call
             raise
-        if is_new:
-            _write_down(remote, target, digest)
+        if not is_whole and not remote.is_known and _first_sha256(remote, target) is None:
+            _write_down(remote, target)
     return place
 
 
-def _check_size(remote: Remote, target: Path) -> None:
-    size = target.stat().st_size
-    if remote.size not in (None, size):
+def _download(url: str, path: Path, name: str) -> None:
+    from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
+
+    headers = {"User-Agent": "paraphrastic_hf", "Accept-Encoding": "identity"}
+    try:
+        with path.open("wb") as file:
+            with_retries(
+                lambda: http_get(
+                    url, file, resume_size=file.tell(), headers=headers, displayed_filename=name
+                )
+            )
+    except (httpx.HTTPError, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise  # the disk's
+        raise DataError(f"cannot download {url}: {in_a_line(error)}") from error
+
+
+def with_retries(request: Callable[[], T]) -> T:
+    """Make a request by huggingface_hub again, up to four times, while the server fails (5xx)."""
+    for attempt in range(TRIES - 1):
+        try:
+            return request()
+        except OSError as error:
+            causes = (error, error.__cause__)
+            statuses = [getattr(getattr(it, "response", None), "status_code", 0) for it in causes]
+            if max(statuses) < 500:
+                raise
+            logger.info("%s; asking again", in_a_line(error))
+            time.sleep(2**attempt)
+    return request()
+
+
+def _check(remote: Remote, path: Path, target: Path) -> None:
+    """Refuse what came if it is not the file that was asked for."""
+    digest, first = content_hash(path), _first_sha256(remote, target)
+    if digest in (remote.sha256, first):
+        return
+    with path.open("rb") as file:
+        head = file.read(80)
+    start = next((start for end, start in STARTS.items() if target.name.endswith(end)), b"")
+    is_page = head.lstrip().lower().startswith((b"<!doctype html", b"<html"))
+    if not head or is_page or not head.startswith(start):
         raise DataError(
-            f"{target} has {size:,} bytes, expected {remote.size:,}; delete it to download it again"
+            f"{remote.url} gave something other than {target.name}, which begins {head!r}; open "
+            "the address in a browser: it may ask to log in, or the file is gone"
+        )
+    if remote.sha256 or first:
+        remedy = f"; if the new file is right, delete {_first(target)}" if first else ""
+        raise DataError(
+            f"{remote.url} has the SHA-256 {digest}, expected {remote.sha256 or first}{remedy}"
         )
 
 
@@ -131,15 +183,14 @@ def _opened(remote: Remote, target: Path) -> Path:
     folder = target.with_name(target.name + ".unpacked")
     is_new = not folder.is_dir()
     unpack(target, folder)
-    if is_new:
-        for pattern, (sha256, size) in remote.members.items():
-            found = _digest_of_members(folder, pattern)
-            if found != (sha256, size):
-                remove(folder)
-                raise DataError(
-                    f"{remote.url}: its members {pattern} have {found[1]:,} bytes and the checksum "
-                    f"{found[0]}, expected {size:,} and {sha256}; the archive was not kept"
-                )
+    for pattern, known in remote.members.items() if is_new else ():
+        found = _digest_of_members(folder, pattern)
+        if found != known:
+            remove(folder)
+            raise DataError(
+                f"{remote.url}: its members {pattern} have {found[1]:,} bytes and the SHA-256 "
+                f"{found[0]}, expected {known[1]:,} and {known[0]}"
+            )
     return folder
 
 
@@ -158,32 +209,21 @@ def _first(target: Path) -> Path:
     return target.with_name(target.name + ".first")
 
 
-def _is_as_before(remote: Remote, target: Path, digest: str) -> bool:
-    """Whether the address gave these bytes the first time too; others than then are refused."""
-    try:
-        first = json.loads(_first(target).read_text(encoding="utf-8"))
-        url, before, date = first["url"], first["sha256"], first["date"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return False
-    if url != remote.url:
-        return False
-    if before != digest:
-        raise DataError(
-            f"{remote.url} gave a file of the checksum {before} on {date} and now gives one of "
-            f"{digest}; it was not kept. If the new one is right, delete {_first(target)}"
-        )
-    return True
+def _first_sha256(remote: Remote, target: Path) -> str | None:
+    """The SHA-256 of an unverified file when it was first downloaded."""
+    if remote.is_known or not _first(target).exists():
+        return None
+    first = read_json(_first(target))
+    return first["sha256"] if first["url"] == remote.url else None
 
 
-def _write_down(remote: Remote, target: Path, digest: str) -> None:
-    size = target.stat().st_size
-    date = datetime.now(UTC).date().isoformat()
-    write_json(_first(target), {"url": remote.url, "sha256": digest, "size": size, "date": date})
+def _write_down(remote: Remote, target: Path) -> None:
+    digest, date = content_hash(target), datetime.now(UTC).date().isoformat()
+    write_json(_first(target), {"url": remote.url, "sha256": digest, "date": date})
     logger.warning(
-        "%s is unverified: no checksum of it is on record. It has %s bytes and the SHA-256 %s, "
-        "which %s keeps to compare later downloads with",
+        "%s is unverified: no checksum of it is on record. Later downloads are compared with its "
+        "SHA-256, %s, in %s",
         remote.url,
-        f"{size:,}",
         digest,
         _first(target),
     )

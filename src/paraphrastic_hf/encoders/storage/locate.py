@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from paraphrastic_hf.errors import (
-    DataError,
     ModelError,
     in_a_line,
     nearest,
@@ -325,7 +324,7 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
 
     Raises:
         ModelError: None of these is there, its training is not finished, the Hub cannot be
-            reached, or what was downloaded is damaged or not all there.
+            reached, or what was downloaded is not all there.
         TypeError: There is no option of a name.
     """
     check_hub_options(hub, local_directory)
@@ -336,14 +335,12 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
     if is_packaged:
         return ASSETS / name
     check_model_name(name)
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    from huggingface_hub.errors import HfHubHTTPError
 
     network: Any = HfHubHTTPError.__bases__[0]  # of the HTTP library that huggingface_hub uses
     try:
         return snapshot(str(name), **hub)
-    except DataError as error:
-        raise ModelError(str(error)) from error
-    except (HFValidationError, network, OSError) as error:
+    except (ValueError, network, OSError) as error:  # ValueError: a file's name, such as ../x
         if type(error).__name__ == "IncompleteSnapshotError":  # as huggingface_hub 2.4 has it
             raise ModelError(
                 f"{name} was downloaded in part, and the Hub is not in reach for the rest: {error}"
