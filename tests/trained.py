@@ -17,52 +17,32 @@ data: {{sources: [{DEMO}]}}
 training: {{epochs: 1, batch_size: 20, mega_batch: 1}}
 run: {{development: none}}
 """
-ORDERLESS = 'Word order does not count: "dog bites man" has the vector of "man bites dog".'
 CONTRASTIVE = {
-    "sentencepiece": ("tokenizer: {vocab_size: 250}\n" + SMALL.format(""), "its word pieces"),
-    "word": (f"{WORDS}\n" + SMALL.format(""), "the mean of the vectors of its words"),
-    "weighted": (f"{WORDS}\n" + SMALL.format(", kind: weighted"), "each times a weight of its own"),
-    "projection": (
-        f"{WORDS}\n" + SMALL.format(", kind: projection, layers: 2, activation: tanh"),
-        "two dense layers (tanh) over the mean of the vectors of its words",
-    ),
-    "recurrent": (
-        f"{WORDS}\n" + SMALL.format(", kind: recurrent, bidirectional: true, pooling: max"),
-        "the largest values of the states of a bidirectional LSTM over its words",
-    ),
-    "gated": (f"{WORDS}\n" + SMALL.format(", kind: gated, variant: 2"), "GRAN-2"),
-    "charagram": (
-        "tokenizer: {kind: char_ngram, vocab_size: 300}\n" + SMALL.format(", kind: charagram"),
-        "the sum of the vectors of its character n-grams",
-    ),
-    "char_cnn": (
-        "tokenizer: {kind: char, vocab_size: 60}\n"
-        "model: {kind: char_cnn, hidden_size: 8, embedding_size: 4, filter_widths: [2], "
-        "filter_counts: [8]}",
-        "the largest outputs of filters over its characters",
-    ),
-    "mixture": (
-        "parts:\n- {tokenizer: {kind: word, vocab_size: 200}, model: {hidden_size: 8}}\n"
-        "- {tokenizer: {kind: char_ngram, vocab_size: 300}, model: {hidden_size: 4}}",
-        "made of 2, side by side (thesis, 4.5.6): (1) the mean of the vectors of its",
-    ),
+    "sentencepiece": "tokenizer: {vocab_size: 250}\n" + SMALL.format(""),
+    "word": f"{WORDS}\n" + SMALL.format(""),
+    "weighted": f"{WORDS}\n" + SMALL.format(", kind: weighted"),
+    "projection": f"{WORDS}\n" + SMALL.format(", kind: projection, layers: 2, activation: tanh"),
+    "recurrent": f"{WORDS}\n"
+    + SMALL.format(", kind: recurrent, bidirectional: true, pooling: max"),
+    "gated": f"{WORDS}\n" + SMALL.format(", kind: gated, variant: 2"),
+    "charagram": "tokenizer: {kind: char_ngram, vocab_size: 300}\n"
+    + SMALL.format(", kind: charagram"),
+    "char_cnn": "tokenizer: {kind: char, vocab_size: 60}\n"
+    "model: {kind: char_cnn, hidden_size: 8, embedding_size: 4, filter_widths: [2], "
+    "filter_counts: [8]}",
+    "mixture": "parts:\n- {tokenizer: {kind: word, vocab_size: 200}, model: {hidden_size: 8}}\n"
+    "- {tokenizer: {kind: char_ngram, vocab_size: 300}, model: {hidden_size: 4}}",
 }
 HEAD = f"{WORDS}\n{SMALL.format('')}\ntraining: {{epochs: 2}}\n"
 SUPERVISED = {
-    "relatedness": (HEAD + "task: {kind: relatedness, dataset: sick}", "Predicts scores of two"),
-    "entailment": (HEAD + "task: {kind: entailment, dataset: sick_e}", "the relation of two texts"),
-    "sentiment": (
-        HEAD + "task: {kind: sentiment, dataset: {name: sst, config: binary}}",
-        "the class of a text",
-    ),
-    "tagging": (HEAD + "task: {kind: tagging, dataset: treebank}", "a tag for every word"),
-    "parsing": (
-        "tokenizer: {kind: char_ngram, orders: [2, 3], vocab_size: 100}\n"
-        "model: {kind: charagram, activation: relu, hidden_size: 8, embedding_dropout: 0.0}\n"
-        "head: {size: 8, span_size: 8, layers: 1}\ntraining: {epochs: 2}\n"
-        "task: {kind: parsing, dataset: gum}",
-        "the constituency tree of a sentence",
-    ),
+    "relatedness": HEAD + "task: {kind: relatedness, dataset: sick}",
+    "entailment": HEAD + "task: {kind: entailment, dataset: sick_e}",
+    "sentiment": HEAD + "task: {kind: sentiment, dataset: {name: sst, config: binary}}",
+    "tagging": HEAD + "task: {kind: tagging, dataset: treebank}",
+    "parsing": "tokenizer: {kind: char_ngram, orders: [2, 3], vocab_size: 100}\n"
+    "model: {kind: charagram, activation: relu, hidden_size: 8, embedding_dropout: 0.0}\n"
+    "head: {size: 8, span_size: 8, layers: 1}\ntraining: {epochs: 2}\n"
+    "task: {kind: parsing, dataset: gum}",
 }
 LANGUAGE_MODEL = f"""
 kind: language_model
@@ -103,9 +83,9 @@ run: {{{{development: held_out}}}}
 """
 STOCK = "decoder_layers: 1, heads: 2, positions: 256"
 RECIPES = {
-    **{name: (text + PAIRS, what) for name, (text, what) in CONTRASTIVE.items()},
+    **{name: text + PAIRS for name, text in CONTRASTIVE.items()},
     **SUPERVISED,
-    "language_model": (LANGUAGE_MODEL, "A causal transformer over the words of a sentence"),
+    "language_model": LANGUAGE_MODEL,
 }
 GENERATIVE = {"bgt": BGT, "mgt": MGT}
 TRANSLATORS = {
@@ -119,7 +99,7 @@ PARAPHRASERS = {
     "bart": PARAPHRASE.format(f"kind: bart, template: template, {STOCK}"),
 }
 FAMILIES: Mapping[str, str] = {
-    **{name: text for name, (text, _) in RECIPES.items()},
+    **RECIPES,
     **GENERATIVE,
     **TRANSLATORS,
     **PARAPHRASERS,

@@ -15,7 +15,7 @@ from paraphrastic_hf.errors import MissingExtraError
 EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that brings it
     "data": ("datasets", "pyarrow", "filelock", "sacremoses", "rapidfuzz"),
     "evaluate": ("scipy", "matplotlib"),
-    "train": ("torch", "transformers", "accelerate", "tensorboard", "google"),
+    "train": ("torch", "transformers", "accelerate", "tensorboard", "google", "jinja2"),
     "metric": ("evaluate",),
     "all": ("sentence_transformers",),
     "mining": ("faiss",),

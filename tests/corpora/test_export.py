@@ -73,35 +73,28 @@ def test_class_names_survive(tmp_path: Path) -> None:
 def test_the_card_names_every_configuration_and_its_counts(exported: Path) -> None:
     card = (exported / "README.md").read_text(encoding="utf-8")
     head = yaml.safe_load(card.split("---")[1])
-    assert [entry["config_name"] for entry in head["configs"]] == [
-        "sts12",
-        "sts13",
-        "sts14",
-        "sts15",
-        "sts16",
-        "all",
-        "supervised",
-    ]
+    names = [entry["config_name"] for entry in head["configs"]]
+    assert names == ["sts12", "sts13", "sts14", "sts15", "sts16", "all", "supervised"]
     assert head["configs"][0]["default"] is True
     assert "| all | 300 |" in card
-    assert "must stay private" in card
+    assert "private" in card
 
 
 def test_configurations_without_files_are_left_out(tmp_path: Path) -> None:
     write_lines(tmp_path / "t" / "tatoeba.fra-eng.fra", ["le chat"])
     write_lines(tmp_path / "t" / "tatoeba.fra-eng.eng", ["the cat"])
-    assert export("tatoeba", tmp_path / "out", data_dir=tmp_path / "t") == {"fra": {"test": 1}}
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "README.md",
-        "export.json",
-        "fra",
-    ]
+    out = tmp_path / "out"
+    assert export("tatoeba", out, data_dir=tmp_path / "t") == {"fra": {"test": 1}}
+    assert {path.name for path in out.iterdir()} == {"README.md", "export.json", "fra"}
 
 
-def test_a_folder_without_any_file_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("configs", [None, ["fra"]])
+def test_an_export_without_any_file_leaves_nothing(
+    configs: list[str] | None, tmp_path: Path
+) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"tatoeba.afr-eng.afr is not in .*empty"):
-        export("tatoeba", tmp_path / "out", data_dir=tmp_path / "empty")
+    with pytest.raises(DataError, match=r"tatoeba\.(afr|fra)-eng"):
+        export("tatoeba", tmp_path / "out", configs=configs, data_dir=tmp_path / "empty")
     assert not any((tmp_path / "out").glob("*"))
 
 
@@ -110,12 +103,6 @@ def test_a_folder_with_a_damaged_record_is_refused(record: str, tmp_path: Path) 
     (tmp_path / "export.json").write_text(record)
     with pytest.raises(DataError, match="export"):
         export("tatoeba", tmp_path, data_dir=tmp_path / "empty")
-
-
-def test_a_named_configuration_without_files_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"tatoeba.fra-eng.fra"):
-        export("tatoeba", tmp_path / "out", configs=["fra"], data_dir=tmp_path / "empty")
 
 
 def test_configurations_are_added_to_an_export(tmp_path: Path) -> None:
@@ -129,20 +116,6 @@ def test_configurations_are_added_to_an_export(tmp_path: Path) -> None:
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "config_name: en-fr" in card
     assert "config_name: en-de" in card
-
-
-def test_an_interrupted_export_can_be_repeated(official: Path, tmp_path: Path) -> None:
-    broken = official / "sts14" / "STS.gs.OnWN.txt"
-    whole = broken.read_text(encoding="utf-8")
-    broken.write_text("x\n", encoding="utf-8")
-    with pytest.raises(DataError, match="OnWN"):
-        export("sts", tmp_path / "out", configs=["sts12", "sts14"], data_dir=official)
-    assert (tmp_path / "out" / "sts12").is_dir()
-    (tmp_path / "out" / "sts14.part").mkdir()  # as kill -9 leaves it
-    broken.write_text(whole, encoding="utf-8")
-    export("sts", tmp_path / "out", configs=["sts12", "sts14"], data_dir=official)
-    record = json.loads((tmp_path / "out" / "export.json").read_text(encoding="utf-8"))
-    assert list(record["sts"]) == ["sts12", "sts14"]
 
 
 class Killed(BaseException):
@@ -180,6 +153,7 @@ def what_is_there(folder: Path) -> dict[str, dict[str, int]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("is_first", [True, False], ids=["first", "again"])
 def test_an_export_killed_at_any_renaming_can_be_gone_on_with(
@@ -216,7 +190,7 @@ def test_an_export_killed_at_any_renaming_can_be_gone_on_with(
 
 def test_a_damaged_file_of_an_export_is_named(official: Path, exported: Path) -> None:
     (exported / "sts13" / "test-00000.parquet").write_bytes(b"half")
-    with pytest.raises(DataError, match=r"test-00000.parquet is damaged .*export sts13 again"):
+    with pytest.raises(DataError, match=r"test-00000.parquet"):
         export("sts", exported, configs=["sts12"], data_dir=official)
     export("sts", exported, configs=["sts13"], data_dir=official)
 
@@ -240,16 +214,14 @@ def test_large_splits_become_several_files(
     assert plain(tmp_path / "sts", "sts14", tmp_path, split="test") == list(own)
 
 
-def test_what_may_not_be_shared_is_not_pushed_in_public(exported: Path) -> None:
-    with pytest.raises(DataError, match="does not allow publishing"):
+def test_an_export_that_may_not_go_is_not_pushed(exported: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="licence of sts"):
         push("sts", exported, "me/sts", public=True)
-
-
-def test_a_folder_that_is_no_export_is_not_pushed(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is no export"):
+    with pytest.raises(DataError, match="sts17"):
         push("sts17", tmp_path, "me/sts17")
 
 
+@pytest.mark.slow
 def test_a_pushed_export_loads_from_the_hub_without_this_package(
     official: Path, exported: Path, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ from tests.hub.matrix import hub_of, write_page
 from tests.hub.server import Hub
 from tests.trained import code_of
 
-LICENCE = "its sources do not allow"  # in what `publish` says where a model must be private
+LICENCE = "do not allow"  # in what `publish` says where a model must be private
 COLUMNS = ("model", "family", "MB", "pushed", *FRESH, "example")
 
 

@@ -39,8 +39,7 @@ class Fault:
     Attributes:
         matches: A regular expression found in `METHOD path`.
         kind: `500`; `429`; `trickle`, of the body, or `trickle head`, of what is before it;
-            `stall`, `cut` or `reset`, in the middle of the body; `wrong`, one byte of it; `after`,
-            which does the work and answers 500; `none`.
+            `stall`, `cut` or `reset`, in the middle of the body; `wrong`, one byte of it; `none`.
         times: How many requests it hits.
         wait: Seconds that a `429` asks to wait.
         then: Called after each, such as to move a branch.
@@ -224,11 +223,6 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                     for _ in range(10_000):
                         self.wfile.write(b"X: 1\r\n")
                         threading.Event().wait(0.02)
-                elif kind == "after":
-                    self.send_body, kept = (lambda *_, **__: None), self.send_body  # type: ignore
-                    answer(path)
-                    self.send_body = kept  # type: ignore[method-assign]
-                    self.send_body(b"out of order", True, {}, status=500)
                 else:
                     answer(path)
             if self.struck and self.struck.then:

@@ -30,7 +30,14 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         yield running
 
 
-@pytest.fixture(params=FAMILIES)
+QUICK = ("word", "bgt", "tagging", "marian")
+
+
+@pytest.fixture(
+    params=[
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES
+    ]
+)
 def family(request: pytest.FixtureRequest, hub: Hub, models: Models) -> str:
     """A family that has been pushed."""
     name = str(request.param)
@@ -55,11 +62,13 @@ def test_auto_classes_load_a_family_by_name(family: str, models: Models) -> None
         hub_matrix.check_sentence_transformer(models, family)
 
 
+@pytest.mark.slow
 def test_a_card_is_valid_and_its_example_runs_as_printed(family: str, hub: Hub) -> None:
     hub_matrix.check_card(hub, family)
     hub_matrix.run_example(hub, family)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("family", ["word", "bgt", "gated_conv"], indirect=True)
 def test_what_goes_wrong_is_survived_or_refused(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from huggingface_hub import ModelCard, parse_eval_result_entries
+from huggingface_hub import ModelCard, constants, parse_eval_result_entries
 
 from paraphrastic_hf import SentenceEncoder, packaged_model
 from paraphrastic_hf.cli.main import main
@@ -35,13 +35,12 @@ from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.io import send
 from paraphrastic_hf.io.leaks import find_leaks
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
 from tests.data_root import DEMO, write_supervised
 from tests.evaluation.sts_files import write_sts
-from tests.hub.matrix import Models, hub_of
+from tests.hub.matrix import Models, hub_of, offline
 from tests.hub.server import Fault, Hub, account, pointing, running
 
 # huggingface_hub sends large files by a call that its HTTP library will drop
@@ -94,7 +93,7 @@ def test_a_dry_run_writes_what_would_be_sent_and_asks_nobody(
     assert card.data.license == "cc-by-sa-4.0"
     assert "| pairs.tsv | 60 | cc0-1.0 |" in card.text
     assert main(["publish", "model", str(models("word")), "me/word", *options]) == 2
-    assert "not empty" in capsys.readouterr().err
+    assert str(out) in capsys.readouterr().err
 
 
 def test_a_dry_run_shares_no_file_with_the_model(models: Models, tmp_path: Path) -> None:
@@ -153,10 +152,14 @@ def test_the_links_of_a_downloaded_snapshot_are_its_own(models: Models, tmp_path
     snapshot.mkdir(parents=True)
     for path in (path for path in blobs.iterdir() if path.is_file()):
         (snapshot / path.name).symlink_to(path)
+    (snapshot / "tokenizers").mkdir()
+    (snapshot / "tokenizers" / "notes.txt").write_text("mine alone")  # no file of a model
     publish("model", snapshot, "me/word", details=OPEN, dry_run=tmp_path / "out")
     assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
+    assert not list((tmp_path / "out").rglob("notes.txt"))
 
 
+@pytest.mark.slow
 def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(models("word"), folder)
@@ -178,17 +181,6 @@ def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path
         place.unlink()
 
 
-def test_of_the_parts_of_a_tokenizer_only_known_files_are_sent(
-    models: Models, tmp_path: Path
-) -> None:
-    folder = tmp_path / "model"
-    shutil.copytree(models("word"), folder)
-    (folder / "tokenizers").mkdir()
-    (folder / "tokenizers" / "notes.txt").write_text("mine alone")
-    publish("model", folder, "me/word", details=OPEN, dry_run=tmp_path / "out")
-    assert not list((tmp_path / "out").rglob("notes.txt"))
-
-
 def code_file(folder: Path) -> str:
     """The file that has a model's class, as its config names it."""
     config = json.loads((folder / "config.json").read_text())
@@ -199,6 +191,7 @@ def test_scores_are_in_the_index_and_the_result_files_and_on_the_card(
     models: Models, scores: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = json.loads((scores / "sts.json").read_text())
+    assert results.result_files([measured]) == {}  # benchmarks have other numbers of rows
     row = next(it for it in measured["rows"] if (it["group"], it["name"]) == ("STS-B", "test"))
     place = ("STS-B", "test", "spearman")
     known = ("mteb/stsbenchmark-sts", "STSBenchmark", row["size"])
@@ -224,50 +217,37 @@ def test_scores_are_in_the_index_and_the_result_files_and_on_the_card(
     assert entry.value == pytest.approx(row["scores"]["spearman"], abs=1e-4)
 
 
-def test_a_benchmark_of_other_rows_is_none_of_ours(scores: Path) -> None:
-    measured = json.loads((scores / "sts.json").read_text())
-    assert results.result_files([measured]) == {}  # these files have a few pairs each
-
-
+@pytest.mark.slow
 def test_scores_of_other_weights_are_refused(models: Models, scores: Path, hub: Hub) -> None:
     details = ModelDetails(**{**vars(OPEN), "evaluation": scores})
-    with pytest.raises(PublishError, match="of another model"):
+    with pytest.raises(PublishError, match="sts of another"):
         publish("model", models("weighted"), "me/weighted", details=details)
 
 
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ("metrics:\n- bleu\n", "names the metric bleu, of which nothing has been measured"),
+        ("metrics:\n- bleu\n", "bleu"),
         (
             "model-index:\n- name: word\n  results:\n  - task: {type: sentence-similarity}\n"
             "    dataset: {type: sts, name: STS}\n"
             "    metrics: [{type: pearson, value: 99.9}]\n",
-            "pearson 99.9 on STS, which nothing has measured",
+            "pearson 99.9 on STS",
         ),
-        ("license: mit\n", "names the licence mit, and the sources allow cc-by-sa-4.0"),
-        ("tags: [unclosed\n", "cannot read the card"),
+        ("license: mit\n", "mit.* cc-by-sa-4.0"),
+        ("tags: [unclosed\n", "card"),
     ],
 )
-def test_a_card_with_what_has_no_ground_is_refused(
+def test_a_card_without_grounds_is_refused(
     metadata: str, said: str, models: Models, hub: Hub, tmp_path: Path
 ) -> None:
     licence = "" if "license" in metadata else "license: cc-by-sa-4.0\n"
-    card = tmp_path / "card.md"
-    card.write_text(f"---\n{licence}{metadata}---\n# Mine\n")
-    details = ModelDetails(**{**vars(OPEN), "card": card})
+    (tmp_path / "card.md").write_text(f"---\n{licence}{metadata}---\n# Mine\n")
     with pytest.raises(PublishError, match=said):
-        publish("model", models("word"), "me/word", details=details)
+        publish(
+            "model", models("word"), "me/word", details=replace(OPEN, card=tmp_path / "card.md")
+        )
     assert KEY not in hub.repositories
-
-
-def test_results_that_nothing_measured_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("---\nlicense: mit\n---\n# Mine\n")
-    (tmp_path / ".eval_results").mkdir()
-    entry = [{"dataset": {"id": "mteb/sts12-sts", "task_id": "STS12"}, "value": 99.0}]
-    (tmp_path / ".eval_results" / "sts.yaml").write_text(yaml.safe_dump(entry))
-    with pytest.raises(PublishError, match=r"99\.0 on mteb/sts12-sts, which nothing has measured"):
-        results.refuse_unmeasured(tmp_path, [], [])
 
 
 @pytest.mark.parametrize(
@@ -299,46 +279,46 @@ def test_the_licence_of_the_weights_follows_from_the_sources() -> None:
     assert checked_licence([source("open")], None, private=False) == "cc-by-sa-4.0"
     assert checked_licence([source("open")], "mit", private=False) == "mit"
     assert checked_licence([source("unstated")], None, private=True) is None
-    with pytest.raises(PublishError, match=r"share-alike\.tsv is share-alike, which allows cc-by"):
+    with pytest.raises(PublishError, match=r"share-alike\.tsv .* not mit"):
         checked_licence([source("open"), source("share-alike")], "mit", private=False)
     for release in ("unstated", "non-commercial", "no-derivatives"):
-        with pytest.raises(PublishError, match=f"may not be public.*{release}.tsv"):
+        with pytest.raises(PublishError, match=f"{release}.tsv"):
             checked_licence([source("open"), source(release)], None, private=False)
-        with pytest.raises(PublishError, match="may not be published as mit"):
+        with pytest.raises(PublishError, match=f"{release}.tsv"):
             checked_licence([source(release)], "mit", private=True)
-    with pytest.raises(PublishError, match="its sources: not on record"):
+    with pytest.raises(PublishError, match="sources"):
         checked_licence([], None, private=False)
 
 
 def test_sources_without_a_licence_make_a_model_private(models: Models, hub: Hub) -> None:
-    with pytest.raises(PublishError, match=r"pairs\.tsv: not stated \(unstated\)"):
+    with pytest.raises(PublishError, match=r"pairs\.tsv"):
         publish("model", models("word"), "me/word", details=ModelDetails(hide_paths=True))
-    with pytest.raises(PublishError, match=r"sick: CC BY-NC-SA 3\.0 \(non-commercial\)"):
+    with pytest.raises(PublishError, match=r"sick: CC BY-NC-SA 3\.0"):
         publish("model", models("relatedness"), "me/sick")
+    stated = ModelDetails(source_licences={"pears.tsv": "mit"})
+    with pytest.raises(PublishError, match=r"pears\.tsv"):
+        publish("model", models("word"), "me/word", details=stated)
     assert hub.repositories == {}
     publish("model", models("relatedness"), "me/sick", private=True)
     assert "models/me/sick" in hub.repositories
     assert "models/me/sick" not in hub.public
-    with pytest.raises(PublishError, match=r"pears\.tsv: the model has no such source; it has pai"):
-        publish(
-            "model",
-            models("word"),
-            "me/word",
-            details=ModelDetails(source_licences={"pears.tsv": "mit"}),
-        )
 
 
 def test_weights_that_the_run_did_not_leave_are_refused(
     models: Models, hub: Hub, tmp_path: Path
 ) -> None:
-    """What it was trained on, and so its licence, would be said of another model."""
+    """The card would name the sources, and so the licence, of another model."""
     folder = tmp_path / "mine"
     shutil.copytree(models("word"), folder)
     SentenceEncoder.from_pretrained(models("sentencepiece")).save_pretrained(folder)
-    with pytest.raises(PublishError, match=r"mine/model.safetensors is not what the run beside it"):
+    with pytest.raises(PublishError, match=r"mine/model\.safetensors"):
         publish("model", folder, "me/word", details=OPEN)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(PublishError, match=r"model\.safetensors"):
+        publish("model", folder, "me/word", details=OPEN)
+    assert KEY not in hub.repositories
     SentenceEncoder.from_pretrained(models("word")).save_pretrained(folder)
-    publish("model", folder, "me/word", details=OPEN)  # the same again
+    publish("model", folder, "me/word", details=OPEN)  # the same weights again
     assert KEY in hub.repositories
 
 
@@ -359,6 +339,7 @@ def test_what_a_model_began_with_counts_as_well(models: Models, tmp_path: Path) 
     assert [it.release for it in source_licences(gone, stated=stated)] == ["open", "unstated"]
 
 
+@pytest.mark.slow
 def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
     publish("model", "english", "me/english")
     pushed = hub.repositories["models/me/english"]
@@ -378,7 +359,7 @@ def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
 
 def test_absolute_paths_of_a_run_are_refused_or_cut(models: Models, hub: Hub) -> None:
     stated = ModelDetails(source_licences=OPEN.source_licences)
-    with pytest.raises(PublishError, match=r"recipe\.yaml, line \d+: an absolute path.*--hide-pa"):
+    with pytest.raises(PublishError, match=r"recipe\.yaml.*--hide-paths"):
         publish("model", models("word"), "me/word", details=stated)
     assert hub.repositories == {}
     publish("model", models("word"), "me/word", details=OPEN)
@@ -424,23 +405,24 @@ def write_space(folder: Path, program: str = "print(1)\n", card: str = CARD) -> 
         ("/home/jürgen/pairs.tsv", "an absolute path, /home/jürgen/pairs.tsv"),
     ],
 )
-def test_secrets_and_paths_are_refused(leak: str, what: str, hub: Hub, tmp_path: Path) -> None:
-    folder = write_space(tmp_path / "space", f"# fine\n{leak}\n")
-    with pytest.raises(PublishError, match="app.py, line 2: " + what) as error:
-        publish("space", folder, "me/mine")
-    assert "a" * 20 not in str(error.value)  # nobody reads the secret from a log
-    assert hub.repositories == {}
+def test_secrets_and_paths_are_found(leak: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(f"# fine\n{leak}\n")
+    found = find_leaks(tmp_path)[0]
+    assert found.startswith(f"app.py, line 2: {what}")
+    assert "a" * 20 not in found  # nobody reads the secret from a log
 
 
 @pytest.mark.parametrize(
     "name", [".env", ".env.local", ".streamlit/secrets.toml", "id_rsa.bak", ".ssh/config", "a.pem"]
 )
-def test_a_file_of_secrets_is_known_by_its_name(name: str, hub: Hub, tmp_path: Path) -> None:
+def test_a_leak_is_not_sent(name: str, hub: Hub, tmp_path: Path) -> None:
+    """Here a file that is known by its name."""
     folder = write_space(tmp_path / "space")
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("X=1")
     with pytest.raises(PublishError, match=re.escape(name)):
         publish("space", folder, "me/mine")
+    assert hub.repositories == {}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-16-le", "utf-16-be"])
@@ -463,6 +445,7 @@ def test_numbers_are_searched_for_tokens(tmp_path: Path) -> None:
     assert len(find_leaks(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_what_comes_with_the_package_has_no_leak() -> None:
     for folder in (ASSETS, ROOT / "recipes", ROOT / "hub_cards"):
         assert find_leaks(folder) == []
@@ -476,16 +459,12 @@ def test_searching_for_leaks_takes_linear_time(line: str, tmp_path: Path) -> Non
     assert time.monotonic() - start < 15  # half a second; a minute if lines are counted each time
 
 
-def test_a_run_has_no_path_at_all_from_the_root(tmp_path: Path) -> None:
+def test_whatever_begins_with_a_slash_is_a_path_in_a_run(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text("path: /eos/me/pairs.tsv\nother: train/a/b.tsv\n")
-    (tmp_path / "README.md").write_text("either /or\nand /eos/x\n")
-    assert find_leaks(tmp_path) == ["recipe.yaml, line 1: an absolute path, /eos/me/pairs.tsv"]
-
-
-def test_what_looks_like_a_path_and_is_none_is_sent(hub: Hub, tmp_path: Path) -> None:
-    text = "# https://example.org/home/me/x and data/home/x, /api/models and ./tmp/x\n"
-    publish("space", write_space(tmp_path / "space", text), "me/mine")
-    assert hub.repositories["spaces/me/mine"]["app.py"] == text.encode()
+    text = "# https://example.org/home/me/x and data/home/x, /api/models, ./tmp/x, /or and /eos/x\n"
+    (tmp_path / "README.md").write_text(text)
+    (leak,) = find_leaks(tmp_path)
+    assert leak.startswith("recipe.yaml, line 1")
 
 
 def bert(folder: Path) -> Path:
@@ -497,34 +476,27 @@ def bert(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("kind", "make", "said"),
     [
-        ("model", bert, "holds no finished run of `paraphrastic train`; what was made otherwise"),
-        ("model", write_space, "holds no finished run"),
-        ("model", lambda path: "englsh", "did you mean 'english'"),
-        ("dataset", write_space, "is no export of a corpus"),
-        ("dataset", lambda path: path / "absent", "is no folder"),
-        ("metric", write_space, "holds no metric of `evaluate`"),
-        ("space", bert, "holds no Space: its README.md must name `sdk`"),
-        ("spice", bert, "did you mean 'space'"),
+        ("model", bert, "folder"),
+        ("model", write_space, "folder"),
+        ("model", lambda path: "englsh", "'english'"),
+        ("dataset", write_space, "folder"),
+        ("dataset", lambda path: path / "absent", "absent"),
+        ("metric", write_space, r"mine\.py"),
+        ("space", bert, "sdk"),
+        ("space", lambda path: write_space(path, card=CARD.replace("app.py", "x.py")), r"x\.py"),
+        ("spice", bert, "'space'"),
     ],
 )
-def test_a_folder_that_is_none_of_ours_is_refused(
+def test_a_folder_of_another_kind_is_refused(
     kind: str, make: Callable[[Path], Any], said: str, hub: Hub, tmp_path: Path
 ) -> None:
-    folder = make(tmp_path / "folder")
-    with pytest.raises(Exception, match=said) as error:
-        publish(kind, folder, "me/mine")
-    assert error.type.__name__ in ("PublishError", "ModelError")
+    with pytest.raises(ModelError, match=said):
+        publish(kind, make(tmp_path / "folder"), "me/mine")
     assert hub.repositories == {}
 
 
-def test_a_space_lacks_no_program(hub: Hub, tmp_path: Path) -> None:
-    folder = write_space(tmp_path / "space", card=CARD.replace("app.py", "main.py"))
-    with pytest.raises(PublishError, match=r"lacks main\.py, which its card says is run"):
-        publish("space", folder, "me/mine")
-
-
 def test_a_metric_is_called_as_its_script(hub: Hub) -> None:
-    with pytest.raises(PublishError, match="call the repository me/simile"):
+    with pytest.raises(PublishError, match=r"similarity\.py.*simile"):
         publish("metric", "simile", "me/similarity")
     publish("metric", "simile", "me/simile")
     pushed = hub.repositories["spaces/me/simile"]
@@ -535,44 +507,31 @@ def test_a_metric_is_called_as_its_script(hub: Hub) -> None:
     assert PLACE in (MODULE / "README.md").read_text(encoding="utf-8")
 
 
-ACCOUNTS = {
-    "hf_write": account("me", orgs=["ours"]),
-    "hf_read": account("me", role="read"),
-    "hf_fine": account(
-        "me",
-        role="fineGrained",
-        fineGrained={
-            "scoped": [
-                {"entity": {"type": "user", "name": "me"}, "permissions": ["repo.content.read"]},
-                {"entity": {"type": "model", "name": "me/other"}, "permissions": ["repo.write"]},
-            ]
-        },
-    ),
-}
+ACCOUNTS = {"hf_write": account("me", orgs=["ours"]), "hf_read": account("me", role="read")}
 
 
 @pytest.mark.parametrize(
     ("token", "repository", "said"),
     [
-        (None, "me/mine", "there is no token of the Hub: make one"),
-        ("hf_nobody", "me/mine", "does not know this token"),
-        ("hf_read", "me/mine", "this token may only read"),
-        ("hf_fine", "me/mine", "fine-grained token may not write to me/mine"),
-        ("hf_write", "you/mine", "the token is of me, and you is not theirs.* me/mine or ours/min"),
-        ("hf_write", "me/mi ne", "is no name of a repository"),
+        (None, "me/mine", "HF_TOKEN"),
+        ("hf_nobody", "me/mine", "HF_TOKEN"),
+        ("hf_read", "me/mine", "read-only"),
+        ("hf_write", "you/mine", "you/mine"),
+        ("hf_write", "me/mi ne", "'me/mi ne'"),
     ],
 )
-def test_a_weak_token_is_refused_before_any_work(
+def test_what_a_token_may_not_write_is_refused(
     token: str | None, repository: str, said: str, tmp_path: Path
 ) -> None:
     folder = write_space(tmp_path / "space")
     with (
         running(accounts=ACCOUNTS) as hub,
         pointing(hub, tmp_path / "home", token=token),
-        pytest.raises(PublishError, match=said),
+        pytest.raises(PublishError, match=said) as error,
     ):
         publish("space", folder, repository)
-    assert not any("POST" in request for request in hub.requests)
+    assert hub.repositories == {}
+    assert len(str(error.value)) < 250
 
 
 def test_a_weak_token_is_refused_before_a_model_is_saved(
@@ -583,62 +542,30 @@ def test_a_weak_token_is_refused_before_a_model_is_saved(
     with (
         running(accounts=ACCOUNTS) as hub,
         pointing(hub, tmp_path, token="hf_read"),
-        pytest.raises(PublishError, match="may only read"),
+        pytest.raises(PublishError, match="read-only"),
     ):
         encoder.push_to_hub("me/mine")
 
 
-def test_a_fine_grained_token_may_do_what_it_says(tmp_path: Path) -> None:
-    scopes = {"scoped": [{"entity": {"name": "me"}, "permissions": ["repo.write"]}]}
-    token = account("me", role="fineGrained", fineGrained=scopes)
-    with running(accounts={"hf_one": token}) as hub, pointing(hub, tmp_path, token="hf_one"):
-        publish("space", write_space(tmp_path / "space"), "mine")  # its own, without an owner
-    assert "spaces/me/mine" in hub.repositories
-
-
-def test_a_dry_run_takes_no_name_that_the_hub_would_not(tmp_path: Path) -> None:
-    folder = write_space(tmp_path / "space")
-    with pytest.raises(PublishError, match="'me/mi ne' is no name of a repository"):
-        publish("space", folder, "me/mi ne", dry_run=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_without_a_network_the_way_out_is_a_dry_run(
+def test_without_a_network_a_dry_run_is_proposed(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from huggingface_hub import constants
-
     folder = write_space(tmp_path / "space")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
-    with pytest.raises(PublishError, match=r"cannot ask http.*--dry-run writes the folder"):
+    with pytest.raises(PublishError, match=r"127\.0\.0\.1:9.*--dry-run"):
         publish("space", folder, "me/mine")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(PublishError, match="HF_HUB_OFFLINE is set"):
+    with offline(), pytest.raises(PublishError, match="--dry-run"):
         publish("space", folder, "me/mine")
 
 
-def test_a_name_that_is_taken_is_refused(models: Models, hub: Hub, tmp_path: Path) -> None:
-    hub.repositories["models/me/word"] = {"config.json": b'{"model_type": "bert"}'}
-    with pytest.raises(PublishError, match="me/word is taken: it holds bert, and this is paraphra"):
-        publish("model", models("word"), "me/word", details=OPEN)
-    hub.repositories["datasets/me/pairs"] = {"README.md": b"# Pairs"}
-    with pytest.raises(PublishError, match="me/pairs is a dataset on the Hub, not a model"):
-        publish("model", models("word"), "me/pairs", details=OPEN)
-    hub.repositories["spaces/me/other"] = {"README.md": CARD.encode(), "x.py": b""}
-    other = write_space(tmp_path / "space", card=CARD.replace("Mine", "Another"))
-    with pytest.raises(PublishError, match="it holds Mine, and this is Another"):
-        publish("space", other, "me/other")
-    assert hub.repositories["models/me/word"] == {"config.json": b'{"model_type": "bert"}'}
-
-
-def test_what_was_to_be_private_does_not_go_where_it_is_public(hub: Hub, tmp_path: Path) -> None:
+def test_private_files_do_not_go_to_a_public_repository(hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
     publish("space", folder, "me/mine")
     assert "spaces/me/mine" in hub.public
-    with pytest.raises(PublishError, match="me/mine is public already"):
+    with pytest.raises(PublishError, match="me/mine"):
         publish("space", folder, "me/mine", private=True)
-    publish("space", folder, "me/other", private=True)
-    assert "spaces/me/other" not in hub.public
+    publish("space", folder, "other", private=True)  # of the account, as it names no owner
+    assert "spaces/me/other" in hub.repositories.keys() - hub.public
 
 
 def test_a_new_revision_replaces_the_files_of_the_old_one(models: Models, hub: Hub) -> None:
@@ -653,7 +580,7 @@ def test_a_new_revision_replaces_the_files_of_the_old_one(models: Models, hub: H
 
 def test_a_branch_and_a_pull_request_leave_main_as_it_is(hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
-    with pytest.raises(PublishError, match="there is no space me/mine to open a pull request at"):
+    with pytest.raises(PublishError, match="no space me/mine"):
         publish("space", folder, "me/mine", pull_request=True)
     publish("space", folder, "me/mine")
     before = dict(hub.repositories["spaces/me/mine"])
@@ -664,41 +591,33 @@ def test_a_branch_and_a_pull_request_leave_main_as_it_is(hub: Hub, tmp_path: Pat
     assert address == f"{hub.address}/spaces/me/mine/discussions/1"
     assert hub.repositories["spaces/me/mine@refs/pr/1"]["app.py"] == b"print(2)\n"
     assert hub.repositories["spaces/me/mine"] == before
-    with pytest.raises(PublishError, match="a pull request is to the main branch"):
+    with pytest.raises(PublishError, match="revision"):
         publish("space", folder, "me/mine", pull_request=True, revision="next")
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault("PUT /lfs", "500", 2),
-        Fault("PUT /lfs", "cut"),
-        Fault("POST .*/preupload", "500"),
-        Fault("POST .*/commit", "500", 2),
-        Fault("POST .*/commit", "after"),  # the commit is made, and its answer lost
-        Fault("POST .*/create", "500"),
-        Fault("POST .*/objects/batch", "500"),
-    ],
-    ids=lambda fault: f"{fault.matches} {fault.kind}",
-)
-def test_an_upload_survives_a_server_in_trouble(fault: Fault, models: Models, hub: Hub) -> None:
-    hub.faults = [Fault(fault.matches, fault.kind, fault.times)]
+@pytest.mark.parametrize("kind", ["500", "cut"])
+def test_an_upload_survives_a_server_in_trouble(kind: str, models: Models, hub: Hub) -> None:
+    """As far as huggingface_hub tries again: while it sends large files."""
+    hub.faults = [Fault("PUT /lfs", kind)]
     publish("model", models("word"), "me/word", details=OPEN)
     assert hub.faults[0].times == 0
     weights = (models("word") / "model.safetensors").read_bytes()
     assert hub.repositories[KEY]["model.safetensors"] == weights
 
 
-def test_an_upload_that_broke_off_goes_on(models: Models, hub: Hub) -> None:
-    hub.faults = [Fault("POST .*/commit", "500", 10**6)]
-    with pytest.raises(PublishError, match="cannot upload to me/word"):
+SLOW = [pytest.param(place, marks=pytest.mark.slow) for place in ("preupload", "objects/batch")]
+
+
+@pytest.mark.parametrize("place", ["create", "commit", *SLOW])
+def test_an_upload_that_broke_off_goes_on(place: str, models: Models, hub: Hub) -> None:
+    hub.faults = [Fault(f"POST .*/{place}", "500", 10**6)]
+    with pytest.raises(PublishError, match="me/word"):
         publish("model", models("word"), "me/word", details=OPEN)
-    assert hub.repositories[KEY] == {}
+    assert not hub.repositories.get(KEY)  # nothing is half-published
     sent = sum("PUT" in request for request in hub.requests)
     hub.faults, hub.requests = [], []
     publish("model", models("word"), "me/word", details=OPEN)
-    assert sent > 0
-    assert not any("PUT" in request for request in hub.requests)  # it has arrived before
+    assert any("PUT" in request for request in hub.requests) == (not sent)  # none is sent twice
     assert "model.safetensors" in hub.repositories[KEY]
 
 
@@ -708,16 +627,9 @@ def test_a_branch_that_moves_meanwhile_is_not_written_over(hub: Hub, tmp_path: P
     (folder / "app.py").write_text("print(2)\n")
     files = hub.repositories["spaces/me/mine"]
     hub.faults = [Fault("POST .*/preupload", "none", then=lambda: files.update(other=b"1"))]
-    with pytest.raises(PublishError, match="has changed while it was written to"):
+    with pytest.raises(PublishError, match="me/mine"):
         publish("space", folder, "me/mine")
     assert files["app.py"] == b"print(1)\n"
-
-
-def test_a_hub_that_stays_down_is_given_up(hub: Hub, tmp_path: Path) -> None:
-    hub.faults = [Fault("POST", "500", 10**6)]
-    with pytest.raises(PublishError, match="cannot upload to me/mine"):
-        publish("space", write_space(tmp_path / "space"), "me/mine")
-    assert sum("repos/create" in request for request in hub.requests) == send.TRIES
 
 
 def test_options_of_a_model_are_of_a_model(
@@ -725,11 +637,12 @@ def test_options_of_a_model_are_of_a_model(
 ) -> None:
     folder = str(write_space(tmp_path / "space"))
     assert main(["publish", "space", folder, "me/mine", "--licence", "mit"]) == 2
-    assert "--licence is of a model, not of a space" in capsys.readouterr().err
+    assert "--licence" in capsys.readouterr().err
     assert main(["publish", "model", folder, "me/mine", "--source-licence", "mit"]) == 2
-    assert "--source-licence takes NAME=LICENCE, got 'mit'" in capsys.readouterr().err
+    assert "'mit'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_first_example_of_the_help_works_for_the_model_of_the_readme(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -743,16 +656,7 @@ def test_the_first_example_of_the_help_works_for_the_model_of_the_readme(
     assert "| mine.tsv | 60 | cc-by-4.0 |" in Path("look/README.md").read_text(encoding="utf-8")
 
 
-def test_help_says_what_is_sent_and_what_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["publish", "--help"])
-    said = capsys.readouterr().out
-    assert "hf auth login" in said
-    assert "--dry-run look" in said
-    assert "Refused are" in said
-
-
-@pytest.mark.parametrize("name", ["../../x.spm", "a/../../x", "/etc/x", "..\\..\\x", "x\0y"])
+@pytest.mark.parametrize("name", ["../../x.spm", "/etc/x", "..\\..\\x", "x\0y"])
 def test_a_file_whose_name_leads_out_of_its_repository_is_not_written(
     name: str, models: Models, hub: Hub, tmp_path: Path
 ) -> None:
@@ -780,8 +684,7 @@ def test_a_killed_dry_run_leaves_nothing_in_the_way(
         patch.setattr("paraphrastic_hf.hub.publish.copy_files", fail)
         with pytest.raises(DiskError) as error:
             publish("space", space, "me/space", dry_run=out)
-    assert str(out) in str(error.value)
-    assert str(space) not in str(error.value)
+    assert str(space) not in str(error.value)  # the full disk is that of the output
     assert not out.exists()
     (tmp_path / "out.part").mkdir()
     (tmp_path / "out.part" / "half").touch()

@@ -12,16 +12,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from paraphrastic_hf.hub import families
-from paraphrastic_hf.hub.cards import run_card
-from paraphrastic_hf.hub.selection import SELECTION
+from paraphrastic_hf.hub.cards import SELECTION, composition, run_card
 from paraphrastic_hf.models import GENERATIVE
-from paraphrastic_hf.models import families as models
+from paraphrastic_hf.models.families import FAMILIES as ENCODERS
 from paraphrastic_hf.training.encoder.recipe import DEVELOPMENT_SETS
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import DEMO, write_supervised
-from tests.trained import BGT, FAMILIES, ORDERLESS, RECIPES, code_of, trained
+from tests.trained import BGT, FAMILIES, code_of, trained
 
 
 @pytest.fixture(scope="module")
@@ -30,47 +28,44 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def card_of(model: Path) -> str:
-    """Its card, without line breaks in prose."""
-    text = (model / "README.md").read_text(encoding="utf-8")
-    return re.sub(r"(?<=[\w.,:;)`]) ?\n(?=[\w(`\"])", " ", text)
+    return (model / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", RECIPES)
+QUICK = ("word", "tagging", "language_model", "scpn")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FAMILIES],
+)
 def test_a_trained_model_has_a_card_whose_code_runs(
     name: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recipe, what = RECIPES[name]
-    model = trained(recipe, tmp_path, root)
-    text = (model / "README.md").read_text(encoding="utf-8")
-    assert what in card_of(model)
+    model = trained(FAMILIES[name], tmp_path, root)
+    text = card_of(model)
     assert text == run_card(model)  # from what lies in the folder, nothing else
     assert str(tmp_path) not in text
     assert str(DEMO) not in text
-    front = yaml.safe_load(text.split("---")[1])
-    assert "license" not in front  # nobody has stated one
-    assert "language" not in front
-    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert "{{" not in text
+    paragraphs = text.split("\n\n")
+    assert all(len(it.splitlines()) == 1 for it in paragraphs if it.startswith(("Seed", "The")))
+    assert "license" not in yaml.safe_load(text.split("---")[1])  # nobody has stated one
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "README.md", "exec"), {"__name__": "card"})
+    exec(compile(code_of(text), "README.md", "exec"), {"__name__": "card"})
 
 
 def test_every_family_has_a_sentence_of_its_own() -> None:
-    generative = {model.config_class.model_type.split("-", 1)[1] for model in GENERATIVE}
-    assert families.FAMILIES.keys() == models.FAMILIES.keys() | generative
+    sentences = [model.card_sentence for model in (*ENCODERS.values(), *GENERATIVE)]
+    assert all(sentences)
+    assert len({*sentences}) == len(sentences)
 
 
-def test_a_generative_model_says_what_it_writes_and_what_its_variables_hold(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_generative_model_says_what_its_variables_hold(root: Path, tmp_path: Path) -> None:
     model = trained(BGT, tmp_path, root)
     card, run = card_of(model), json.loads((model / "run.json").read_text())
-    assert "the mean of the variable semantic, which a transformer infers from its words" in card
     for name, value in run["held_out"]["active_units"].items():
         assert f"active_units, {name} | {value:.4g} |" in card
-    (block,) = re.findall(r"```python\n(.*?)```", (model / "README.md").read_text(), re.DOTALL)
-    assert '.translate(["a cat sleeps"], to="fr")' in block
-    monkeypatch.chdir(tmp_path)
-    exec(compile(block, "README.md", "exec"), {"__name__": "card"})
+    assert '.translate(["a cat sleeps"], to="fr")' in card
 
 
 def test_every_development_set_has_its_words() -> None:
@@ -78,99 +73,97 @@ def test_every_development_set_has_its_words() -> None:
 
 
 def test_a_family_and_tokens_without_a_sentence_are_named(tmp_path: Path) -> None:
-    found = families.composition({"model_type": "paraphrastic-new-one"}, tmp_path)
-    assert found == "what a new_one model makes of its tokens"
+    """As a user's own encoder, whose class is not one of this package."""
+    assert "new-one" in composition({"model_type": "new-one"}, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["word", "tagging", "language_model"])
 def test_figures_of_the_card_are_those_of_the_run(name: str, root: Path, tmp_path: Path) -> None:
-    model = trained(RECIPES[name][0], tmp_path, root)
+    model = trained(FAMILIES[name], tmp_path, root)
     run, card = json.loads((model / "run.json").read_text()), card_of(model)
     at = run["progress"]
     assert f"steps {at['step']:,}; {at['examples']:,}" in card
     if name == "word":
         assert SELECTION["none"] in card
-        assert "Nothing has been measured." in card
         assert "| pairs.tsv | 60 | not stated |" in card
-        assert ORDERLESS in card
+        assert "dog bites man" in card
     elif name == "tagging":
         best = f"{at['best_score']:.2f}"
-        assert "The state with the best accuracy on the validation split was kept" in card
-        assert f"Its step is {at['best_step']}, its score {best}." in card
+        assert f"step is {at['best_step']}, its score {best}" in card
         accuracy, unknown = run["test"]["accuracy"], run["test"]["unknown_accuracy"]
         assert f"| test | {accuracy:.4g} | {unknown:.4g} |" in card
         assert "| treebank | 32 | 4 | 4 |" in card
         assert "order" not in card.split("## Limits")[1]
     else:
         perplexity = f"{run['held_out']['perplexity']:.1f}"
-        assert f"Perplexity {perplexity} a token" in card
-        assert "on 10 sentences" in card
+        assert f"Perplexity {perplexity}" in card
+        assert "10 sentences" in card
 
 
 def test_the_licence_of_a_corpus_on_record_is_named_and_its_languages(
     root: Path, tmp_path: Path
 ) -> None:
-    recipe = f"{RECIPES['word'][0]}".replace(
-        f"[{DEMO}]", f"[{{path: {DEMO}, languages: [en, fr]}}]"
-    )
+    recipe = FAMILIES["word"].replace(f"[{DEMO}]", f"[{{path: {DEMO}, languages: [en, fr]}}]")
     front = yaml.safe_load(
         (trained(recipe, tmp_path, root) / "README.md").read_text().split("---")[1]
     )
     assert front["language"] == ["en", "fr"]
-    tagger = trained(RECIPES["tagging"][0], tmp_path / "mine", root)
+    tagger = trained(FAMILIES["tagging"], tmp_path / "mine", root)
     (row,) = [line for line in card_of(tagger).splitlines() if line.startswith("| treebank")]
     assert not row.endswith("| not stated |")
 
 
+@pytest.mark.slow
 def test_a_language_whose_pieces_were_dropped_is_none_of_the_model(
     root: Path, tmp_path: Path
 ) -> None:
     french = f"[{DEMO}, {{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
-    recipe = RECIPES["sentencepiece"][0].replace(f"[{DEMO}]", french)
+    recipe = FAMILIES["sentencepiece"].replace(f"[{DEMO}]", french)
     recipe = recipe.replace("vocab_size: 250", "vocab_size: 390, apart: [fr]")
     model = trained(recipe + "finish: {drop_apart: true}", tmp_path, root)
     front = yaml.safe_load((model / "README.md").read_text().split("---")[1])
     assert front["language"] == ["en"]
-    assert " kB of weights." in card_of(model)
+    assert " kB " in card_of(model)
 
 
+@pytest.mark.slow
 def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Path) -> None:
     from tests.evaluation.sts_files import write_sts
 
     write_sts(tmp_path / "data" / "eval")
-    recipe = RECIPES["sentencepiece"][0].replace("development: none", "development: stsb-dev")
+    recipe = FAMILIES["sentencepiece"].replace("development: none", "development: stsb-dev")
     model = trained(recipe + "finish: {significant_bits: 5}", tmp_path, tmp_path / "data")
     card = card_of(model)
-    assert "The state that scored best on STS-B dev was kept." in card
-    assert "Its step is 3, its score" in card
-    assert "before `finish` in the recipe changed the table" in card
-    assert "Nothing but the development score has been measured." in card
+    assert SELECTION["stsb-dev"] in card
+    assert "step is 3," in card
+    assert "`finish`" in card
 
 
 def test_pairs_held_out_and_sets_that_are_to_come_are_named(root: Path, tmp_path: Path) -> None:
-    model = trained(RECIPES["word"][0], tmp_path, root)
+    model = trained(FAMILIES["word"], tmp_path, root)
     run = json.loads((model / "run.json").read_text(encoding="utf-8"))
     progress = {**run["progress"], "best_step": 2, "best_score": 61.25}
     told = {"progress": progress, "development": "newer", "pairs_held_out": {"en-fr": 1200}}
     card = run_card(model, run={**run, **told})
-    assert "Pairs held out of training: 1,200 of en-fr." in card
-    assert "scored best on newer" in card
-    assert "its score 61.25." in " ".join(card.split())
+    assert "1,200 of en-fr" in card
+    assert "newer" in card
+    assert "61.25" in card
 
 
+@pytest.mark.slow
 def test_order_counts_for_what_reads_in_order_alone(root: Path, tmp_path: Path) -> None:
     limits = {}
     for name in ("recurrent", "charagram", "mixture"):
         (tmp_path / name).mkdir()
-        card = card_of(trained(RECIPES[name][0], tmp_path / name, root))
+        card = card_of(trained(FAMILIES[name], tmp_path / name, root))
         limits[name] = card.split("## Limits")[1]
     assert "order" not in limits["recurrent"]
-    assert "only where an n-gram" in limits["charagram"]
-    assert "only where an n-gram" in limits["mixture"]
+    assert "n-gram" in limits["charagram"]
+    assert "n-gram" in limits["mixture"]
 
 
 def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_path: Path) -> None:
-    model = trained(RECIPES["word"][0], tmp_path, root)
+    model = trained(FAMILIES["word"], tmp_path, root)
     assert (model / "training.png").exists()
     recipe = load_recipe(tmp_path / "recipe.yaml", ["--epochs", "0"])
     train(recipe, model, overwrite=True, progress=False)
@@ -179,9 +172,9 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
     assert not (model / "training.png").exists()  # nothing was logged
 
 
-def test_a_gran_without_its_gate_is_called_so() -> None:
-    sentence = families.FAMILIES["gated"]({"variant": 0, "bidirectional": True}, "words")
-    assert "network, BiGRAN without its gate, makes of its words" in sentence
+def test_a_gran_without_its_gate_is_called_so(tmp_path: Path) -> None:
+    config = {"model_type": "paraphrastic-gated", "variant": 0, "bidirectional": True}
+    assert "BiGRAN without its gate" in composition(config, tmp_path)
 
 
 ALONE = """
@@ -196,6 +189,7 @@ sys.meta_path.insert(0, Absent())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gated_conv", "marian", "language_model", "sentencepiece"])
 def test_what_a_card_says_of_other_libraries_runs_without_this_package(
     name: str, root: Path, tmp_path: Path

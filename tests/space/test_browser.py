@@ -39,7 +39,7 @@ def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "STYLE": trained(BGT, style, style),
         "SYNTAX": scpn.make("scpn", folder),
         "GENERATOR": scpn.make("parse-generator", folder),
-        "PARSER": trained(RECIPES["parsing"][0], parser, write_supervised(folder / "data")),
+        "PARSER": trained(RECIPES["parsing"], parser, write_supervised(folder / "data")),
     }
     with app(**{name: str(path) for name, path in models.items()}) as found:
         yield found

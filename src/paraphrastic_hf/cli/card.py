@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = (
         "Writes README.md into the model's folder, with every source, its licence and checksum.\n"
-        "Refused if a source is not one that a released model may be trained on."
+        "Refused if a source does not allow a public model to be trained on it."
     )
     parser.set_defaults(run=run)
 

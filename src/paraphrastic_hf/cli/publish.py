@@ -13,20 +13,19 @@ from paraphrastic_hf.extras import require
 
 EPILOG = """\
 What is sent, by kind:
-  model    what `paraphrastic train` wrote to DIR, or the name of a packaged model: weights,
+  model    a folder that `paraphrastic train` wrote, or the name of a packaged model: weights,
            tokenizer, recipe, training curve, and a card written from the run and the scores, with
            code that runs. Scores are on the card, in its model-index and in .eval_results/.
-  dataset  what `paraphrastic data export` wrote to DIR.
+  dataset  a folder that `paraphrastic data export` wrote.
   metric   `simile`, or a folder with a metric of `evaluate`. evaluate.load("ME/simile") loads it.
   space    a folder whose README.md says what runs it (sdk, app_file).
 
-A token that may write is needed: `hf auth login`, or HF_TOKEN. It is tried before any work. If
-sending breaks off, repeat the command: what has arrived is not sent again.
+A token with write access is needed: `hf auth login`, or HF_TOKEN. It is checked before any work.
+All files go in one commit. If sending fails, repeat the command: large files are not sent twice.
 
-Refused are, before anything is sent: a licence that the sources of a model do not allow (a source
-without a stated licence, or a non-commercial one, needs --private), a figure on a card that nobody
-measured, secrets and absolute paths in files, links that lead out of DIR, and a name that something
-else has.
+Refused before anything is sent: a licence that the sources of a model do not allow (a source
+without a stated licence, or a non-commercial one, needs --private), a figure on a card that was not
+measured, secrets and absolute paths in files, and links that lead out of DIR.
 
 examples:
   paraphrastic publish model runs/mine me/mine --source-licence mine.tsv=cc-by-4.0 --dry-run look
@@ -53,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--private", action="store_true", help="a private repository (default: a public one)"
     )
-    parser.add_argument("--message", help="what the commit says (default: what is published)")
-    parser.add_argument("--revision", metavar="BRANCH", help="a branch to write to (default: main)")
+    parser.add_argument("--message", help="commit message (default: the kind that is published)")
+    parser.add_argument("--revision", metavar="BRANCH", help="branch to write to (default: main)")
     parser.add_argument(
         "--pull-request",
         action="store_true",
@@ -119,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
         details = ModelDetails(**given)
     elif given:
         option = next(iter(given)).replace("_", "-").replace("data-root", "data")
-        raise PublishError(f"--{option} is of a model, not of a {arguments.kind}")
+        raise PublishError(f"--{option} applies to models only, not to a {arguments.kind}")
     else:
         details = None
     address = publish(
@@ -137,7 +136,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _details(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What was said of a model."""
+    """The options of a model that were given."""
     licences = {}
     for item in arguments.source_licence:
         name, equals, licence = item.rpartition("=")

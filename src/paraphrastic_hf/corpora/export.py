@@ -4,9 +4,7 @@ Hub."""
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from paraphrastic_hf.io.files import (
     write_bytes,
     write_json,
 )
-from paraphrastic_hf.io.send import Destination, check_destination, copy_files, send
+from paraphrastic_hf.io.send import Destination, copy_files, upload
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
@@ -182,16 +180,18 @@ def push(
 
     Raises:
         DataError: The corpus's licence does not allow a public copy, or there would be one; the
-            folder is no export; or the Hub refuses, as `check_destination` and `send` say.
+            folder is no export; or the Hub refuses, as `upload` says.
     """
     check_exported(name, folder, public=public)
-    # a repository that is public already will do where the licence allows one
-    wanted = None if find_source(name).may_share else True
-    to = Destination(repository, "dataset", private=wanted, **options)
-    standing = check_destination(to)
-    with tempfile.TemporaryDirectory() as place:
-        stale = gather(name, folder, place)
-        return send(place, replace(to, private=not public), standing, stale=stale)
+    # a corpus that may be shared may also go to a repository that is public already
+    to = Destination(
+        repository,
+        "dataset",
+        private=not public,
+        must_be_private=not find_source(name).may_share,
+        **options,
+    )
+    return upload(to, lambda place, _: gather(name, folder, place))
 
 
 def check_exported(name: str, folder: str | Path, *, public: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from paraphrastic_hf.errors import refuse_keywords
-from paraphrastic_hf.io.send import Destination, check_destination, copy_files, send
+from paraphrastic_hf.io.send import Destination, copy_files, upload
 
 CARD = "README.md"
 
@@ -72,9 +71,9 @@ def push(
     create_pr: bool = False,
     **unknown: Any,
 ) -> str:
-    """Upload what a function writes to a folder.
+    """Upload the files that a function writes.
 
-    `paraphrastic publish` does more: it writes the card, and refuses what licences do not allow.
+    `paraphrastic publish` also writes the card and checks the licences of the sources.
 
     Args:
         save: Writes the model to the folder that it is given.
@@ -105,9 +104,11 @@ def push(
         message=commit_message or "Upload a model of paraphrastic_hf",
         pull_request=create_pr,
     )
-    standing = check_destination(to)
-    with tempfile.TemporaryDirectory() as folder:
-        save(Path(folder))
+
+    def gather(folder: Path, repository: str) -> list[str]:
+        save(folder)
         if card is not None and card.is_file():
-            copy_files(card.parent, [card], Path(folder))
-        return send(folder, to, standing)
+            copy_files(card.parent, [card], folder)
+        return []
+
+    return upload(to, gather)

@@ -1,58 +1,81 @@
-"""The card of a trained model, for every kind and family.
+"""Model cards, of every kind and family: values for the template `model_card.md.jinja`.
 
-`run_card` is the one that `paraphrastic train` leaves: from the run's own records alone.
-`model_card` is the full one of an encoder that is to be released: with the licences and checksums
-of its sources, and with its scores.
+A card names only what the folder of a run and the given evaluations hold, and what follows from
+the construction of the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path, PurePath
 from typing import Any
 
-from paraphrastic_hf.encoders.load import load_encoder
+from huggingface_hub import EvalResult
+
+from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.encoders.push import CARD
-from paraphrastic_hf.encoders.storage.fingerprint import identity, is_identified
-from paraphrastic_hf.encoders.storage.locate import ASSETS, holds_model, packaged_folder
-from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation.report import headline_table, read_results
+from paraphrastic_hf.errors import counted
+from paraphrastic_hf.evaluation.report import headline_table
 from paraphrastic_hf.evaluation.suites.sts import YEARS
-from paraphrastic_hf.hub import sections
 from paraphrastic_hf.hub.licences import (
-    RELEASABLE,
     SourceLicence,
+    checked_licence,
     packaged_table,
-    refuse_other_weights,
+    source_licences,
 )
-from paraphrastic_hf.hub.results import Figure, model_index
-from paraphrastic_hf.hub.selection import selection
-from paraphrastic_hf.hub.source_lists import listed_sources
-from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.io.files import content_hash, write_bytes
+from paraphrastic_hf.hub.results import own_results
+from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, dataset_title, model_class
+from paraphrastic_hf.io.files import PARTS_FOLDER, WEIGHTS, content_hash, read_json, write_bytes
 from paraphrastic_hf.io.markdown import code, literal, markdown_table
+from paraphrastic_hf.metrics.permutation import p_text
 
-CITATION = "Please cite the thesis (Wieting, CMU 2020) and the sources above."
-PACKAGED = """from paraphrastic_hf import SentenceEncoder, packaged_model
-
-encoder = SentenceEncoder.from_pretrained("{name}")
-encoder.similarity(["a cat sleeps"], ["a cat is asleep"])
-
-from sentence_transformers import SentenceTransformer  # stock classes; needs nothing of ours
-
-# float: its file has float16, in which a text of 65,520 tokens or more becomes zeros or NaN
-SentenceTransformer(str(packaged_model("{name}"))).float().encode(["a cat sleeps"])"""
+TEMPLATE = Path(__file__).with_name("model_card.md.jinja")
+NOT_STATED = "not stated"
+SPLITS = ("train", "validation", "test")
+TASKS = {
+    "relatedness": "scores of two texts",
+    "entailment": "the relation of two texts",
+    "sentiment": "the class of a text",
+    "tagging": "a tag for every word of a sentence",
+    "parsing": "the constituency tree of a sentence",
+}
+WORDS = {"sentencepiece": "word pieces", "word": "words"}  # tokens within words
+TOKENS = {**WORDS, "char": "characters", "char_ngram": "character n-grams"}
+# How a contrastive run selected its checkpoint, by the development set of its recipe.
+SELECTION = {
+    "none": "The last state was kept. No development set had a part in it.",
+    "clean": "The state that scored best on the clean development set was kept: pairs of STS-B "
+    "dev, SICK trial and Annotated-PPDB dev that no reported test set holds.",
+    "clean-and-bitext": "The state that scored best on the clean development set and on "
+    "translations held out of training was kept. The former are pairs of STS-B dev, SICK trial and "
+    "Annotated-PPDB dev that no reported test set holds.",
+    "stsb-dev": "The state that scored best on STS-B dev was kept. Of its 1,500 pairs 1,131 are "
+    "also in STS 2012-2016 and 125 in STS 2017 en-en, so scores on these are in part scores on "
+    "what the model was chosen by.",
+    "sts17-en-en": "The state that scored best on STS 2017 en-en was kept, so the score on it is "
+    "no test. Of its 250 pairs 125 are also in STS-B test.",
+    "ws353-tuning": "The state that scored best on the two parts of WordSim-353 was kept, so "
+    "scores on WS353, WS-S and WS-R are no test.",
+}
+RISK = {  # of minimum risk training, by the development score of its recipe
+    "expected_cost": "The state was kept whose candidates for held-out pairs cost least, weighted "
+    "by their probabilities; scores are minus that cost, x 100.",
+    "first": "The state was kept whose likeliest candidates for held-out pairs cost least; scores "
+    "are minus that cost, x 100.",
+}
 
 
 def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:
-    """The card of any model that `paraphrastic train` made, from `recipe.yaml` and `run.json`.
-
-    It says what was trained on what, by which settings, and what the run measured. The licence of a
-    source is that of this package's record of a corpus, else "not stated".
+    """The card that `paraphrastic train` writes for every model, from its own records alone.
 
     Args:
         directory: The model.
-        run: What `run.json` is going to hold, of a run that has not written it yet.
+        run: Contents of `run.json`, if the run has not written it yet.
 
     Raises:
         ModelError: The folder holds no finished run.
@@ -60,22 +83,7 @@ def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> 
     Example:
         >>> print(run_card("runs/mine"))  # doctest: +SKIP
     """
-    trained = TrainedModel.read(directory, run=run)
-    training = [f"    {sections.command(trained)}", ""]
-    training += [*sections.wrapped(sections.circumstances(trained)), ""]
-    training += [*sections.wrapped(selection(trained)), ""]
-    training += sections.sources(trained)
-    licence = "Not stated: what its sources allow decides. " + CITATION
-    return _page(
-        trained,
-        front=sections.front_matter(trained),
-        title=trained.name,
-        about=sections.about(trained),
-        use=sections.use(trained),
-        training=training,
-        scores=sections.scores(trained),
-        licence=licence,
-    )
+    return render(TrainedModel.read(directory, run=run))
 
 
 def model_card(
@@ -88,11 +96,11 @@ def model_card(
     languages: Sequence[str] = (),
     licence: str = "cc-by-sa-4.0",
 ) -> str:
-    """The full card of an encoder that `paraphrastic train` made, from what lies in its folder.
+    """The full card of a trained encoder, with its scores and the checksums of its sources.
 
     Args:
         directory: The model.
-        data_root: Folder its sources are in, which lists them in `train/SOURCES.tsv` and the like.
+        data_root: Folder of its sources, which `train/SOURCES.tsv` and the like list.
         evaluation: Folder that `paraphrastic evaluate --output` wrote.
         command: The command that trained it.
         summary: One or two sentences.
@@ -100,120 +108,102 @@ def model_card(
         licence: Of the weights, as the Hub names it.
 
     Raises:
-        DataError: There is no source on record, one is not in `SOURCES.tsv`, its class does not
-            allow a release, or the evaluation is another model's.
-        ModelError: The folder holds no finished training run, or none of an encoder.
-        PublishError: Its weights are not those that its run left.
+        PublishError: The sources are unknown or do not allow the licence, the scores are another
+            model's, or the weights are not those that the run left.
+        ModelError: The folder holds no finished run.
     """
-    directory = Path(directory)
     trained = TrainedModel.read(directory)
-    refuse_other_weights(trained)
-    if not trained.is_encoder:
-        what = f"of {trained.task}" if trained.task else "that embeds no sentences"
-        raise ModelError(
-            f"{directory} holds a model {what}; full cards are those of encoders, and "
-            "`paraphrastic train` has left it one from its run"
-        )
-    encoder = load_encoder(directory)
-    suites = read_results(evaluation)
-    for results in suites:
-        if not is_identified(encoder, results["settings"]):
-            raise DataError(
-                f"{evaluation} holds scores on {results['suite']} of another model than that in "
-                f"{directory}: evaluate this model, as it is, without --latent, --dimension or "
-                "--precision"
-            )
-    table, is_shared = _released_sources(trained, Path(data_root))
-    languages = list(languages) or trained.languages or ["en"]
-    training = [f"    {command}", "", *sections.wrapped(sections.circumstances(trained)), ""]
-    training += [*sections.wrapped(selection(trained)), "", *table]
-    packaged = _is_packaged(trained.name, encoder)
-    reason = ": some sources are share-alike" if is_shared else ""
-    return _page(
+    sources = source_licences(trained, data_root=data_root)
+    return render(
         trained,
-        front=sections.front_matter(trained, languages=languages, licence=licence),
         title=f"paraphrastic {trained.name}",
-        about=f"{summary} {literal(sections.about(trained))}",
-        use=PACKAGED.format(name=trained.name) if packaged else sections.use(trained),
-        training=training,
-        scores=[line for results in suites for line in [*_scores(results), ""]][:-1],
-        licence=f"{licence.upper()}{reason}. {CITATION}",
+        sources=sources,
+        data_root=Path(data_root),
+        licence=checked_licence(sources, licence, private=False),
+        suites=own_results(trained, evaluation),
+        summary=summary,
+        languages=list(languages) or trained.languages or ["en"],
+        command=command,
+        is_packaged=any(source.packaged == trained.name for source in sources),
     )
 
 
-def release_card(
-    directory: str | Path,
-    repository: str,
+def render(
+    trained: TrainedModel,
     *,
-    sources: Sequence[SourceLicence],
-    licence: str | None,
-    found: Sequence[Figure] = (),
+    repository: str | None = None,
+    title: str | None = None,
+    sources: Sequence[SourceLicence] = (),
+    data_root: Path | None = None,
+    licence: str | None = None,
+    figures: Sequence[EvalResult] = (),
     suites: Sequence[Mapping[str, Any]] = (),
     summary: str = "",
     languages: Sequence[str] = (),
     base_model: Sequence[str] = (),
     datasets: Sequence[str] = (),
+    command: str | None = None,
+    is_packaged: bool = False,
 ) -> str:
-    """The card of any trained model in a repository of the Hub, from its run and its scores.
+    """Render the card of a trained model.
 
     Args:
-        directory: The model.
-        repository: Where it is going to be, as its code names it.
-        sources: What it was trained on, with licences.
+        trained: The model.
+        repository: Its repository on the Hub, which the code of the card names; None for a card
+            beside the model here.
+        title: The title; the name of the repository, or of the folder, if None.
+        sources: Its sources, with licences.
+        data_root: Folder of all data, for checksums of the sources; none if None.
         licence: Of the weights, as the Hub names it; None if there is none.
-        found: The figures of `model-index`.
+        figures: The figures of `model-index`.
         suites: Results of `paraphrastic evaluate`, whose tables and plots the card shows.
         summary: One or two sentences that come first.
         languages: Codes of its languages; those of its recipe if there are none.
         base_model: Hub names of the models that it began with.
-        datasets: Hub names of what it was trained on.
-
-    Raises:
-        ModelError: The folder holds no finished run.
+        datasets: Hub names of its training data.
+        command: The command that trained it; one with its recipe if None.
+        is_packaged: Whether its code loads it as a packaged model.
     """
-    trained = TrainedModel.read(directory)
-    name = repository.rpartition("/")[2]
-    training = [f"    {sections.command(trained)}", ""]
-    training += [*sections.wrapped(sections.circumstances(trained)), ""]
-    training += [*sections.wrapped(selection(trained)), ""]
-    training += _sources_with_licences(trained, sources)
-    scores = [] if suites else sections.scores(trained)
-    for results in suites:
-        suite = results["suite"]
-        scores += [*_scores(results), "", f"![{literal(suite)}]({suite}.png)", ""]
-    said = f"{licence.upper()}, as the sources above allow" if licence else "None is given"
-    return _page(
-        trained,
-        front=sections.front_matter(
-            trained,
-            languages=languages,
-            licence=licence,
-            base_model=list(base_model) or None,
-            datasets=list(datasets) or None,
-            **({"model_name": name, "eval_results": model_index(found)} if found else {}),
-        ),
-        title=name,
-        about=f"{summary} {literal(sections.about(trained))}".lstrip(),
-        use=sections.use(trained, repository),
-        training=training,
-        scores=scores,
-        licence=f"{said}. {CITATION}",
+    run, recipe = trained.run, trained.recipe
+    title = title or (repository or trained.name).rpartition("/")[2]
+    table, begun = _sources(trained, sources, data_root)
+    is_half = trained.is_stock and _first_dtype(trained) == "F16"  # sums of many rows overflow
+    is_own = str(trained.config["model_type"]).startswith("paraphrastic-")
+    size = (trained.directory / WEIGHTS).stat().st_size
+    change = run.get("change")
+    text: str = _template(TEMPLATE.read_text(encoding="utf-8")).render(
+        m=trained,
+        repository=repository,
+        title=title,
+        model=json.dumps(repository or trained.name, ensure_ascii=False),
+        front=_front(trained, title, licence, languages, figures, base_model, datasets),
+        summary=summary,
+        tasks=TASKS,
+        composition=literal(composition(trained.encoder, trained.directory)),
+        size=f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB",
+        is_packaged=is_packaged,
+        is_half=is_half,
+        trust=", trust_remote_code=True" if is_own and not trained.is_stock else "",
+        writes=_writing(trained.config),
+        command=command or f"paraphrastic train recipe.yaml --output {shlex.quote(trained.name)}",
+        duration=_duration(run["progress"]["seconds"]),
+        versions=" and ".join(f"{name} {version}" for name, version in run["versions"].items()),
+        names=lambda names: literal(" and ".join(map(_shown, names))),
+        selection=_selection(trained),
+        p_value=p_text(change["p_value"]) if change else "",
+        is_changed=_is_changed(recipe.get("finish") or {}),
+        sources="\n".join(table),
+        begun=begun,
+        has_picture=(trained.directory / PICTURE).exists(),
+        suites=suites,
+        headline=lambda results: "\n".join(_headline(results)),
+        figures="\n".join(_figures_table(run, trained)),
+        measured=_measured(run),
+        held_out=_held_out(trained) if "held_out" in run and trained.generates else "",
+        licence=licence,
+        order=word_order(trained.encoder, trained.directory) if not trained.generates else "",
     )
-
-
-def _sources_with_licences(trained: TrainedModel, sources: Sequence[SourceLicence]) -> list[str]:
-    """The table of what a model was trained on, and what it began with where that is no row."""
-    if len(sources) == 1 and sources[0].packaged:
-        return packaged_table(sources[0].packaged)
-    known = {source.name: source.licence for source in sources}
-    table = sections.sources(trained, known)
-    begun = [it for it in sources if not any(literal(it.name) in line for line in table)]
-    said = "; ".join(f"{literal(it.name)} ({literal(it.licence)})" for it in begun)
-    return (
-        [*table, "", *sections.wrapped(f"What it began with or learned from: {said}.")]
-        if begun
-        else table
-    )
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def write_card(directory: str | Path, text: str) -> None:
@@ -221,85 +211,255 @@ def write_card(directory: str | Path, text: str) -> None:
     write_bytes(Path(directory) / CARD, text.encode("utf-8"))
 
 
-def _page(
+@cache
+def _template(text: str) -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["literal"] = lambda text: literal(str(text))
+    environment.globals.update(counted=counted, number=lambda value: f"{value:,}")
+    return environment.from_string(text)
+
+
+def _front(
     trained: TrainedModel,
-    *,
-    front: str,
     title: str,
-    about: str,
-    use: str,
-    training: list[str],
-    scores: list[str],
-    licence: str,
+    licence: str | None,
+    languages: Sequence[str],
+    figures: Sequence[EvalResult],
+    base_model: Sequence[str],
+    datasets: Sequence[str],
 ) -> str:
-    curve = sections.picture(trained)
-    return f"{front}\n\n# {literal(title)}\n\n" + sections.page(
-        [
-            ("", sections.wrapped(about)),
-            ("Use", ["```python", *use.splitlines(), "```"]),
-            ("Training", [*training, *(["", *curve] if curve else [])]),
-            ("Scores", scores),
-            ("Licence", sections.wrapped(licence)),
-            ("Limits", sections.wrapped(sections.limits(trained))),
-        ]
+    """The YAML block that the Hub reads, without what is unknown."""
+    from huggingface_hub import ModelCardData
+
+    library = "sentence-transformers" if trained.is_encoder else "transformers"
+    if trained.is_encoder:
+        task = "sentence-similarity"
+    elif trained.generates:
+        is_translation = trained.translates and not trained.paraphrases
+        task = "translation" if is_translation else "text-generation"
+    else:
+        of_words = trained.task in ("tagging", "parsing")
+        task = "token-classification" if of_words else "text-classification"
+    index: dict[str, Any] = {}
+    if figures:
+        index = {"model_name": title, "eval_results": list(figures)}
+    data = ModelCardData(
+        license=licence,
+        language=list(languages) or trained.languages or None,
+        library_name=library,
+        pipeline_tag=task,
+        tags=["paraphrastic", *["static-embedding"] * trained.is_stock, library],
+        base_model=list(base_model) or None,
+        datasets=list(datasets) or None,
+        **index,
     )
+    return data.to_yaml(original_order=["license"])
 
 
-def _released_sources(trained: TrainedModel, root: Path) -> tuple[list[str], bool]:
-    """The table of sources with licences and checksums, and whether one is share-alike.
+def composition(config: Mapping[str, Any], tokenizer: Path) -> str:
+    """How a model computes, from the `card_sentence` of its class.
 
-    Raises:
-        DataError: A source may not be released, or is none of `SOURCES.tsv`.
+    Args:
+        config: Configuration of the model, or of the encoder of a supervised model.
+        tokenizer: Folder of its tokenizer.
     """
-    known = listed_sources(root)
-    names = [str(source.get("path") or source.get("dataset")) for source in trained.sources]
-    what, given = trained.counts or ("pairs", dict.fromkeys(names))
-    counts = {_within(root, path): count for path, count in given.items()}
-    if not counts:
-        raise DataError(
-            f"{trained.directory} has no source on record, so what its model may be released as is "
-            "not known: train it on files that a recipe names"
+    found = []
+    for part, kind in _parts(config, tokenizer):
+        sentence = getattr(model_class(part), "card_sentence", "") or (
+            "{% if is_encoder_decoder %}a transformer of transformers' class for {{ model_type }}"
+            "{% if encoder_layers %}, {{ counted(encoder_layers, 'encoder block') }}, "
+            "{{ counted(decoder_layers, 'decoder block') }}{% endif %}, over {{ tokens }}; "
+            "{{ d_model or hidden_size }} dimensions, {{ number(vocab_size) }} entries."
+            "{% else %}the output of a {{ model_type }} model over its {{ tokens }}{% endif %}"
         )
-    rows = []
-    for path, pairs in counts.items():
-        if path not in known:
-            raise DataError(
-                f"no SOURCES.tsv in a folder of {root} lists {path}, so its licence is not known: "
-                "give the data that it is in, or list it"
-            )
-        licence, release = known[path]
-        if release not in RELEASABLE:
-            raise DataError(
-                f"{path} is no source that a released model may be trained on: its licence is "
-                f"{licence} ({release})"
-            )
-        shown = "not counted" if pairs is None else f"{pairs:,}"
-        rows.append([path, shown, licence, code(content_hash(root / path))])
-    is_shared = any(known[path][1] == "share-alike" for path in counts)
-    columns = ["source", what, "licence", "SHA-256 of the file"]
-    return markdown_table(columns, rows, "lrll"), is_shared
+        found.append(_template(sentence).render({**part, "tokens": TOKENS.get(kind, "tokens")}))
+    if len(found) == 1:
+        return str(found[0])
+    joined = "; ".join(f"({number}) {text}" for number, text in enumerate(found, 1))
+    how = {"concatenate": "side by side", "add": "added up"}[config["combine"]]
+    return f"made of {len(found)}, {how} (thesis, 4.5.6): {joined}"
 
 
-def _within(root: Path, path: str) -> str:
-    """A source by its place under the data root, however it was named."""
-    is_inside = Path(path).is_absolute() and Path(path).is_relative_to(root.resolve())
-    return Path(path).relative_to(root.resolve()).as_posix() if is_inside else path
+def word_order(config: Mapping[str, Any], tokenizer: Path) -> str:
+    """What the order of words means to an encoder; empty if it may mean anything."""
+    parts = _parts(config, tokenizer)
+    for part, _ in parts:
+        is_average = part.get("encoder_kind") == "average"
+        if not is_average and not getattr(model_class(part), "ignores_order", False):
+            return ""
+    kinds = {kind for _, kind in parts}
+    if kinds <= WORDS.keys():
+        return 'Word order does not count: "dog bites man" has the vector of "man bites dog".'
+    if "char_ngram" in kinds:
+        return "The order of words counts only where an n-gram of characters spans several."
+    return "The order of characters, and so that of words, does not count."
 
 
-def _is_packaged(name: str, encoder: Any) -> bool:
-    return holds_model(ASSETS / name) and is_identified(
-        encoder, identity(load_encoder(packaged_folder(name)))
-    )
+def _parts(config: Mapping[str, Any], tokenizer: Path) -> list[tuple[Mapping[str, Any], str]]:
+    """The encoders of a mixture, or the one encoder, each with its kind of tokens."""
+    kind = _token_kind(tokenizer)
+    if kind != "mixed":
+        return [(config, kind)]
+    return [
+        (part, _token_kind(tokenizer / PARTS_FOLDER / str(number)))
+        for number, part in enumerate(config["parts"])
+    ]
 
 
-def _scores(results: Mapping[str, Any]) -> list[str]:
-    lines = [f"### {literal(results['suite'])}", "", *headline_table(dict(results))]
-    if results["suite"] == "sts":  # the tracks and splits that no year holds
-        rows = [
-            [f"{row['group']} {row['name']}"]
-            + [f"{row['scores'][measure]:.1f}" for measure in ("pearson", "spearman")]
-            for row in results["rows"]
-            if row["group"] not in YEARS
-        ]
-        lines += ["", *markdown_table(["set", "Pearson", "Spearman"], rows)]
-    return lines
+def _token_kind(tokenizer: Path) -> str:
+    if (tokenizer / "ngrams.json").exists():
+        return "char_ngram"
+    path = tokenizer / "paraphrastic_tokenizer.json"
+    return str(read_json(path)["kind"]) if path.exists() else ""
+
+
+def _first_dtype(trained: TrainedModel) -> str:
+    from safetensors import safe_open
+
+    with safe_open(trained.directory / WEIGHTS, "np") as weights:
+        return str(weights.get_slice(next(iter(weights.keys()))).get_dtype())
+
+
+def _writing(config: Mapping[str, Any]) -> str:
+    """The call by which a generative model writes; empty for other models."""
+    # a multilingual one translates into all its languages
+    is_mgt = config["model_type"] == "paraphrastic-mgt"
+    for verb, argument, languages in (
+        ("translate", "to", config["languages"] if is_mgt else config.get("translates")),
+        ("reconstruct", "language", config.get("reconstructs")),
+    ):
+        if languages:
+            return f'{verb}(["a cat sleeps"], {argument}={json.dumps(languages[-1])})'
+    return ""
+
+
+def _selection(trained: TrainedModel) -> str:
+    """How the saved state was selected."""
+    run = trained.run
+    if run["progress"]["best_step"] is None:
+        return SELECTION["none"]
+    if trained.task:
+        name = run.get("development", "validation")
+        where = literal(PurePath(name).name) if names_file(name) else f"the {name} split"
+        best = f"The state with the best {run['measure']} on {where} was kept"
+        return f"{best}, so its score there is no test."
+    if "cost" in run:
+        return RISK.get(run["development"], RISK["expected_cost"])
+    if trained.generates:
+        return "The state that predicted the held-out sentences best, in nats a token, was kept."
+    name = PurePath(run["development"]).name
+    best = f"The state that scored best on {literal(name)} was kept"
+    return SELECTION.get(name, f"{best}, so its score there is no test.")
+
+
+def _is_changed(finish: Mapping[str, Any]) -> bool:
+    """Whether the saved table differs from the selected one."""
+    steps = ("merge_with", "whiten", "dimension", "spread", "drop_apart", "significant_bits")
+    return any(map(finish.get, steps)) or finish.get("precision", "float32") != "float32"
+
+
+def _sources(
+    trained: TrainedModel, known: Sequence[SourceLicence], data_root: Path | None
+) -> tuple[list[str], str]:
+    """The table of sources with licences, and the sources that are not in it, in a sentence."""
+    if len(known) == 1 and known[0].packaged:
+        return packaged_table(known[0].packaged), ""
+    licences = {source.name: source.licence for source in known}
+    what, counts = trained.counts or ("", {})
+    recorded = {
+        dataset_title(source["dataset"]): source["dataset"]["name"]
+        for source in trained.sources
+        if source.get("dataset")
+    }
+    names = list(counts) or [*map(_source_name, trained.sources)]
+    columns, align, rows = ["source", "licence"], "ll", []
+    if trained.task:
+        dataset = trained.recipe["task"]["dataset"]
+        names, recorded = [dataset_title(dataset)], {dataset_title(dataset): dataset["name"]}
+        columns, align = ["corpus", *SPLITS, "licence"], "lrrrl"
+    elif counts:
+        columns, align = ["source", what, "licence"], "lrl"
+    if data_root is not None:
+        columns, align = [*columns, "SHA-256 of the file"], align + "l"
+    for name in names:
+        record = SOURCES.get(recorded.get(name, ""))
+        licence = licences.pop(_shown(name), None)
+        licence = licence or (record.licence if record else NOT_STATED)
+        middle = [f"{counts[name]:,}"] if counts else []
+        if trained.task:
+            middle = [f"{trained.run['examples'][split]:,}" for split in SPLITS]
+        file = data_root / name if data_root else None
+        digest = [code(content_hash(file)) if file.is_file() else ""] if file else []
+        rows.append([_shown(name), *middle, licence, *digest])
+    begun = "; ".join(f"{literal(name)} ({literal(text)})" for name, text in licences.items())
+    return (markdown_table(columns, rows, align) if rows else []), begun
+
+
+def _shown(name: str) -> str:
+    """A source without the folders of this machine."""
+    return PurePath(name).name if PurePath(name).is_absolute() else name
+
+
+def _source_name(source: Mapping[str, Any]) -> str:
+    dataset = source.get("dataset")
+    return dataset_title(dataset) if dataset else str(source.get("path"))
+
+
+def _headline(results: Mapping[str, Any]) -> list[str]:
+    lines = headline_table(dict(results))
+    if results["suite"] != "sts":
+        return lines
+    rows = [  # the tracks and splits that no year holds
+        [f"{row['group']} {row['name']}"]
+        + [f"{row['scores'][measure]:.1f}" for measure in ("pearson", "spearman")]
+        for row in results["rows"]
+        if row["group"] not in YEARS
+    ]
+    return [*lines, "", *markdown_table(["set", "Pearson", "Spearman"], rows)]
+
+
+def _figures_table(run: Mapping[str, Any], trained: TrainedModel) -> list[str]:
+    """The figures that the run measured on held-out examples."""
+    if trained.task:
+        measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
+        rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
+        return markdown_table(["split", *measures], rows)
+    if "held_out" not in run or (trained.generates and "cost" not in run):
+        return []
+    rows = [[name, f"{value:.4g}"] for name, value in _numbers(run["held_out"])]
+    return markdown_table(["of held-out examples", "figure"], rows)
+
+
+def _numbers(record: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of a record, and those of nested records by both names."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{within}{name}, ")
+        elif isinstance(value, (int, float)):
+            yield within + name, value
+
+
+def _measured(run: Mapping[str, Any]) -> str:
+    known = ["the figures above"] * ("held_out" in run)
+    known += ["the development score"] * (run["progress"]["best_step"] is not None)
+    return " and ".join(known)
+
+
+def _held_out(trained: TrainedModel) -> str:
+    """The examples that perplexity was measured on."""
+    run, file = trained.run, trained.run.get("development")
+    what = f"{run['held_out'].get('sentences', 0):,} sentences"
+    if trained.translates:
+        kind = "paraphrases" if trained.paraphrases else "translations"
+        what = f"{run.get('held_out_pairs', 0):,} {kind}"
+    return f"{what} {f'of {PurePath(file).name}' if names_file(file) else 'of the same sources'}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes"

@@ -9,22 +9,28 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
+from huggingface_hub import EvalResult
 
 from paraphrastic_hf.config.recipe import read_mapping
-from paraphrastic_hf.encoders.load import load_encoder
-from paraphrastic_hf.encoders.storage.fingerprint import is_identified
+from paraphrastic_hf.encoders.push import CARD
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.errors import PublishError
-from paraphrastic_hf.evaluation.report import plot_headline, read_results
+from paraphrastic_hf.evaluation.report import plot_headline
 from paraphrastic_hf.generation.templates import TEMPLATES
-from paraphrastic_hf.hub.cards import release_card, write_card
+from paraphrastic_hf.hub.cards import render, write_card
 from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, source_licences
-from paraphrastic_hf.hub.results import figures, refuse_unmeasured, result_files
-from paraphrastic_hf.hub.trained import PICTURE, TrainedModel
+from paraphrastic_hf.hub.results import (
+    figures,
+    own_results,
+    refuse_unmeasured,
+    result_files,
+)
+from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, model_class
 from paraphrastic_hf.io.files import (
     GENERATION_CONFIG,
     SENTENCE_TRANSFORMERS_FILES,
     TOKENIZER_FILES,
+    WEIGHTS,
     read_json,
     write_bytes,
     write_json,
@@ -56,23 +62,22 @@ PACKAGED = {
 
 @dataclass(frozen=True)
 class ModelDetails:
-    """What is known of a model beside its folder; all of it may be left out.
+    """Facts about a model that its folder does not hold, and how to send it. All are optional.
 
     Attributes:
         evaluation: Folder that `paraphrastic evaluate --output` wrote for it.
         data_root: Folder of all data, whose folders list licences in `SOURCES.tsv`.
         source_licences: Licences of sources that have no record, by name or file name.
-        licence: Of the weights, as the Hub names it; the one that follows from the sources if None.
+        licence: Of the weights, as the Hub names it; by default as the sources allow.
         summary: One or two sentences about the model.
         languages: Codes of its languages; those that its recipe names if there are none.
-        base_model: Hub names of the models that it began with; that of the recipe's `start`, if it
-            is one, where there are none.
-        datasets: Hub names of what it was trained on.
-        card: A card of one's own to send in place of the one that is written.
-        hide_paths: Whether absolute paths in the recipe and the record of the run are cut to their
-            last part; they are refused else.
-        allow_code: Send the Python files in the folder as they are. By default those of this
-            package are written anew, and others are refused.
+        base_model: Hub names of the models that it began with; by default the recipe's `start`.
+        datasets: Hub names of its training data.
+        card: A card to send instead of the one that is written.
+        hide_paths: Whether to cut absolute paths in the recipe and in the record of the run to
+            their last part; otherwise they are refused.
+        allow_code: Whether to send the Python files in the folder as they are. By default those of
+            this package are written again, and others are refused.
     """
 
     evaluation: str | Path | None = None
@@ -91,12 +96,12 @@ class ModelDetails:
 def gather_model(
     trained: TrainedModel, repository: str, details: ModelDetails, output: Path, *, private: bool
 ) -> list[str]:
-    """Write what is to be sent of a model to an empty folder.
+    """Write the files of a model that go to the Hub to an empty folder.
 
     Args:
         trained: The model.
-        repository: Where it is going to be.
-        details: What is known of it beside its folder.
+        repository: Its repository.
+        details: Facts that its folder does not hold.
         output: The empty folder.
         private: Whether the repository is private.
 
@@ -108,10 +113,12 @@ def gather_model(
             figure that was not measured.
         DataError: The scores cannot be read.
     """
+    if not (trained.directory / WEIGHTS).is_file():
+        raise PublishError(f"{trained.directory} has no weights: {WEIGHTS} does not exist")
     sources = source_licences(trained, data_root=details.data_root, stated=details.source_licences)
     licence = checked_licence(sources, details.licence, private=private)
     details = _packaged_details(sources, details)
-    suites = _suites(trained, details.evaluation)
+    suites = [] if details.evaluation is None else own_results(trained, details.evaluation)
     found = figures(trained, suites)
     _copy_model(trained.directory, output, allow_code=details.allow_code)
     _add_code(output)
@@ -123,25 +130,22 @@ def gather_model(
     for results in suites:
         plot_headline(results, output / f"{results['suite']}.png")
     if details.card is not None:
-        shutil.copyfile(details.card, output / "README.md")
-        _check_card(output, licence)
-    else:
-        write_card(
-            output,
-            release_card(
-                trained.directory,
-                repository,
-                sources=sources,
-                licence=licence,
-                found=found,
-                suites=suites,
-                summary=details.summary,
-                languages=details.languages,
-                base_model=details.base_model or _start_on_hub(trained),
-                datasets=details.datasets,
-            ),
-        )
-    refuse_unmeasured(output, found, suites)
+        shutil.copyfile(details.card, output / CARD)
+        _check_card(output / CARD, licence, found)
+        return list(STALE)
+    card = render(
+        trained,
+        repository=repository,
+        sources=sources,
+        licence=licence,
+        figures=found,
+        suites=suites,
+        summary=details.summary,
+        languages=details.languages,
+        base_model=details.base_model or _start_on_hub(trained),
+        datasets=details.datasets,
+    )
+    write_card(output, card)
     return list(STALE)
 
 
@@ -189,15 +193,12 @@ def _add_code(output: Path) -> None:
     that come with the package are."""
     from transformers import AutoConfig
 
-    from paraphrastic_hf.encoders.storage.directory import LAYOUTS
     from paraphrastic_hf.models.base import ParaphrasticModel
 
     config = AutoConfig.from_pretrained(output, trust_remote_code=False)
-    mappings = [it.auto_class._model_mapping for it in LAYOUTS]
-    found = next((mapping[type(config)] for mapping in mappings if type(config) in mapping), None)
-    if getattr(config, "auto_map", None) or not issubclass(found or object, ParaphrasticModel):
+    model: Any = model_class(config.to_dict())
+    if getattr(config, "auto_map", None) or not issubclass(model or object, ParaphrasticModel):
         return
-    model: Any = found
     code = write_remote_code(model, output)
     known = {"AutoConfig": write_remote_code(type(config), output)}
     known |= dict.fromkeys((model.auto_class, *model.further_auto_classes), code)
@@ -205,44 +206,20 @@ def _add_code(output: Path) -> None:
     write_json(output / "config.json", {**written, "auto_map": known})
 
 
-def _suites(trained: TrainedModel, evaluation: str | Path | None) -> list[dict[str, Any]]:
-    """The results in a folder, if they are this model's.
-
-    Raises:
-        PublishError: They are of another model, or of a model that is no encoder.
-    """
-    if evaluation is None:
-        return []
-    if not trained.is_encoder:
-        raise PublishError("--evaluation is for encoders: the suites score no other models")
-    suites = read_results(evaluation)
-    encoder = load_encoder(trained.directory)
-    for results in suites:
-        if not is_identified(encoder, results["settings"]):
-            raise PublishError(
-                f"{evaluation} holds scores on {results['suite']} of another model than that in "
-                f"{trained.directory}: evaluate this model, as it is, without "
-                "--latent, --dimension or --precision"
-            )
-    return suites
-
-
-def _check_card(output: Path, licence: str | None) -> None:
-    """Refuse a card of one's own with another licence than the sources allow.
+def _check_card(card: Path, licence: str | None, found: Sequence[EvalResult]) -> None:
+    """Refuse a card of one's own with an unmeasured figure, or another licence than the sources'.
 
     Raises:
         PublishError: It names one.
     """
     from huggingface_hub import ModelCard
 
-    try:
-        named = ModelCard.load(output / "README.md").data.license
-    except (ValueError, yaml.YAMLError) as error:
-        raise PublishError(f"huggingface_hub cannot read the card: {error}") from error
+    refuse_unmeasured(card, found)
+    named = ModelCard.load(card).data.license
     if named != licence:
         raise PublishError(
-            f"the card names the licence {named}, and the sources allow {licence}: write the "
-            "latter, or give --licence"
+            f"the card names the licence {named}, but the sources allow {licence}: change the "
+            "card, or give --licence"
         )
 
 

@@ -1,22 +1,24 @@
-"""The scores of a model as the Hub reads them: `model-index` on the card, and `.eval_results/`.
+"""Scores of a model as the Hub reads them: `model-index` on the card, and `.eval_results/`.
 
-Both hold only what a run or `paraphrastic evaluate` measured. `model-index` has every headline
-figure. `.eval_results/*.yaml` has those that were measured on the very rows, by the very measure,
-of a benchmark on the Hub, since it puts them on that benchmark's board.
+`model-index` has every headline figure of a run and of `paraphrastic evaluate`. `.eval_results/`
+feeds the leaderboards of benchmarks on the Hub, so it has only scores on exactly their rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 import yaml
+from huggingface_hub import EvalResult
 
 from paraphrastic_hf.config.recipe import names_file
+from paraphrastic_hf.encoders.load import load_encoder
+from paraphrastic_hf.encoders.storage.fingerprint import is_identified
 from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.evaluation.report import read_results
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
 RESULTS_FOLDER = ".eval_results"
@@ -49,29 +51,8 @@ BENCHMARKS = {
 }
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One number that was measured.
-
-    Attributes:
-        task: Of the Hub, such as `sentence-similarity`.
-        dataset: What it was measured on: a suite or corpus of this package.
-        name: The figure's name, such as `STS-B test`.
-        measure: What the Hub calls the measure.
-        unit: The measure as reports print it.
-        value: The number.
-    """
-
-    task: str
-    dataset: str
-    name: str
-    measure: str
-    unit: str
-    value: float
-
-
-def figures(trained: TrainedModel, suites: Sequence[Mapping[str, Any]] = ()) -> list[Figure]:
-    """Everything that is known of a model's quality: from its own run, then from each suite.
+def figures(trained: TrainedModel, suites: Sequence[Mapping[str, Any]] = ()) -> list[EvalResult]:
+    """Return all measured figures of a model: those of its own run, then those of each suite.
 
     Args:
         trained: The model.
@@ -80,33 +61,47 @@ def figures(trained: TrainedModel, suites: Sequence[Mapping[str, Any]] = ()) -> 
     found = list(_of_run(trained))
     for results in suites:
         suite = results["suite"]
-        if suite in NOT_SCORES:
-            continue
-        for name, value in results["headline"].items():
+        for name, value in results["headline"].items() if suite not in NOT_SCORES else ():
             unit = _unit(name, results["unit"])
             measure = _measure(f"{name} {unit}" if name in ("Pearson", "Spearman") else unit)
             task = TASKS.get(suite, "sentence-similarity")
-            found.append(Figure(task, suite, name, measure, unit, round(float(value), 4)))
-    return [figure for figure in found if math.isfinite(figure.value)]
+            found.append(_figure(task, suite, name, measure, unit, value))
+    return [figure for figure in found if math.isfinite(figure.metric_value)]
 
 
-def model_index(found: Sequence[Figure]) -> Any:
-    """The figures as huggingface_hub's `EvalResult`, for its card; None if there are none."""
-    from huggingface_hub import EvalResult
+def _figure(
+    task: str, dataset: str, name: str, measure: str, unit: str, value: float
+) -> EvalResult:
+    return EvalResult(
+        task_type=task,
+        dataset_type=dataset,
+        dataset_name=f"{dataset} {name}",
+        dataset_config=name,  # keeps the figures of a suite apart
+        metric_type=measure,
+        metric_name=unit,
+        metric_value=round(float(value), 4),
+    )
 
-    results = [
-        EvalResult(
-            task_type=figure.task,
-            dataset_type=figure.dataset,
-            dataset_name=f"{figure.dataset} {figure.name}",
-            dataset_config=figure.name,  # keeps the figures of a suite apart
-            metric_type=figure.measure,
-            metric_name=figure.unit,
-            metric_value=figure.value,
-        )
-        for figure in found
-    ]
-    return results or None
+
+def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str, Any]]:
+    """Read the results in a folder that `paraphrastic evaluate --output` wrote for a model.
+
+    Raises:
+        PublishError: They are another model's, or the model is no encoder.
+        DataError: They cannot be read.
+    """
+    if not trained.is_encoder:
+        raise PublishError(f"only encoders are evaluated, and {trained.directory} holds none")
+    suites = read_results(evaluation)
+    encoder = load_encoder(trained.directory)
+    for results in suites:
+        if not is_identified(encoder, results["settings"]):
+            raise PublishError(
+                f"{evaluation} holds scores on {results['suite']} of another model than that in "
+                f"{trained.directory}: evaluate this one, without --latent, --dimension or "
+                "--precision"
+            )
+    return suites
 
 
 def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -131,57 +126,34 @@ def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return files
 
 
-def refuse_unmeasured(
-    folder: str | Path, found: Sequence[Figure], suites: Sequence[Mapping[str, Any]]
-) -> None:
-    """Refuse a folder whose card or result files name a figure that nothing here has measured.
+def refuse_unmeasured(card: Path, found: Sequence[EvalResult]) -> None:
+    """Refuse a card with a figure that was not measured.
 
     Args:
-        folder: What is to be published.
-        found: What was measured, as `figures` gives it.
-        suites: The results that rows of benchmarks come from.
+        card: The card.
+        found: The measured figures, as `figures` gives them.
 
     Raises:
-        PublishError: There is such a figure, or one of a measure without any number; or a file
-            cannot be read.
+        PublishError: It has such a figure or metric, or cannot be read.
     """
-    from huggingface_hub import ModelCard, parse_eval_result_entries
+    from huggingface_hub import ModelCard
 
-    folder = Path(folder)
-    known = {(figure.measure, figure.value) for figure in found}
     try:
-        data = ModelCard.load(folder / "README.md").data
+        data = ModelCard.load(card).data
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise PublishError(f"huggingface_hub cannot read the card: {error}") from error
-    for result in data.eval_results or []:
-        if (result.metric_type, _rounded(result.metric_value)) not in known:
-            raise PublishError(
-                f"the card has {result.metric_type} {result.metric_value} on "
-                f"{result.dataset_name}, which nothing has measured: give the folder of "
-                "`paraphrastic evaluate --output` as --evaluation, or leave the figure out"
-            )
-    for measure in data.metrics or []:
-        if measure not in {figure.measure for figure in found}:
-            raise PublishError(
-                f"the card names the metric {measure}, of which nothing has been measured: "
-                "evaluate the model, or leave it out"
-            )
-    measured = {
-        (dataset, task, _rounded(value))
-        for results in suites
-        for dataset, task, _, value in _benchmarks(results)
-    }
-    for path in sorted((folder / RESULTS_FOLDER).glob("*")):
-        try:
-            entries = parse_eval_result_entries(yaml.safe_load(path.read_text(encoding="utf-8")))
-        except (ValueError, KeyError, TypeError, yaml.YAMLError) as error:
-            raise PublishError(f"{path.name} holds no results as the Hub has them") from error
-        for entry in entries:
-            if (entry.dataset_id, entry.task_id, _rounded(entry.value)) not in measured:
-                raise PublishError(
-                    f"{RESULTS_FOLDER}/{path.name} has {entry.value} on {entry.dataset_id}, which "
-                    "nothing has measured"
-                )
+    known = {(figure.metric_type, figure.metric_value) for figure in found}
+    unmeasured = [
+        f"{result.metric_type} {result.metric_value} on {result.dataset_name}"
+        for result in data.eval_results or []
+        if (result.metric_type, _rounded(result.metric_value)) not in known
+    ]
+    unmeasured += [name for name in data.metrics or [] if name not in {it[0] for it in known}]
+    if unmeasured:
+        raise PublishError(
+            f"the card names {unmeasured[0]}, which was not measured: give the folder of "
+            "`paraphrastic evaluate --output` as --evaluation, or leave it out"
+        )
 
 
 def _rounded(value: Any) -> float:
@@ -191,26 +163,22 @@ def _rounded(value: Any) -> float:
         return math.nan
 
 
-def _of_run(trained: TrainedModel) -> Iterator[Figure]:
-    """The figures of `run.json` on examples that were not trained on."""
+def _of_run(trained: TrainedModel) -> Iterator[EvalResult]:
+    """Yield the figures of `run.json` on examples that were not trained on."""
     run = trained.run
     if trained.task:
-        dataset = trained.recipe["task"]["dataset"]
-        name = dataset_title(dataset)
+        name = dataset_title(trained.recipe["task"]["dataset"])
         task = "token-classification" if trained.task == "tagging" else "text-classification"
         for measure, value in run["test"].items():
             if isinstance(value, (int, float)):
-                rounded = round(float(value), 4)
-                yield Figure(task, name, f"test, {measure}", _measure(measure), measure, rounded)
-        return
-    held_out = run.get("held_out") or {}
-    if "perplexity" in held_out:
-        is_translation = trained.translates and trained.recipe.get("kind") != "paraphrase"
+                yield _figure(task, name, f"test, {measure}", _measure(measure), measure, value)
+    elif "perplexity" in (run.get("held_out") or {}):
+        is_translation = trained.translates and not trained.paraphrases
         task = "translation" if is_translation else "text-generation"
-        value = round(float(held_out["perplexity"]), 4)
         file = run.get("development")
         where = f"of {PurePath(file).name}" if names_file(file) else "of its sources"
-        yield Figure(task, "held out", where, "perplexity", "a token", value)
+        value = run["held_out"]["perplexity"]
+        yield _figure(task, "held out", where, "perplexity", "a token", value)
 
 
 def _unit(name: str, unit: str) -> str:

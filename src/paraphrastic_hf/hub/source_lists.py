@@ -1,5 +1,4 @@
-"""The lists of sources that folders of the data have: `SOURCES.tsv`, a line a file, with its
-licence and what that allows."""
+"""`SOURCES.tsv` in folders of the data: the licence of each file, and its release class."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ OPEN = re.compile(
 
 
 def release_class(licence: str) -> str:
-    """What a licence allows for those who train on the text.
+    """Return what a licence allows a model that was trained on the text.
 
     Args:
         licence: As a record or the Hub writes it, `CC BY-SA 4.0` or `cc-by-sa-4.0`.
@@ -40,12 +39,10 @@ def release_class(licence: str) -> str:
 
 
 def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
-    """Licence and release class of each file that a `SOURCES.tsv` in a folder of the data lists,
-    such as `train/SOURCES.tsv`, by its place below the data. Files of that name and another header
-    are passed over.
+    """Return licence and release class of each file in `*/SOURCES.tsv`, by its path in the data.
 
     Args:
-        data_root: Folder of all data; None if there is none.
+        data_root: Folder of all data. Lists with another header are skipped.
 
     Raises:
         DataError: A list is damaged.
@@ -68,7 +65,7 @@ def write_source(
     licence: str,
     domain: str,
 ) -> Path:
-    """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and their line of `FOLDER/SOURCES.tsv`.
+    """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and their line in `FOLDER/SOURCES.tsv`.
 
     Args:
         folder: A folder directly in the data.

@@ -145,3 +145,16 @@ class TrainedModel:
 def dataset_title(dataset: Mapping[str, Any]) -> str:
     """What a card calls a corpus of a recipe, as messages of training do."""
     return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
+
+
+def model_class(config: Mapping[str, Any]) -> type | None:
+    """The class that computes a model, from its configuration; None if it is unknown."""
+    from transformers import CONFIG_MAPPING
+
+    from paraphrastic_hf.encoders.storage.directory import LAYOUTS
+
+    if config["model_type"] not in CONFIG_MAPPING:
+        return None
+    config_class = CONFIG_MAPPING[config["model_type"]]
+    mappings = (layout.auto_class._model_mapping for layout in LAYOUTS)
+    return next((mapping[config_class] for mapping in mappings if config_class in mapping), None)

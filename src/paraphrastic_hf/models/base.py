@@ -47,6 +47,9 @@ class ParaphrasticModel(PreTrainedModel):
     auto_class: ClassVar[str] = "AutoModel"
     further_auto_classes: ClassVar[tuple[str, ...]] = ()  # that load the same class
     is_resizable: ClassVar[bool] = True
+    # How it computes, for its model card: a Jinja template over the configuration and `tokens`. An
+    # encoder's goes on from "The vector of a sentence is"; others' are sentences.
+    card_sentence: ClassVar[str] = ""
 
     @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
@@ -133,6 +136,7 @@ class ParaphrasticModel(PreTrainedModel):
 class SentenceEncoderModel(ParaphrasticModel):
     """Base of every encoder of this package."""
 
+    ignores_order: ClassVar[bool] = False  # whether the order of tokens never counts
     most_tokens: ClassVar[int] = 2**18  # of a batch of several texts to encode, with its padding
 
     def sparse_tables(self) -> list[nn.Embedding]:

@@ -79,6 +79,8 @@ class AveragingModel(TableModel):
     """
 
     config_class = AveragingConfig
+    card_sentence = "the mean of the vectors of its {{ tokens }} (thesis, 3.1.2, 5.1.1)"
+    ignores_order = True
 
     def __init__(self, config: AveragingConfig) -> None:
         if config.packed:  # which is said of a file

@@ -82,6 +82,9 @@ class CharCnnModel(TableModel):
     """
 
     config_class = CharCnnConfig
+    card_sentence = (
+        "the largest outputs of filters over its {{ tokens }} (charCNN; thesis, 3.7.2.3)"
+    )
 
     def __init__(self, config: CharCnnConfig) -> None:
         super().__init__(config)

@@ -63,6 +63,10 @@ class CharagramModel(TableModel):
     """
 
     config_class = CharagramConfig
+    card_sentence = (
+        "{{ activation }} of the sum of the vectors of its {{ tokens }} (CHARAGRAM; thesis, 3.6.2)"
+    )
+    ignores_order = True
 
     def __init__(self, config: CharagramConfig) -> None:
         super().__init__(config)

@@ -91,6 +91,11 @@ class GatedModel(TableModel):
     """
 
     config_class = GatedConfig
+    card_sentence = (
+        "the output of a gated recurrent averaging network, {{ 'Bi' if bidirectional else '' }}GRAN"
+        "{{ {0: ' without its gate', 1: ''}.get(variant, '-%s' % variant) }}, over its {{ tokens }}"
+        " (Wieting and Gimpel, 2017)"
+    )
 
     def __init__(self, config: GatedConfig) -> None:
         super().__init__(config)

@@ -59,6 +59,11 @@ class ProjectionModel(TableModel):
     """
 
     config_class = ProjectionConfig
+    card_sentence = (
+        "{{ 'a dense layer' if layers == 1 else 'two dense layers' }} ({{ activation }}) over the "
+        "mean of the vectors of its {{ tokens }} (thesis, 3.1.2)"
+    )
+    ignores_order = True
 
     def __init__(self, config: ProjectionConfig) -> None:
         super().__init__(config)

@@ -34,6 +34,10 @@ class WeightedModel(TableModel):
     """
 
     config_class = WeightedConfig
+    card_sentence = (
+        "the mean of the vectors of its {{ tokens }}, each times its own weight (thesis, 3.4)"
+    )
+    ignores_order = True
     is_resizable = False
 
     def __init__(self, config: WeightedConfig) -> None:

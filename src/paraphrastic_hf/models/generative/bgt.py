@@ -100,6 +100,11 @@ class BGTModel(LatentModel):
     """
 
     config_class = BGTConfig
+    card_sentence = (
+        "the mean of the variable {{ variable }}, which {{ {'lstm': 'an LSTM', 'average': "
+        "'an average'}.get(encoder_kind, 'a transformer') }} infers from its {{ tokens }} "
+        "(bilingual generative transformer; thesis, 5.4)"
+    )
 
     def __init__(self, config: BGTConfig) -> None:
         super().__init__(config)

@@ -111,6 +111,11 @@ class MGTModel(LatentModel):
     """
 
     config_class = MGTConfig
+    card_sentence = (
+        "the mean of the variable {{ variable }}, which one {{ 'average' if encoder_kind == "
+        "'average' else 'transformer' }} for all of {{ languages | join(', ') }} infers from its "
+        "{{ tokens }} (multilingual generative transformer; thesis, 5.10)"
+    )
     evens_translation = True
 
     def __init__(self, config: MGTConfig) -> None:

@@ -109,6 +109,12 @@ class GatedConvModel(Seq2SeqModel):
     """
 
     config_class = GatedConvConfig
+    card_sentence = (
+        "A gated convolutional encoder-decoder (thesis, 7.3) over {{ tokens }}: an encoder of "
+        "{{ counted(encoder_layers, 'layer') }}, a decoder of "
+        "{{ counted(decoder_layers, 'layer') }}, each with attention; windows of "
+        "{{ kernel_width }}, {{ hidden_size }} dimensions, {{ '{:,}'.format(vocab_size) }} entries."
+    )
     base_model_prefix = "gated_conv"
     _tied_weights_keys = {
         "decoder.table.weight": "encoder.table.weight",

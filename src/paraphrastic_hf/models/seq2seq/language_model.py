@@ -77,6 +77,12 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
     """
 
     config_class = LanguageModelConfig
+    card_sentence = (
+        "A causal transformer over the {{ tokens }} of a sentence: "
+        "{{ counted(num_hidden_layers, 'block') }}, "
+        "{{ counted(num_attention_heads, 'head') }}, {{ hidden_size }} dimensions, "
+        "{{ '{:,}'.format(vocab_size) }} entries."
+    )
     auto_class: ClassVar[str] = "AutoModelForCausalLM"
     base_model_prefix = "transformer"
     is_resizable = False

@@ -78,6 +78,12 @@ class ScpnModel(ParaphraserModel):
     """
 
     config_class = ScpnConfig
+    card_sentence = (
+        "{% set section = 'parse generator; thesis, 6.3.2' if writes == 'parse' else "
+        "'syntactically controlled paraphrase network; thesis, 6.3' %}"
+        "{% set tokens = 'brackets and labels' if writes == 'parse' else tokens %}"
+        + ParaphraserModel.card_sentence
+    )
     base_model_prefix = "scpn"
 
     def new_encoder(self) -> SourceEncoder:
