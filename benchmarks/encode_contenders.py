@@ -30,7 +30,7 @@ STATIC, MODEL2VEC, MINILM = "StaticEmbedding", "model2vec", "all-MiniLM-L6-v2"
 ENCODE = {
     ALONE: "import numpy",
     OURS: "from paraphrastic_hf import SentenceEncoder\n"
-    "SentenceEncoder.from_pretrained(directory).encode(text, normalize=True)",
+    "SentenceEncoder.from_pretrained(directory).encode(text, normalize_embeddings=True)",
     STATIC: "from sentence_transformers import SentenceTransformer\n"
     "SentenceTransformer(directory, device='cpu').encode(text, normalize_embeddings=True)",
     MODEL2VEC: "from model2vec import StaticModel\n"
@@ -141,18 +141,20 @@ def ours(directory: Path, threads: int) -> Iterator[Contender]:
 
     def encode_fresh(texts: list[str]) -> np.ndarray:
         fresh._static = StaticEncoder(fresh.tokenizer, num_threads=threads)
-        return fresh.encode(texts, normalize=True)
+        return fresh.encode(texts, normalize_embeddings=True)
 
     encoder, fresh, slow = load(), load(), load()
     if encoder._static is None:
         raise SystemExit("no fast path for this model; is the extension compiled?")
     slow._static = None
     _ = slow.model  # imports torch
-    one = lambda text: encoder.encode(text, normalize=True)  # noqa: E731
-    yield Contender(OURS, "", threads, lambda t: encoder.encode(t, normalize=True), one)
+    one = lambda text: encoder.encode(text, normalize_embeddings=True)  # noqa: E731
+    yield Contender(OURS, "", threads, lambda t: encoder.encode(t, normalize_embeddings=True), one)
     yield Contender(FRESH, "", threads, encode_fresh, has_seen=False)
-    one_slow = lambda text: slow.encode(text, normalize=True)  # noqa: E731
-    yield Contender(SLOW, "", threads, lambda t: slow.encode(t, normalize=True), one_slow)
+    one_slow = lambda text: slow.encode(text, normalize_embeddings=True)  # noqa: E731
+    yield Contender(
+        SLOW, "", threads, lambda t: slow.encode(t, normalize_embeddings=True), one_slow
+    )
 
 
 def static_embedding(

@@ -102,7 +102,7 @@ def growth(
                 given = texts if number >= 0 else pool  # the first one learns the words
                 started = time.perf_counter()
                 for _ in range(calls):
-                    static[count].encode(given, table, normalize=True)
+                    static[count].encode(given, table, normalize_embeddings=True)
                 if number >= 0:
                     runs[count].append((time.perf_counter() - started) / calls)
         for count in threads:
@@ -211,7 +211,15 @@ def disk(
             tick(f"disk: encoding {number:,} lines")
             os.sync()
             arguments = [str(directory), str(texts), "--output", str(output)]
-            command = [sys.executable, "-c", CLI, "encode", *arguments, "--normalize", "--quiet"]
+            command = [
+                sys.executable,
+                "-c",
+                CLI,
+                "encode",
+                *arguments,
+                "--normalize-embeddings",
+                "--quiet",
+            ]
             started = time.perf_counter()
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             seconds.append(time.perf_counter() - started)

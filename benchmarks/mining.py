@@ -87,7 +87,7 @@ def encode(folder: Path, model: str) -> None:
     encoder = SentenceEncoder.from_pretrained(model)
     for side in ("source", "target"):
         lines = (folder / f"{side}.txt").read_text(encoding="utf-8").split("\n")[:-1]
-        np.save(folder / f"{side}.npy", encoder.encode(lines, normalize=True))
+        np.save(folder / f"{side}.npy", encoder.encode(lines, normalize_embeddings=True))
 
 
 def contend(name: str, folder: Path, memory: float) -> None:

@@ -20,7 +20,7 @@ import torch
 from accelerate import Accelerator
 
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.models.seq2seq.stock import generation_settings
 from paraphrastic_hf.text.load import load_tokenizer
@@ -77,7 +77,7 @@ def writing(name: str, args: argparse.Namespace) -> dict[str, float]:
     recipe = load_recipe(RECIPES / NAMES[name], [*OPTIONS, "--steps", "1"])
     rows = [line.split("\t") for line in (RECIPES / "pairs.tsv").read_text("utf-8").splitlines()]
     parses = list(dict.fromkeys(row[3] for row in rows))[:20]
-    how = Writing(beams=3, max_tokens=20)
+    how = GenerationOptions(beams=3, max_tokens=20)
     loose: dict[str, Any] = {"min_overlap": None, "min_similarity": None, "writing": how}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"

@@ -127,7 +127,7 @@ def check_encoding() -> None:
     """The packaged models encode, with the compiled module and without it."""
     for name in ("english", "multilingual", "tiny", "simile"):
         encoder = SentenceEncoder.from_pretrained(name)
-        vectors = encoder.encode(TEXTS, normalize=True)
+        vectors = encoder.encode(TEXTS, normalize_embeddings=True)
         assert vectors.shape == (len(TEXTS), encoder.dimension), vectors.shape
         assert np.isfinite(vectors).all()
         apart = encoder.encode(TEXTS, apart=True)

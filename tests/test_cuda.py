@@ -16,10 +16,10 @@ from safetensors.torch import load_file
 
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.encoders.device import chosen_device
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
-from paraphrastic_hf.models.generative.pair_terms import Side
+from paraphrastic_hf.models.generative.latent import Side
 from paraphrastic_hf.training.engine.loop import TrainingLoop
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
@@ -63,7 +63,7 @@ def of(family: str, model: Any) -> Any:
     if family in ENCODERS and family not in GENERATIVE:
         return model.encode(TEXTS)
     if family in GENERATIVE:
-        written = model.translate(TEXTS, to="fr", writing=Writing(beams=2, max_tokens=12))
+        written = model.translate(TEXTS, to="fr", writing=GenerationOptions(beams=2, max_tokens=12))
         return [[each.nats for each in line] for line in written]
     if family in TRANSLATORS:
         written = model.translate(TEXTS, beams=2, max_tokens=12)
@@ -74,7 +74,7 @@ def of(family: str, model: Any) -> Any:
         lines = (
             [f"( ROOT ( S ( {text} ) ) )" for text in TEXTS] if writer.writes == "parse" else TEXTS
         )
-        found = writer.write(lines, asked, Writing(beams=2, max_tokens=12))
+        found = writer.write(lines, asked, GenerationOptions(beams=2, max_tokens=12))
         return [[each.nats for each in line[0]] for line in found]
     if family == "language_model":
         return model.score(TEXTS).nats
@@ -231,7 +231,7 @@ def test_a_packaged_model_computes_on_a_gpu_as_by_its_table() -> None:
 @needs_gpu
 def test_samples_on_a_gpu_follow_from_their_seed(tmp_path: Path) -> None:
     generator = loader("bgt").from_pretrained(trained("bgt", tmp_path))
-    how = Writing(sample=True, outputs=3, max_tokens=12, seed=5)
+    how = GenerationOptions(sample=True, outputs=3, max_tokens=12, seed=5)
     first = generator.translate(TEXTS, to="fr", writing=how)
     torch.manual_seed(99)
     again = generator.translate(TEXTS, to="fr", writing=how)
@@ -257,7 +257,7 @@ def test_nothing_waits_for_the_gpu_in_a_step_of_a_generative_model(
         with warnings.catch_warnings(action="ignore"):  # that it does not see all waiting
             torch.cuda.set_sync_debug_mode("error")
         with torch.autocast("cuda", torch.bfloat16):
-            terms = model(sides=sides, chosen=chosen, smoothing=0.1, sample=True)
+            terms = model.pair_terms(sides, chosen, smoothing=0.1, sample=True)
         sum(terms.nll.values()).backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")

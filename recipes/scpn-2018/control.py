@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from paraphrastic_hf import SentenceEncoder, SentenceParser, SyntacticParaphraser, Writing
+from paraphrastic_hf import GenerationOptions, SentenceEncoder, SentenceParser, SyntacticParaphraser
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.evaluation.syntax_control import (
     control_markdown,
@@ -52,7 +52,7 @@ def main() -> None:
     encoder = SentenceEncoder.from_pretrained()
     sentence_parser = SentenceParser.from_pretrained(given.parser)
     paraphraser = SyntacticParaphraser.from_pretrained(given.model, generator=given.generator)
-    how = Writing(beams=3, max_tokens=40)  # thesis
+    how = GenerationOptions(beams=3, max_tokens=40)  # thesis
     outputs: dict[str, list[str]] = {"source": sources}
     systems: dict[str, dict[str, float]] = {}
 

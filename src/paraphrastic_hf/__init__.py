@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
     from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
     from paraphrastic_hf.generation.translate import Translator
-    from paraphrastic_hf.generation.writing import Writing, Written
+    from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.mining.bitext import mine
     from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
@@ -70,8 +70,8 @@ _PUBLIC = {
     "Paraphrase": "paraphrastic_hf.generation.paraphrase_filter",
     "SyntacticParaphraser": "paraphrastic_hf.generation.paraphrase",
     "Translator": "paraphrastic_hf.generation.translate",
-    "Writing": "paraphrastic_hf.generation.writing",
-    "Written": "paraphrastic_hf.generation.writing",
+    "GenerationOptions": "paraphrastic_hf.generation.writing",
+    "GeneratedText": "paraphrastic_hf.generation.writing",
     "SimileScorer": "paraphrastic_hf.metrics.scorer",
     "mine": "paraphrastic_hf.mining.bitext",
     "AveragingConfig": "paraphrastic_hf.models.encoders.averaging",
@@ -132,6 +132,8 @@ __all__ = [
     "GatedConvConfig",
     "GatedConvModel",
     "GatedModel",
+    "GeneratedText",
+    "GenerationOptions",
     "LanguageModel",
     "LanguageModelConfig",
     "LanguageScorer",
@@ -164,8 +166,6 @@ __all__ = [
     "Translator",
     "WeightedConfig",
     "WeightedModel",
-    "Writing",
-    "Written",
     "evaluate",
     "evaluate_pairs",
     "load_dataset",

@@ -14,7 +14,7 @@ from paraphrastic_hf.analyses.report import write_analysis
 from paraphrastic_hf.analyses.variables import read_probes, variables
 from paraphrastic_hf.encoders.storage.fingerprint import identity
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import GeneratedText
 
 TEXTS = [f"{'long ' * (i % 4)}sentence {i}{'?' if i % 3 else '.'}" for i in range(24)]
 
@@ -24,13 +24,13 @@ class Generator:
 
     def transfer(self, sources: Sequence[str], styles: Sequence[str], **_: Any) -> Any:
         pairs = zip(sources, styles, strict=True)
-        return [[Written(source[:-1] + style[-1], 0.0)] for source, style in pairs]
+        return [[GeneratedText(source[:-1] + style[-1], 0.0)] for source, style in pairs]
 
     def reconstruct(self, texts: Sequence[str], **_: Any) -> Any:
-        return [[Written(text, 0.0)] for text in texts]
+        return [[GeneratedText(text, 0.0)] for text in texts]
 
     def interpolate(self, first: str, second: str, *, steps: int, **_: Any) -> Any:
-        return [[Written(first, 0.0)]] * (steps - 1) + [[Written(second, 0.0)]]
+        return [[GeneratedText(first, 0.0)]] * (steps - 1) + [[GeneratedText(second, 0.0)]]
 
 
 class Judge:

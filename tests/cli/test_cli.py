@@ -83,11 +83,13 @@ def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path
 
 
 def test_encode_reads_and_writes_streams(model: str) -> None:
-    done = shell("encode", model, "-", "--normalize", text="the cat\nthe dog\n")
+    done = shell("encode", model, "-", "--normalize-embeddings", text="the cat\nthe dog\n")
     rows = np.array([[float(x) for x in line.split("\t")] for line in done.stdout.splitlines()])
     np.testing.assert_allclose(
         rows,
-        SentenceEncoder.from_pretrained(model).encode(["the cat", "the dog"], normalize=True),
+        SentenceEncoder.from_pretrained(model).encode(
+            ["the cat", "the dog"], normalize_embeddings=True
+        ),
         atol=1e-6,
     )
 

@@ -13,7 +13,7 @@ import pytest
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.cli.shared.writing import print_written
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import GeneratedText
 from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
@@ -101,7 +101,7 @@ def test_what_a_model_cannot_do_is_named(
 
 
 def test_line_ends_that_a_model_writes_are_spaces(capsys: pytest.CaptureFixture[str]) -> None:
-    print_written(sys.stdout, 7, [[Written("a\nb\tc", -0.5), Written("d\u2028", -1)]])
+    print_written(sys.stdout, 7, [[GeneratedText("a\nb\tc", -0.5), GeneratedText("d\u2028", -1)]])
     assert capsys.readouterr().out == "7\t-0.5000\ta b c\n7\t-1.0000\td\n"
 
 

@@ -14,7 +14,7 @@ import pytest
 import paraphrastic_hf
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.generation.any_translator import load_translator
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from tests.generation.seq2seq import save_marian
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
@@ -144,7 +144,7 @@ def test_code_runs_where_it_is_trusted(
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "c"))
     translate = load_translator(model, trust_remote_code=True)
     assert ran.exists()
-    assert len(translate(["the cat"], Writing(beams=1, max_tokens=4))) == 1
+    assert len(translate(["the cat"], GenerationOptions(beams=1, max_tokens=4))) == 1
 
 
 def loads_code(call: ast.Call, own: set[str]) -> bool:

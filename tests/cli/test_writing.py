@@ -13,7 +13,7 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation import latent
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 
@@ -160,7 +160,7 @@ def test_a_style_in_another_language_is_noticed_once(
     texts = ["the cat sleeps on the wall of the garden"] * 20
     generator = LatentGenerator.from_pretrained(model)
     for _ in range(2):
-        generator.transfer(texts, texts, language=language, writing=Writing(max_tokens=2))
+        generator.transfer(texts, texts, language=language, writing=GenerationOptions(max_tokens=2))
     assert caplog.text.count(f"looks like en and is read as {language}") == warnings
 
 
@@ -194,8 +194,13 @@ def test_a_text_is_read_as_far_as_is_said(
     torch.testing.assert_close(means, generator._means("semantic", ids.select(np.arange(2), 3)))
 
 
-@pytest.mark.parametrize("writing", [Writing(beams=1), Writing(sample=True, outputs=2), Writing()])
-def test_what_is_written_has_the_score_of_its_tokens(model: str, writing: Writing) -> None:
+@pytest.mark.parametrize(
+    "writing",
+    [GenerationOptions(beams=1), GenerationOptions(sample=True, outputs=2), GenerationOptions()],
+)
+def test_what_is_written_has_the_score_of_its_tokens(
+    model: str, writing: GenerationOptions
+) -> None:
     generator = LatentGenerator.from_pretrained(model)
     for written in generator.translate(["the cat sleeps"], to="fr", writing=writing)[0]:
         latent = generator.model.latent_of("translate_fr", *_tensors(generator, "the cat sleeps"))

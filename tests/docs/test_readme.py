@@ -261,5 +261,7 @@ def test_cosines_of_the_limits_are_those_of_english() -> None:
     written, first, second = zip(*row.findall(PAGES["docs/guides/use.md"]), strict=True)
     assert len(written) >= 7
     encoder = SentenceEncoder.from_pretrained("english")
-    left, right = (encoder.encode(list(texts), normalize=True) for texts in (first, second))
+    left, right = (
+        encoder.encode(list(texts), normalize_embeddings=True) for texts in (first, second)
+    )
     assert [f"{cosine:.2f}" for cosine in (left * right).sum(1)] == list(written)

@@ -57,8 +57,8 @@ def test_its_vectors_point_where_those_of_the_model_point(
     rows = table.table()
     assert rows is not None
     assert not rows[0].any()
-    expected = encoder.encode(TEXTS, normalize=True)
-    np.testing.assert_allclose(table.encode(TEXTS, normalize=True), expected, atol=1e-6)
+    expected = encoder.encode(TEXTS, normalize_embeddings=True)
+    np.testing.assert_allclose(table.encode(TEXTS, normalize_embeddings=True), expected, atol=1e-6)
     assert not expected[1].any()
 
 
@@ -73,7 +73,7 @@ def test_packed_from_the_command_line_stock_sentence_transformers_reads_it(
     assert main(["pack", str(tmp_path / "bgt"), "--precision", "float32", "--output", packed]) == 0
     assert languages_of(Path(packed)) == ["en", "fr"]
     found = SentenceTransformer(packed, device="cpu").encode(TEXTS, normalize_embeddings=True)
-    np.testing.assert_allclose(found, encoder.encode(TEXTS, normalize=True), atol=1e-6)
+    np.testing.assert_allclose(found, encoder.encode(TEXTS, normalize_embeddings=True), atol=1e-6)
 
 
 def test_other_encoders_stay_and_what_is_no_average_is_refused(

@@ -71,8 +71,8 @@ def test_vectors_that_overflow_are_refused_by_the_name_of_the_model(normalize: b
     rows = np.array([[0, 0], [0, 0], [3e38, 3e38], [1e30, -1e30]], np.float32)
     encoder = SentenceEncoder.from_table(rows, WordTokenizer(["cat", "dog"]), "huge")
     with pytest.raises(ModelError):
-        encoder.encode(["cat cat", "dog"], normalize=normalize)
-    found = encoder.encode(["dog", "cat", ""], normalize=True)
+        encoder.encode(["cat cat", "dog"], normalize_embeddings=normalize)
+    found = encoder.encode(["dog", "cat", ""], normalize_embeddings=True)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 0], rtol=1e-6)
 
 

@@ -127,7 +127,9 @@ def test_odd_texts_are_encoded(saved: tuple[str, Path]) -> None:
 def test_one_text_gives_one_vector_and_normalize_unit_length(saved: tuple[str, Path]) -> None:
     encoder = SentenceEncoder.from_pretrained(saved[1])
     assert encoder.encode("the cat").shape == (16,)
-    assert np.linalg.norm(encoder.encode("the cat", normalize=True)) == pytest.approx(1, abs=1e-6)
+    assert np.linalg.norm(encoder.encode("the cat", normalize_embeddings=True)) == pytest.approx(
+        1, abs=1e-6
+    )
     assert encoder.encode([]).shape == (0, 16)
     whole, batches = encoder.encode(TEXTS), encoder.encode(TEXTS, batch_size=3)
     np.testing.assert_allclose(batches, whole, atol=1e-6)

@@ -221,7 +221,7 @@ def test_texts_without_known_tokens_are_zeros_and_others_of_unit_length() -> Non
     tokenizer = WordTokenizer.train(SENTENCES, vocab_size=300)
     texts = ["\u2603\u2603", "", " \t\0\x7f\u00a0\u200b", "\ud800", "zzz", "the cat", "rain"]
     encoder, table = StaticEncoder(tokenizer), random_table(tokenizer)
-    lengths = np.linalg.norm(encoder.encode(texts, table, normalize=True), axis=1)
+    lengths = np.linalg.norm(encoder.encode(texts, table, normalize_embeddings=True), axis=1)
     np.testing.assert_allclose(lengths, [0, 0, 0, 0, 0, 1, 1], atol=1e-6)  # one rounding of each
     assert not encoder.encode(texts[:5], table).any()
 
@@ -265,6 +265,8 @@ def test_very_small_and_very_large_rows_keep_their_means(
     scale: float, subword: SubwordTokenizer
 ) -> None:
     table = np.full((subword.vocab_size, 4), scale, np.float32)
-    vector = StaticEncoder(subword).encode(["the cat and the rain"], table, normalize=True)
+    vector = StaticEncoder(subword).encode(
+        ["the cat and the rain"], table, normalize_embeddings=True
+    )
     # float32's rounding; subnormal numbers have about three digits at 1e-42
     np.testing.assert_allclose(vector[0], [0.5] * 4, rtol=1e-3)

@@ -107,8 +107,8 @@ def test_the_fast_path_averages_what_a_packed_table_holds(
     texts = [" ".join(rng.choice(words, n)) for n in (0, 1, 2, 3, 4, 5, 7, 31, 32, 33, 64, 500)]
     held = packed(table, precision)
     assert width(held) == dimension
-    found = StaticEncoder(tokenizer).encode(texts, held, normalize=normalize)
-    exact = StaticEncoder(tokenizer).encode(texts, unpacked(held), normalize=normalize)
+    found = StaticEncoder(tokenizer).encode(texts, held, normalize_embeddings=normalize)
+    exact = StaticEncoder(tokenizer).encode(texts, unpacked(held), normalize_embeddings=normalize)
     largest = np.abs(table).max() if not normalize else 1
     np.testing.assert_allclose(found, exact, rtol=1e-6, atol=1e-7 * largest)
 

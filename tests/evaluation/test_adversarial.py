@@ -28,7 +28,7 @@ from paraphrastic_hf.evaluation.syntax_control import (
     rouge,
     template_match,
 )
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.predictors.any_classifier import load_classifier
 from paraphrastic_hf.syntax.parse_tree import read_tree
 from tests.bert import WORDS
@@ -133,11 +133,11 @@ def test_without_examples_there_is_no_attack() -> None:
 
 def test_translation_there_and_back_gives_paraphrases() -> None:
     def reverse(
-        lines: Sequence[str], writing: Writing, *, scores: bool = True
-    ) -> list[list[Written]]:
+        lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
+    ) -> list[list[GeneratedText]]:
         assert writing.max_tokens == 200  # as `Translator.translate` has it
         counts = range(writing.outputs)
-        return [[Written(f"{line[::-1]}{n}", float("nan")) for n in counts] for line in lines]
+        return [[GeneratedText(f"{line[::-1]}{n}", float("nan")) for n in counts] for line in lines]
 
     write = back_translation(reverse, reverse, outputs=2)
     assert write(["ab"]) == [["0ab0", "0ab1"]]

@@ -10,7 +10,7 @@ import pytest
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import GeneratedText
 from paraphrastic_hf.metrics.costs import make_cost
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.utilities import SemanticUtility, make_utility
@@ -86,7 +86,7 @@ def test_of_candidates_that_are_equally_good_the_first_is_taken() -> None:
 
 
 def test_what_the_model_finds_likely_counts_more() -> None:
-    weights = likelihood_weights([Written("a", np.log(0.6)), Written("b", np.log(0.2))])
+    weights = likelihood_weights([GeneratedText("a", np.log(0.6)), GeneratedText("b", np.log(0.2))])
     np.testing.assert_allclose(weights, [0.75, 0.25])
     lists, utility = [["the dog runs", "a cat sleeps here"]], make_utility("chrf")
     for given, chosen in (([0.9, 0.1], 0), ([0.1, 0.9], 1)):

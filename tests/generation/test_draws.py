@@ -14,7 +14,7 @@ from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -46,7 +46,7 @@ def from_variables(folder: Path) -> Drawn:
     generator = LatentGenerator(model, tokenizer)
 
     def drawn(seed: int) -> Any:
-        how = Writing(sample=True, outputs=4, max_tokens=8, seed=seed)
+        how = GenerationOptions(sample=True, outputs=4, max_tokens=8, seed=seed)
         return generator.translate(SENTENCES[:3], to=model.config.languages[0], writing=how)
 
     return drawn
@@ -56,7 +56,7 @@ def with_templates(folder: Path) -> Drawn:
     writer = TemplatedWriter.from_pretrained(scpn.make("untemplated", folder))
 
     def drawn(seed: int) -> Any:
-        how = Writing(sample=True, outputs=4, max_tokens=8, seed=seed)
+        how = GenerationOptions(sample=True, outputs=4, max_tokens=8, seed=seed)
         return writer.write(SENTENCES[:3], [[""]] * 3, how)
 
     return drawn

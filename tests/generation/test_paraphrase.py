@@ -14,7 +14,7 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.paraphrase_filter import first_tree
 from paraphrastic_hf.generation.templated import TemplatedWriter
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text, parse_tokenizer
 from paraphrastic_hf.syntax.parse_tree import LABELS, Tree
 from paraphrastic_hf.syntax.parsed import ParsedLine
@@ -45,7 +45,7 @@ def paraphraser(models: dict[str, Path]) -> SyntacticParaphraser:
 class LetterEncoder:
     """Counts of letters."""
 
-    def encode(self, texts: list[str], *, normalize: bool) -> np.ndarray:
+    def encode(self, texts: list[str], *, normalize_embeddings: bool) -> np.ndarray:
         counts = np.array([[text.count(c) + 1e-9 for c in "abcdefghijklmn"] for text in texts])
         return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
@@ -110,9 +110,9 @@ def test_a_whole_parse_needs_no_generator(given: str, parse: str, models: dict[s
     assert one.parse == one.template == parse
     assert one.text
     assert one.nats < 0
-    (cut,) = alone.paraphrase(LINES[:1], [given], writing=Writing(beams=3, max_tokens=2), **LOOSE)[
-        0
-    ]
+    (cut,) = alone.paraphrase(
+        LINES[:1], [given], writing=GenerationOptions(beams=3, max_tokens=2), **LOOSE
+    )[0]
     assert cut.is_cut
     assert cut.remark
     with pytest.raises(DataError):
@@ -156,7 +156,7 @@ def test_each_sentence_may_have_templates_of_its_own(paraphraser: SyntacticParap
 @pytest.mark.parametrize("kind", ["by-template", "bart"])
 def test_stock_models_and_ours_answer_alike(models: dict[str, Path], kind: str) -> None:
     loaded = SyntacticParaphraser.from_pretrained(models[kind])
-    how = Writing(beams=3, outputs=2, max_tokens=10)
+    how = GenerationOptions(beams=3, outputs=2, max_tokens=10)
     found = loaded.paraphrase(LINES[:2], TEMPLATES, writing=how, **LOOSE)
     assert [len(each) for each in found] == [4, 4]
     assert loaded.top_templates(3)[0].startswith("(ROOT (S")
@@ -257,6 +257,6 @@ def test_the_first_whole_tree_with_the_template_is_taken() -> None:
 def test_a_limit_saved_with_a_model_is_not_obeyed(models: dict[str, Path]) -> None:
     writer = TemplatedWriter.from_pretrained(models["scpn"])
     writer.model.generation_config.max_new_tokens = 1
-    how = Writing(sample=True, top_p=1, outputs=5, max_tokens=4)
+    how = GenerationOptions(sample=True, top_p=1, outputs=5, max_tokens=4)
     ((outputs,),) = writer.write(["the cat sleeps ."], [["(ROOT (S (NP) (VP) (.)))"]], how)
     assert max(len(each.ids) for each in outputs) == 4

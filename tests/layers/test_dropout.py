@@ -15,7 +15,7 @@ def test_there_is_nothing_to_drop(probability: float, training: bool) -> None:
 
 
 @pytest.mark.parametrize("probability", [0.001, 0.3, 0.5, 0.9, 0.999])
-def test_each_of_the_four_coins_of_a_word_falls_as_often_as_asked(probability: float) -> None:
+def test_each_of_the_four_coins_of_a_word_falls_as_often_to_tuple(probability: float) -> None:
     """50,000 coins of each: right to 5 standard deviations, and 1/65,536 of rounding."""
     torch.manual_seed(0)
     dropped = (dropout(torch.ones(50_000, 4), probability, True) == 0).double().mean(0)

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from paraphrastic_hf.cli.shared.writing import print_written
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import Written as Sentence
+from paraphrastic_hf.generation.writing import GeneratedText as Sentence
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.bootstrap import confidence_intervals
 from paraphrastic_hf.metrics.compare import Comparison, Ties, compare, count_ties, read_nbest
@@ -204,7 +204,7 @@ def test_sentences_and_names_of_systems_are_no_markup(scorer: SimileScorer, tmp_
 
 
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 2), (9, 6)])
-def test_as_many_examples_are_shown_as_asked(
+def test_as_many_examples_are_shown_to_tuple(
     comparison: Comparison, scorer: SimileScorer, count: int, shown: int
 ) -> None:
     text = report(comparison, scorer, count=count)

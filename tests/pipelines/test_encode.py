@@ -24,22 +24,22 @@ def test_the_vectors_of_many_files_are_those_of_their_lines_and_are_kept(
         file.write_text(text, encoding="utf-8")
     output = tmp_path / "vectors"
     command = ["corpus", "encode", "english", *map(str, files), "--output", str(output)]
-    assert main([*command, "--normalize"]) == 0
+    assert main([*command, "--normalize-embeddings"]) == 0
     encoder = SentenceEncoder.from_pretrained("english")
     for number in range(2):
-        wanted = encoder.encode(SENTENCES[number::2], normalize=True)
+        wanted = encoder.encode(SENTENCES[number::2], normalize_embeddings=True)
         found = np.load(output / f"part-{number}.npy")
         np.testing.assert_allclose(found, wanted, atol=1e-6)
     stamp = (output / "part-0.npy").stat().st_mtime_ns
     (output / "part-1.npy").unlink()
     (output / "logs" / "completions" / "00001").unlink()
-    assert main([*command, "--normalize"]) == 0
+    assert main([*command, "--normalize-embeddings"]) == 0
     assert (output / "part-0.npy").stat().st_mtime_ns == stamp
     assert (output / "part-1.npy").exists()
     assert main(command) == 2
     assert "was begun with other normalize" in capsys.readouterr().err
     files[0].write_text("another line\n", encoding="utf-8")
-    assert main([*command, "--normalize"]) == 2
+    assert main([*command, "--normalize-embeddings"]) == 2
     assert "was begun with other contents" in capsys.readouterr().err
     assert main([*command, "--tasks", "0"]) == 2
     assert "tasks must be from 1 to 10000" in capsys.readouterr().err

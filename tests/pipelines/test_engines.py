@@ -19,7 +19,7 @@ from paraphrastic_hf.encoders.storage.ctranslate import converted
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.generation import writing
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.models.seq2seq.marian import marian_config
 from paraphrastic_hf.models.seq2seq.stock import generation_settings
 from paraphrastic_hf.pipelines import recipe as corpus_arguments
@@ -204,7 +204,8 @@ def test_ctranslate2_writes_and_scores_as_transformers_does(
             continue
         ids = translator.encode([line])
         lists = [
-            translator.write(ids, Writing(n, outputs=n, max_tokens=12))[0] for n in (beams, 16)
+            translator.write(ids, GenerationOptions(n, outputs=n, max_tokens=12))[0]
+            for n in (beams, 16)
         ]
         nats = [each.nats for each in [*lists[0], *lists[1]] if each.text == written[0].text]
         same += any(each == pytest.approx(written[0].nats, abs=1e-4) for each in nats)

@@ -19,7 +19,7 @@ import yaml
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from paraphrastic_hf.errors import BusyError, CheckpointError, DataError, RecipeError
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import GeneratedText
 from paraphrastic_hf.io.files import read_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.io.pairs import read_pairs
@@ -216,11 +216,13 @@ class Echo:
     def __init__(self) -> None:
         self.before: list[int] = []
 
-    def translate(self, lines: list[str], *, before: int = 0) -> list[list[Written]]:
+    def translate(self, lines: list[str], *, before: int = 0) -> list[list[GeneratedText]]:
         self.before.append(before)
-        empty = Written("", float("nan"))
+        empty = GeneratedText("", float("nan"))
         return [
-            [empty] if "7" in line else [Written(line.upper(), -0.5), Written(line, -1.5)]
+            [empty]
+            if "7" in line
+            else [GeneratedText(line.upper(), -0.5), GeneratedText(line, -1.5)]
             for line in lines
         ]
 

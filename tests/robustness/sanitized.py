@@ -229,7 +229,7 @@ def texts(choice: random.Random, encoders: list[Any]) -> int:
     counts = np.empty(len(batch), np.int32)
     vectors = encoder.encode(batch, tables[form], tokens=counts)
     assert np.isfinite(vectors).all()
-    assert encoder.encode(batch, tables[form], normalize=True).shape == vectors.shape
+    assert encoder.encode(batch, tables[form], normalize_embeddings=True).shape == vectors.shape
     is_exact = form in ("float32", "bfloat16")
     if is_exact and choice.random() < 0.25:  # the slow way takes most of the time
         np.testing.assert_allclose(vectors, expected(tokenizer, batch, exact), atol=1e-4)

@@ -41,7 +41,7 @@ from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.likelihood import LanguageScorer
 from paraphrastic_hf.generation.templated import TemplatedWriter
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.io.archives import unpack
 from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.io.pairs import read_pairs
@@ -210,7 +210,7 @@ def make_generative(model: Any, config: Any, folder: Path) -> None:
     save_model(model(config(**sizes)), tokenizer, folder, GENERATIVE)
 
 
-SHORT = Writing(beams=2, max_tokens=8)
+SHORT = GenerationOptions(beams=2, max_tokens=8)
 
 
 def reconstruct(folder: Path) -> Any:

@@ -135,13 +135,13 @@ def style_languages(name: str) -> list[str]:
 
 def style(source: str, model_of_style: str, language: str, count: float, *, model: str) -> str:
     """The meaning of one sentence in the style of another, written several times."""
-    from paraphrastic_hf import Writing
+    from paraphrastic_hf import GenerationOptions
 
     if not source.strip() or not model_of_style.strip():
         raise DataError("write a sentence, and another whose style it is to have")
     for text in (source, model_of_style):
         _refuse_long(text)
-    how = Writing(sample=True, outputs=int(count), seed=1, max_tokens=60)
+    how = GenerationOptions(sample=True, outputs=int(count), seed=1, max_tokens=60)
     (written,) = style_model(model).transfer(
         [source], [model_of_style], language=language, writing=how
     )

@@ -7,16 +7,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.engine.score_units import scored_on
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NEARLY = 0.99  # a score is near the best if it is this share of it
 LOG = "logs/train.jsonl"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.analyses.runs import Variant, run_variants
@@ -17,9 +17,6 @@ from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.engine.recipe import SourceArguments
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ORDERS = ("random", "ordered")
 FEWEST = 10  # the thesis halves the number of pairs until it is lower than this

@@ -5,18 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.similarity import cosines
 from paraphrastic_hf.evaluation.report import plain_axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 TOP = 5.0  # of the gold scores
 

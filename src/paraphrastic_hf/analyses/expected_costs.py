@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.convergence import GIVE, LOG, named_runs, read_evaluations
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import plain_axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COSTS = {"simile": "SimiLE", "bleu": "BLEU"}
 LOGGED = "expected_cost"  # by the cost that a run trains on; by others with their name behind it

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
 from paraphrastic_hf.encoders.vectors import cosine_matrix
 from paraphrastic_hf.errors import DataError, counted
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 THESIS = {  # 3.3, on PPDB XL
     "thesis PARAGRAM-PHRASE": 0.7535,

@@ -4,16 +4,14 @@ Gimpel, 2017, section 5.2, Tables 9 to 11)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
 from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.errors import DataError, ModelError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST_WORDS = 15  # the paper's footnote 8
 LEAST = 20  # words that a tag or relation must have for a mean

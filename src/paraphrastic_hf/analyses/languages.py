@@ -6,18 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from scipy import stats
 
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.text.contract import TextTokenizer
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 OVERLAP = "SP overlap"
 THRESHOLD = 0.3  # read off the plot in thesis 5.3.2

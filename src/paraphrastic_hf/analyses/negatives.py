@@ -5,18 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.pool import Pool
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZES = (1, 20, 40)  # of Table 31
 

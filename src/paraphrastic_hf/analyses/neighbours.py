@@ -6,9 +6,10 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
@@ -17,9 +18,6 @@ from paraphrastic_hf.errors import DataError, ModelError, counted
 from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.mining.search import Match, nearest_texts
 from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WORDS_AT_A_TIME = 16_384
 DRAWN = 8  # queries whose bars are drawn, which fill a page

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MOST = (100, 1_000, 50_000)
 ORDERS = ((2,), (2, 3), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import (
     COLOURS,
@@ -23,9 +24,6 @@ from paraphrastic_hf.analyses.tagged import TreebankSentence, as_rows, mean_by
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import plain_axes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LEAST = 5  # words that a tag must have for a mean
 MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are shown

@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.evaluation.report import OWN, plain_axes
 from paraphrastic_hf.io.files import write_bytes, write_json
 from paraphrastic_hf.io.markdown import literal, markdown_table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLOURS = OWN
 Cell = str | float | None
@@ -149,7 +148,6 @@ def _tsv(cell: Cell) -> str:
 
 def new_figure(width: float, height: float) -> Figure:
     """Make an empty figure of a size in inches, which needs no display."""
-    from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 

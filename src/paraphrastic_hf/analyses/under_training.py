@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from scipy import stats
 
 from paraphrastic_hf.analyses.report import COLOURS, Analysis, Table, new_figure
@@ -21,9 +22,6 @@ from paraphrastic_hf.evaluation.suites.sts import SICK_AND_TWITTER
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RARE = 100  # a token that is seen less often in training is under-trained
 FEWEST = 4  # datasets that a correlation needs

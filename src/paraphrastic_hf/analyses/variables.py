@@ -5,20 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import Analysis, Cell, Table, new_figure
 from paraphrastic_hf.encoders.storage.fingerprint import is_identified
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.latent import LatentGenerator
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.files import read_json
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 
 STEP, SHIFT = 2, 5  # every second sentence is a source, and the one five places on its style
 MOST_TOKENS = 60
@@ -98,7 +96,7 @@ def variables(
             f"style transfer needs a text of at least {2 * SHIFT} sentences, got {len(texts)}"
         )
     sources = sources[: len(styles)]
-    how = Writing(max_tokens=MOST_TOKENS)
+    how = GenerationOptions(max_tokens=MOST_TOKENS)
     swapped = _first(
         generator.transfer(sources, styles, language=language, writing=how, progress=progress)
     )
@@ -149,7 +147,7 @@ def variables(
     )
 
 
-def _first(written: Sequence[Sequence[Written]]) -> list[str]:
+def _first(written: Sequence[Sequence[GeneratedText]]) -> list[str]:
     return [sentences[0].text for sentences in written]
 
 

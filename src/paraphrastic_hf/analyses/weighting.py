@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
@@ -19,9 +19,6 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.sts import AVERAGE
 from paraphrastic_hf.text.contract import TextTokenizer
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 START, BY_FREQUENCY, SCALED = "start", "start x 1 / frequency", "start x trained weights"
 EQUAL, TRAINED = "trained, rows of length 1", "trained"

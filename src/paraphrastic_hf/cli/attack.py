@@ -11,12 +11,12 @@ from paraphrastic_hf.cli.shared.encoders import add_trust_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ParaphrasticError
+from paraphrastic_hf.generation.writing import Translate
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.io.markdown import literal
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack
-    from paraphrastic_hf.generation.any_translator import Translate
 
 TRANSLATED = "nmt-bt"  # what paraphrases by translation are called in reports
 

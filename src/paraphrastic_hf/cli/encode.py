@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import (
@@ -20,9 +21,6 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
-
-if TYPE_CHECKING:
-    import numpy as np
 
 UNKNOWN = "unknown to the model, and encoded as zeros"  # said of lines
 
@@ -52,7 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="encode this column of a table, by its name or its number from 1: TSV, CSV, JSON "
         "Lines, parquet, or a saved dataset; a row that cannot be read is an empty text",
     )
-    parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
+    parser.add_argument(
+        "--normalize-embeddings", action="store_true", help="scale vectors to unit length"
+    )
     parser.add_argument(
         "--threads",
         type=_threads,
@@ -84,7 +84,6 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.texts, tables=arguments.column is not None)
     if arguments.column is not None and arguments.texts == "-":
         raise DataError("--column reads a table from a file: name one, not standard input")
-    import numpy as np
     from tqdm.auto import tqdm
 
     from paraphrastic_hf.encoders.encoder import SentenceEncoder
@@ -104,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
     with writer as write, bar:
         for block in blocks:
             if isinstance(encoder, SentenceEncoder):
-                vectors = encoder.encode(block, normalize=arguments.normalize)
+                vectors = encoder.encode(block, normalize_embeddings=arguments.normalize_embeddings)
             else:
                 vectors = np.asarray(encoder.encode(block), np.float32)
                 vectors = unit_length(vectors) if arguments.normalize else vectors

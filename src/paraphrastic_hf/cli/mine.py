@@ -24,10 +24,10 @@ from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
+from paraphrastic_hf.mining.bitext import Pairs, check_options
+from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_in
 
 if TYPE_CHECKING:
-    from paraphrastic_hf.mining.bitext import Pairs
-    from paraphrastic_hf.mining.files import MinedLines, TextSide
     from paraphrastic_hf.pipelines.mine import MinedShards
 
 MULTILINGUAL_RATIO = 1.35  # chosen on development data, docs/guides/mine.md
@@ -188,8 +188,6 @@ def run(arguments: argparse.Namespace) -> None:
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.io.files import output_file
-    from paraphrastic_hf.mining.bitext import check_options
-    from paraphrastic_hf.mining.files import mine_in
 
     options = {
         **pair_options(arguments),
@@ -262,7 +260,6 @@ def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
 def _side(path: str, bad_lines: str) -> TextSide:
     """The lines of a file, with its stamp; standard input and pipes have none. Lines that were kept
     are read again where they are to be refused."""
-    from paraphrastic_hf.mining.files import TextSide
     from paraphrastic_hf.mining.store import file_stamp
 
     blocks = read_blocks(path, bad_lines=bad_lines)

@@ -6,7 +6,8 @@ import argparse
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs
@@ -14,9 +15,6 @@ from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts
 from paraphrastic_hf.io.files import one_line, tsv_line
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +56,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Keep the best of each block of the corpus; memory does not grow with it."""
     check_model_name(arguments.model)
     check_inputs(arguments.corpus)
-    import numpy as np
 
     from paraphrastic_hf.mining.search import nearest_texts
 

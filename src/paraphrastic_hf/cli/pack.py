@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.smaller import add_dimension_option, smaller
+from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 OF_RUNS = ("run.json", "recipe.yaml")  # files of `paraphrastic train`
@@ -80,7 +77,6 @@ def _average(name: str) -> SentenceEncoder:
     Raises:
         ModelError: It is not there, or no average.
     """
-    from paraphrastic_hf.encoders.encoder import SentenceEncoder
 
     encoder = SentenceEncoder.from_pretrained(name)
     if encoder.table(slice(0, 0)) is None:

@@ -19,14 +19,14 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import one_line, tsv_line
 from paraphrastic_hf.syntax.parse_tokens import checked_tree
+from paraphrastic_hf.syntax.parse_tree import Tree
 
 if TYPE_CHECKING:
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
-    from paraphrastic_hf.generation.paraphrase_filter import Paraphrase
-    from paraphrastic_hf.syntax.parse_tree import Tree
 
 LINES_AT_A_TIME = 64
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.writing import (
@@ -13,9 +12,7 @@ from paraphrastic_hf.cli.shared.writing import (
     writing_of,
 )
 from paraphrastic_hf.encoders.storage.locate import check_model_kind
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
 EXAMPLES = """examples:
   paraphrastic reconstruct runs/bgt english.txt --language en
@@ -55,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     generator = LatentGenerator.from_pretrained(arguments.model)
 
-    def write(lines: list[str], how: Writing) -> list[list[Written]]:
+    def write(lines: list[str], how: GenerationOptions) -> list[list[GeneratedText]]:
         return generator.reconstruct(lines, language=arguments.language, writing=how)
 
     write_lines(arguments, write, how)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
-from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.writing import (
@@ -17,10 +16,8 @@ from paraphrastic_hf.cli.shared.writing import (
 )
 from paraphrastic_hf.encoders.storage.locate import check_model_kind
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.writing import Writing, Written
 
 EXAMPLES = """examples:
   paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en
@@ -61,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     generator = LatentGenerator.from_pretrained(arguments.model)
 
-    def write(pairs: list[tuple[str, str]], how: Writing) -> list[list[Written]]:
+    def write(pairs: list[tuple[str, str]], how: GenerationOptions) -> list[list[GeneratedText]]:
         sources, styles = map(list, zip(*pairs, strict=True))
         return generator.transfer(sources, styles, language=arguments.language, writing=how)
 

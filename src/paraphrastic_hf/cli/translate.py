@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.shared.encoders import add_trust_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.mbr import add_decoding_options, decider
 from paraphrastic_hf.cli.shared.writing import add_writing_options, write_lines, writing_of
 from paraphrastic_hf.errors import DataError, ParaphrasticError
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
 EXAMPLES = """examples:
   paraphrastic translate runs/de-en german.txt --output english.txt
@@ -85,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise DataError(str(error)) from error
 
-    def write(lines: list[str], how: Writing) -> list[list[Written]]:
+    def write(lines: list[str], how: GenerationOptions) -> list[list[GeneratedText]]:
         return decide(translate(lines, how, scores=how.outputs > 1))
 
     write_lines(arguments, write, how)

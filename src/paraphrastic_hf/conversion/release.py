@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.models.base import SentenceEncoderModel
-    from paraphrastic_hf.text.contract import TextTokenizer
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.text.contract import TextTokenizer
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.layers.latent_encoder import AverageEncoder
 from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.models.generative.latent_parts import Purpose
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
+from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, Purpose
 from paraphrastic_hf.text.marks import MarkedTokenizer
 
 

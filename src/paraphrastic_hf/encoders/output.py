@@ -74,10 +74,10 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
     return numbers.astype(np.uint8) if precision == "uint8" else (numbers - 128).astype(np.int8)
 
 
-def delivered(
+def format_embeddings(
     vectors: np.ndarray,
     *,
-    normalize: bool,
+    normalize_embeddings: bool,
     truncate_dim: int | None,
     precision: str | None,
     as_tensor: bool,
@@ -88,7 +88,7 @@ def delivered(
 
     Args:
         vectors: (texts, dim) float32.
-        normalize: Whether to scale them to unit length, after the cut.
+        normalize_embeddings: Whether to scale them to unit length, after the cut.
         truncate_dim: Leading dimensions to keep; None for all.
         precision: As `quantized` takes it.
         as_tensor: Whether to return one tensor.
@@ -96,7 +96,7 @@ def delivered(
         device: Where tensors go; None for the CPU.
     """
     vectors = leading(vectors, truncate_dim)
-    vectors = quantized(unit_length(vectors) if normalize else vectors, precision)
+    vectors = quantized(unit_length(vectors) if normalize_embeddings else vectors, precision)
     if as_array and not as_tensor:
         return vectors
     import torch

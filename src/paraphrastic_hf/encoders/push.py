@@ -15,7 +15,7 @@ from paraphrastic_hf.io.send import Destination, copy_files, upload
 CARD = "README.md"
 
 
-class Saved(ABC):
+class HubMixin(ABC):
     """Base of what is loaded from a model directory, and is saved and uploaded as one."""
 
     saving_options: ClassVar[tuple[str, ...]] = ()  # of `save_pretrained`, beside a directory

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, Unpack
 import torch
 
 from paraphrastic_hf.encoders.device import chosen_device
-from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.directory import Layout, load_pretrained, save_model
 from paraphrastic_hf.encoders.storage.locate import (
     HubOptions,
@@ -26,7 +26,7 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 
 
-class SavedModel(Saved):
+class SavedModel(HubMixin):
     """A model with its tokenizer.
 
     Args:

@@ -10,19 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.encoders.vectors import pairwise_cosine
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions, Translate
 from paraphrastic_hf.io.markdown import markdown_table
+from paraphrastic_hf.predictors.any_classifier import Classify
 from paraphrastic_hf.text.overlap import ngram_overlap
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.any_translator import Translate
-    from paraphrastic_hf.predictors.any_classifier import Classify
 
 MOST_TOKENS = 200  # of a translation there or back
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
@@ -164,7 +161,7 @@ def report_attack(
 
     Args:
         attacks: What `attack` gives, at least one.
-        encoder: Anything whose `encode(texts, normalize=True)` gives vectors; None for no cosine.
+        encoder: Gives vectors by `encode(texts, normalize_embeddings=True)`; None for no cosine.
         perplexity: Of texts by a language model, (texts,).
     """
     right = [each for each in attacks if each.is_right]
@@ -181,7 +178,7 @@ def report_attack(
     if pairs:
         first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         if encoder is not None:
-            sides = (encoder.encode(side, normalize=True) for side in (first, second))
+            sides = (encoder.encode(side, normalize_embeddings=True) for side in (first, second))
             similarity = float(pairwise_cosine(*sides).mean())
         shared = float(np.mean([ngram_overlap(*pair, 1) for pair in pairs]))
         if perplexity is not None:
@@ -267,9 +264,9 @@ def back_translation(
     """
 
     def write(sentences: Sequence[str]) -> list[list[str]]:
-        likeliest = Writing(max_tokens=MOST_TOKENS)
+        likeliest = GenerationOptions(max_tokens=MOST_TOKENS)
         there = [best[0].text for best in forth(list(sentences), likeliest, scores=False)]
-        how = Writing(beams=beams, outputs=outputs, max_tokens=MOST_TOKENS)
+        how = GenerationOptions(beams=beams, outputs=outputs, max_tokens=MOST_TOKENS)
         found = back(there, how, scores=False)
         return [[each.text for each in written] for written in found]
 

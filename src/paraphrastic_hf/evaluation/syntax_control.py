@@ -105,7 +105,7 @@ def measure_paraphrases(
         written: The paraphrases.
         references: One of each.
         sources: What they paraphrase.
-        encoder: For SIM: anything whose `encode(texts, normalize=True)` gives vectors.
+        encoder: For SIM: anything whose `encode(texts, normalize_embeddings=True)` gives vectors.
 
     Returns:
         `BLEU` of the corpus and `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
@@ -148,9 +148,9 @@ def measure_paraphrases(
     ]
     found["change"] = 100 * float(np.mean(changes))
     if encoder is not None:
-        vectors = encoder.encode(list(written), normalize=True)
+        vectors = encoder.encode(list(written), normalize_embeddings=True)
         for name, texts in (("SIM", references), ("SIM source", sources)):
-            others = encoder.encode(list(texts), normalize=True)
+            others = encoder.encode(list(texts), normalize_embeddings=True)
             found[name] = 100 * float(pairwise_cosine(vectors, others).mean())
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -13,22 +13,7 @@ from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.tasks import check_translation
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import Writing, Written
-
-
-class Translate(Protocol):
-    """From lines to the translations of each."""
-
-    def __call__(
-        self, lines: Sequence[str], writing: Writing, *, scores: bool = True
-    ) -> list[list[Written]]:
-        """Translate lines.
-
-        Args:
-            lines: The lines.
-            writing: How to search or sample.
-            scores: Whether `nats` of each translation is wanted.
-        """
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, Translate
 
 
 def load_translator(
@@ -58,7 +43,7 @@ def load_translator(
 
     Example:
         >>> translate = load_translator("runs/bgt", to="fr")  # doctest: +SKIP
-        >>> translate(["a cat sleeps"], Writing(beams=5))[0][0].text  # doctest: +SKIP
+        >>> translate(["a cat sleeps"], GenerationOptions(beams=5))[0][0].text  # doctest: +SKIP
         'un chat dort'
     """
     options: Any = {"batch_size": batch_size, "device": device}
@@ -74,16 +59,16 @@ def load_translator(
         )
 
         def by_words(
-            lines: Sequence[str], writing: Writing, *, scores: bool = True
-        ) -> list[list[Written]]:
+            lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
+        ) -> list[list[GeneratedText]]:
             return translator.write(translator.encode(lines), writing, scores=scores)
 
         return by_words
     generator = LatentGenerator.from_pretrained(name, **options)
 
     def by_meaning(
-        lines: Sequence[str], writing: Writing, *, scores: bool = True
-    ) -> list[list[Written]]:
+        lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
+    ) -> list[list[GeneratedText]]:
         return generator.translate(lines, to=to, writing=writing)
 
     return by_meaning

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import GeneratedText
 
 Lists = Sequence[Sequence[str]]
 DECIMALS = 9  # utilities that differ beyond are equal, and the earlier candidate is taken
@@ -108,7 +108,7 @@ def minimum_bayes_risk(
     return decisions
 
 
-def likelihood_weights(written: Sequence[Written]) -> np.ndarray:
+def likelihood_weights(written: Sequence[GeneratedText]) -> np.ndarray:
     """Weigh the candidates of an n-best list by how likely the model finds a token of each.
 
     So beams are compared, too. The probability of the whole sentence is less the longer it is, and
@@ -121,7 +121,7 @@ def likelihood_weights(written: Sequence[Written]) -> np.ndarray:
         (candidates,) shares that sum to 1; equal ones where a likelihood is not known.
 
     Example:
-        >>> likelihood_weights([Written("a", 0.0), Written("b", float("nan"))]).tolist()
+        >>> likelihood_weights([GeneratedText("a", 0.0), GeneratedText("b", float("nan"))]).tolist()
         [0.5, 0.5]
     """
     nats = np.array([each.nats for each in written])

@@ -24,8 +24,7 @@ from paraphrastic_hf.layers.gaussian import (
 )
 from paraphrastic_hf.layers.padding import moved
 from paraphrastic_hf.models.evaluating import evaluating
-from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.models.generative.pair_terms import PairTerms, Side, language_of, tasks_between
+from paraphrastic_hf.models.generative.latent import LatentModel, Side, language_of
 from paraphrastic_hf.text.ragged import Ragged
 
 AT_A_TIME, TOKENS_AT_A_TIME = 64, 4096
@@ -34,7 +33,7 @@ INFORMED = 512  # sentences that mutual information is estimated from: it compar
 
 
 @dataclass(frozen=True)
-class Gauges:
+class LatentDiagnostics:
     """What a model makes of held-out pairs.
 
     Attributes:
@@ -66,7 +65,7 @@ class Gauges:
 @torch.no_grad()
 def measure(
     model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int, seed: int = 0
-) -> Gauges:
+) -> LatentDiagnostics:
     """Measure a model on pairs, with the mean of every variable.
 
     Args:
@@ -83,7 +82,7 @@ def measure(
     with evaluating(model):
         for languages, own in _batches(model, sentences, pairs, max_length):
             chosen = torch.arange(len(own[0].ids), device=model.device) % 2
-            terms: PairTerms = model(sides=own, chosen=chosen, sample=False)
+            terms = model.pair_terms(own, chosen, sample=False)
             for task, total in terms.nll.items():
                 nll[task] = nll.get(task, 0.0) + float(total)
                 tokens[task] = tokens.get(task, 0) + terms.tokens[task]
@@ -104,7 +103,7 @@ def measure(
         information[name] = mutual_information(
             Gaussian(of.mean[spread], of.log_variance[spread]), generator
         )
-    return Gauges(
+    return LatentDiagnostics(
         {task: nll[task] / tokens[task] for task in nll},
         {name: float(of.kl().mean()) for name, of in posteriors.items() if is_variational},
         {name: active_units(of.mean) for name, of in posteriors.items()},
@@ -144,7 +143,7 @@ def importance_weighted_nll(
     generator = torch.Generator(model.device).manual_seed(seed)
     with evaluating(model):
         for languages, own in _batches(model, sentences, pairs, max_length):
-            tasks = [t for t in tasks_between(model, languages) if t.startswith("reconstruct")]
+            tasks = [t for t in model.tasks_between(languages) if t.startswith("reconstruct")]
             posteriors = {
                 name: model.posterior(name, *own[model.home_of(name, languages, tasks)].flat)
                 for name in dict.fromkeys(v for task in tasks for v in model.variables_of(task))
@@ -172,7 +171,7 @@ def has_likelihood(model: LatentModel) -> bool:
 
 def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
     """The variables that are inferred from a pair of sentences."""
-    tasks = tasks_between(model, languages)
+    tasks = model.tasks_between(languages)
     return list(dict.fromkeys(name for task in tasks for name in model.variables_of(task)))
 
 

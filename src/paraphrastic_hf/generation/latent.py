@@ -21,7 +21,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.encoders.batches import embed_texts, length_batches
 from paraphrastic_hf.encoders.device import chosen_device
-from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.directory import GENERATIVE, load_pretrained, save_model
 from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.errors import ModelError, counted
@@ -36,9 +36,9 @@ from paraphrastic_hf.generation.search import (
     written_lists,
 )
 from paraphrastic_hf.generation.tasks import chosen_task
-from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
+from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
 from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
+from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
@@ -63,7 +63,7 @@ def centre_on_texts(
     model.centre_on(embed_texts(by_meaning, texts, which, max_length=max_length).mean(0))
 
 
-class LatentGenerator(Saved):
+class LatentGenerator(HubMixin):
     """A generative model of sentence pairs that writes.
 
     Args:
@@ -159,9 +159,9 @@ class LatentGenerator(Saved):
         texts: Sequence[str],
         *,
         to: str | None = None,
-        writing: Writing | None = None,
+        writing: GenerationOptions | None = None,
         progress: bool = False,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         """Write the meaning of texts in a language.
 
         Args:
@@ -187,9 +187,9 @@ class LatentGenerator(Saved):
         texts: Sequence[str],
         *,
         language: str | None = None,
-        writing: Writing | None = None,
+        writing: GenerationOptions | None = None,
         progress: bool = False,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         """Write texts again from their own variables, what is left of them being what these hold.
 
         Args:
@@ -213,9 +213,9 @@ class LatentGenerator(Saved):
         styles: Sequence[str],
         *,
         language: str | None = None,
-        writing: Writing | None = None,
+        writing: GenerationOptions | None = None,
         progress: bool = False,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         """Write the meaning of each source in the style of the sentence beside it (5.7.3).
 
         The semantic variable is the source's, the language variable that of the style.
@@ -253,8 +253,8 @@ class LatentGenerator(Saved):
         *,
         language: str | None = None,
         steps: int = 5,
-        writing: Writing | None = None,
-    ) -> list[list[Written]]:
+        writing: GenerationOptions | None = None,
+    ) -> list[list[GeneratedText]]:
         """Write from points on the line between the variables of two sentences.
 
         Args:
@@ -336,9 +336,9 @@ class LatentGenerator(Saved):
 
     @torch.no_grad()
     def _write(
-        self, task: str, latent: Tensor, writing: Writing | None, progress: bool
-    ) -> list[list[Written]]:
-        how = Writing() if writing is None else writing
+        self, task: str, latent: Tensor, writing: GenerationOptions | None, progress: bool
+    ) -> list[list[GeneratedText]]:
+        how = GenerationOptions() if writing is None else writing
         known = torch.nonzero(~latent.isnan().any(1))[:, 0]
         found = [[NOTHING] * how.outputs for _ in range(len(latent))]
         generator = torch.Generator(latent.device).manual_seed(int(how.seed))
@@ -355,8 +355,8 @@ class LatentGenerator(Saved):
         return found
 
     def _of_batch(
-        self, task: str, latent: Tensor, how: Writing, generator: torch.Generator
-    ) -> list[list[Written]]:
+        self, task: str, latent: Tensor, how: GenerationOptions, generator: torch.Generator
+    ) -> list[list[GeneratedText]]:
         variables = BaseModelOutput(last_hidden_state=latent.to(self.model.dtype)[:, None])
         sequences = search(
             self.model,

@@ -15,7 +15,7 @@ from typing import Any, Unpack
 
 import torch
 
-from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.generation.paraphrase_filter import (
@@ -34,7 +34,7 @@ from paraphrastic_hf.generation.templates import (
     load_templates,
     top_templates,
 )
-from paraphrastic_hf.generation.writing import Writing, listed
+from paraphrastic_hf.generation.writing import GenerationOptions, listed
 from paraphrastic_hf.predictors.parser import SentenceParser
 from paraphrastic_hf.syntax.parse_tokens import checked_tree, parse_text
 from paraphrastic_hf.syntax.parse_tree import Tree, read_tree, template
@@ -48,7 +48,7 @@ MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7  # thesis, 6.3.3
 MOST_PARSE_TOKENS = 150
 
 
-class SyntacticParaphraser(Saved):
+class SyntacticParaphraser(HubMixin):
     """Writes paraphrases of a given syntax.
 
     Args:
@@ -57,7 +57,7 @@ class SyntacticParaphraser(Saved):
         parser: What parses sentences for the parse generator: a parser, whose `parse` is asked, or
             a function from sentences to their trees, None where a sentence has none.
         templates: Templates of training with their counts, the most frequent first.
-        encoder: For the similarity: anything whose `encode(texts, normalize=True)` gives vectors.
+        encoder: For the similarity; gives vectors by `encode(texts, normalize_embeddings=True)`.
         most_tokens: A sentence of more tokens is not paraphrased, at least 1.
 
     Raises:
@@ -161,7 +161,7 @@ class SyntacticParaphraser(Saved):
         templates: Sequence[str] | Sequence[Sequence[str]] | None = None,
         *,
         parses: Sequence[Tree | None] | None = None,
-        writing: Writing | None = None,
+        writing: GenerationOptions | None = None,
         min_overlap: float | None = MIN_OVERLAP,
         min_similarity: float | None = MIN_SIMILARITY,
     ) -> list[list[Paraphrase]]:
@@ -186,7 +186,7 @@ class SyntacticParaphraser(Saved):
             DataError: A template is no tree, has an unknown label, or does not go with the models.
         """
         lines = listed(sentences, "sentences")
-        how = writing or Writing(beams=3, max_tokens=40)
+        how = writing or GenerationOptions(beams=3, max_tokens=40)
         asked = self._asked_of(templates, len(lines))
         if min_similarity is not None and self.encoder is None:
             raise DataError("min_similarity needs an encoder: give one, or None to keep all")
@@ -216,7 +216,7 @@ class SyntacticParaphraser(Saved):
         return filtered(lines, found, self.encoder, min_overlap, min_similarity)
 
     def canonicalise(
-        self, sentences: Sequence[str], *, writing: Writing | None = None
+        self, sentences: Sequence[str], *, writing: GenerationOptions | None = None
     ) -> list[str]:
         """Each sentence written anew, without a template (thesis, 4.6).
 
@@ -304,7 +304,7 @@ class SyntacticParaphraser(Saved):
             return trees
         assert self.generator is not None
         sources = self._parsed(lines, parses, remarks)
-        how = Writing(beams=3, outputs=3, max_tokens=MOST_PARSE_TOKENS)
+        how = GenerationOptions(beams=3, outputs=3, max_tokens=MOST_PARSE_TOKENS)
         written = self.generator.write(sources, wanted, how, scores=False)
         found = []
         for own, outputs in zip(trees, written, strict=True):

@@ -54,8 +54,7 @@ def filtered(
     Args:
         lines: The sentences.
         found: The paraphrases of each.
-        encoder: Anything whose `encode(texts, normalize=True)` gives vectors; None for no
-            cosine.
+        encoder: Gives vectors by `encode(texts, normalize_embeddings=True)`; None for no cosine.
         min_overlap: Least share of words, 0 to 1; None keeps all.
         min_similarity: Least cosine, -1 to 1; None keeps all.
 
@@ -70,8 +69,10 @@ def filtered(
             raise DataError(f"{name} must be from {lowest} to 1, got {least}")
     places = [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.text]
     if encoder is not None and places:
-        first = encoder.encode([lines[row] for row, _ in places], normalize=True)
-        second = encoder.encode([found[row][k].text for row, k in places], normalize=True)
+        first = encoder.encode([lines[row] for row, _ in places], normalize_embeddings=True)
+        second = encoder.encode(
+            [found[row][k].text for row, k in places], normalize_embeddings=True
+        )
         for (row, k), cosine in zip(places, pairwise_cosine(first, second).tolist(), strict=True):
             found[row][k] = replace(found[row][k], similarity=cosine)
     checks = (("overlap", min_overlap), ("similarity", min_similarity))

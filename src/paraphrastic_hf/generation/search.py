@@ -20,7 +20,7 @@ from transformers import (
 from transformers.utils import ModelOutput
 
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
 MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vocabulary
 
@@ -28,7 +28,7 @@ MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vo
 def search(
     model: Any,
     encoded: ModelOutput,
-    writing: Writing,
+    writing: GenerationOptions,
     generator: torch.Generator,
     *,
     config: GenerationConfig | None = None,
@@ -227,7 +227,7 @@ def written_lists(
     nats: Sequence[float],
     decode: Callable[[list[int]], str],
     count: int,
-) -> list[list[Written]]:
+) -> list[list[GeneratedText]]:
     """What was written from each source.
 
     Args:
@@ -242,7 +242,7 @@ def written_lists(
     for ids, length, of_text in zip(
         written.tolist(), is_written.sum(1).tolist(), nats, strict=True
     ):
-        found.append(Written(decode(ids[:length]), of_text, tuple(ids[:length])))
+        found.append(GeneratedText(decode(ids[:length]), of_text, tuple(ids[:length])))
     return [found[first : first + count] for first in range(0, len(found), count)]
 
 
@@ -280,7 +280,7 @@ class Draw(LogitsProcessor):  # type: ignore[misc]
         generator: Source of the draws.
     """
 
-    def __init__(self, writing: Writing, generator: torch.Generator) -> None:
+    def __init__(self, writing: GenerationOptions, generator: torch.Generator) -> None:
         self.warpers: list[LogitsProcessor] = []
         if writing.temperature != 1:
             self.warpers.append(TemperatureLogitsWarper(float(writing.temperature)))

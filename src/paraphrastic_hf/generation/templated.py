@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import torch
 
 from paraphrastic_hf.encoders.device import chosen_device
-from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.directory import TRANSLATION, save_model
 from paraphrastic_hf.encoders.storage.locate import HubOptions, check_hub_options, local_directory
 from paraphrastic_hf.errors import ModelError
@@ -36,7 +36,7 @@ from paraphrastic_hf.generation.templates import (
     save_templates,
 )
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
+from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoding
@@ -44,10 +44,10 @@ from paraphrastic_hf.syntax.parse_tokens import parse_tokenizer, with_template
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 
-Outputs = list[list[list[Written]]]  # for each source, for each of its templates
+Outputs = list[list[list[GeneratedText]]]  # for each source, for each of its templates
 
 
-class TemplatedWriter(Saved):
+class TemplatedWriter(HubMixin):
     """A model that writes from a source and a template.
 
     Args:
@@ -158,7 +158,7 @@ class TemplatedWriter(Saved):
         self,
         sources: Sequence[str],
         templates: Sequence[Sequence[str]],
-        writing: Writing,
+        writing: GenerationOptions,
         *,
         scores: bool = True,
     ) -> Outputs:
@@ -202,7 +202,7 @@ class TemplatedWriter(Saved):
         self,
         sources: Sequence[str],
         templates: Sequence[Sequence[str]],
-        writing: Writing,
+        writing: GenerationOptions,
         found: Outputs,
         scores: bool,
     ) -> Outputs:
@@ -223,10 +223,10 @@ class TemplatedWriter(Saved):
         self,
         batch: Sequence[Sequence[int]],
         templates: Sequence[str],
-        writing: Writing,
+        writing: GenerationOptions,
         generator: torch.Generator,
         scores: bool,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         """What is written from some sources, each with a template."""
         encoded, inputs = self._encoded(batch, templates)
         config = copy.deepcopy(self.model.generation_config)

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.encoders.device import chosen_device
 from paraphrastic_hf.encoders.languages import written_language
-from paraphrastic_hf.encoders.push import Saved
+from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.bounded import no_progress_bar
 from paraphrastic_hf.encoders.storage.locate import HubOptions, local_directory
 from paraphrastic_hf.errors import counted
@@ -40,7 +40,7 @@ from paraphrastic_hf.generation.search import (
     until_end,
     written_lists,
 )
-from paraphrastic_hf.generation.writing import NOTHING, Writing, Written, listed
+from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions, listed
 from paraphrastic_hf.models.evaluating import evaluating
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class TranslatorOptions(HubOptions, total=False):
     max_ratio: float
 
 
-class Translator(Saved):
+class Translator(HubMixin):
     """An encoder-decoder model that translates lines of text.
 
     Args:
@@ -169,7 +169,7 @@ class Translator(Saved):
         seed: int = 0,
         scores: bool = True,
         progress: bool = False,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         """Translate lines of text.
 
         A line without text, or of which the tokenizer knows nothing, gives the empty string.
@@ -196,7 +196,7 @@ class Translator(Saved):
             TypeError: `sentences` is no list of strings.
             ValueError: A number is out of range, or `outputs` is larger than `beams`.
         """
-        how = Writing(
+        how = GenerationOptions(
             beams=beams,
             sample=sample,
             top_p=top_p,
@@ -233,11 +233,11 @@ class Translator(Saved):
     def write(
         self,
         ids: Sequence[Sequence[int]],
-        writing: Writing,
+        writing: GenerationOptions,
         *,
         scores: bool = True,
         progress: bool = False,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         """Translate lines whose ids are known, in batches of lines of like length.
 
         Args:
@@ -315,12 +315,12 @@ class Translator(Saved):
     def _within_memory(
         self,
         batch: Sequence[Sequence[int]],
-        writing: Writing,
+        writing: GenerationOptions,
         generator: torch.Generator,
         scores: bool,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         """What is written from a batch, of fewer lines at a time where memory runs out."""
-        found: list[list[Written]] = []
+        found: list[list[GeneratedText]] = []
         while len(found) < len(batch):
             part = batch[len(found) : len(found) + self.batch_size]
             try:
@@ -339,10 +339,10 @@ class Translator(Saved):
     def _of_batch(
         self,
         batch: Sequence[Sequence[int]],
-        writing: Writing,
+        writing: GenerationOptions,
         generator: torch.Generator,
         scores: bool,
-    ) -> list[list[Written]]:
+    ) -> list[list[GeneratedText]]:
         sources = self._padded(batch)
         lengths = torch.tensor([len(line) for line in batch])
         most = (lengths * self.max_ratio).long() + EXTRA_TOKENS

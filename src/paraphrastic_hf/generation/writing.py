@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,8 +21,8 @@ NUMBERS = (
 
 
 @dataclass(frozen=True)
-class Writing:
-    """How to write: beams, or samples.
+class GenerationOptions:
+    """Options of beam search, or of sampling.
 
     Attributes:
         beams: Beginnings kept at each step, at most 1,000; 1 takes the likeliest token each time.
@@ -40,7 +40,7 @@ class Writing:
         ValueError: A number is none or out of range, or `outputs` larger than `beams`.
 
     Example:
-        >>> Writing(sample=True, outputs=3, seed=1).outputs
+        >>> GenerationOptions(sample=True, outputs=3, seed=1).outputs
         3
     """
 
@@ -83,14 +83,14 @@ class Writing:
                 "raise beams, or sample"
             )
 
-    def after(self, texts: int) -> Writing:
+    def after(self, texts: int) -> GenerationOptions:
         """The same with draws of their own, for what comes after some texts of one stream.
 
         Args:
             texts: How many texts were written from before, at least 0; after none, it is the same.
 
         Example:
-            >>> how = Writing(sample=True, seed=1)
+            >>> how = GenerationOptions(sample=True, seed=1)
             >>> how.after(0) == how, how.after(64) == how
             (True, False)
         """
@@ -111,11 +111,11 @@ class Writing:
 
 
 @dataclass(frozen=True)
-class Written:
+class GeneratedText:
     """A sentence that a model wrote.
 
     Attributes:
-        text: The sentence, as the tokenizer normalised its pieces.
+        text: The sentence, as the tokenizer normalized its pieces.
         nats: Mean over its tokens of ln of their probability, at most 0. NaN where nothing was
             written.
         ids: Its tokens, the end mark last unless it was cut off, without the token that begins
@@ -127,7 +127,22 @@ class Written:
     ids: tuple[int, ...] = ()
 
 
-NOTHING = Written("", float("nan"))
+NOTHING = GeneratedText("", float("nan"))
+
+
+class Translate(Protocol):
+    """From lines to the translations of each."""
+
+    def __call__(
+        self, lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
+    ) -> list[list[GeneratedText]]:
+        """Translate lines.
+
+        Args:
+            lines: The lines.
+            writing: How to search or sample.
+            scores: Whether `nats` of each translation is wanted.
+        """
 
 
 def listed(texts: Iterable[str], name: str = "texts") -> list[str]:

@@ -50,7 +50,9 @@ def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
         choices = [_choice(pool, anchors, candidates)]
         if sides is not None:  # one matrix, read by rows and by columns
             choices.append(_choice(pool, candidates, anchors))
-        total = total + _Surprise.apply(units[anchors], units[candidates], choices, temperature)
+        total = total + _SoftmaxCrossEntropy.apply(
+            units[anchors], units[candidates], choices, temperature
+        )
     return total / (len(units) // 2)
 
 
@@ -65,7 +67,7 @@ def _choice(pool: Pool, anchors: Tensor, candidates: Tensor) -> Choice:
     return place[anchors ^ 1], pool.forbidden(anchors, candidates)
 
 
-class _Surprise(torch.autograd.Function):
+class _SoftmaxCrossEntropy(torch.autograd.Function):
     """Sum minus the log of the partner's share in the softmax, over the rows of the matrix of
     cosines and, if there is a second choice, over its columns. The gradient of the cosines is
     computed on the way, so that one matrix is kept for the step back."""

@@ -15,7 +15,7 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.storage.fingerprint import identity
 from paraphrastic_hf.encoders.storage.locate import (
-    EVEN_MODELS,
+    DERIVED_MODELS,
     HubOptions,
     check_hub_options,
     packaged_folder,
@@ -284,7 +284,7 @@ def is_default(model: Any) -> bool:
         >>> is_default(SentenceEncoder.from_pretrained("simile").with_dimension(64))
         True
     """
-    source, _ = EVEN_MODELS[DEFAULT_MODEL]
+    source, _ = DERIVED_MODELS[DEFAULT_MODEL]
     return (
         isinstance(model, SentenceEncoder)
         and str(model.name).partition("-")[0] == DEFAULT_MODEL

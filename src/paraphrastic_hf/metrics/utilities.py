@@ -4,11 +4,12 @@ candidate with every other (thesis, 7.2.1; `generation/bayes_risk.py`)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.bayes_risk import Utility
 from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import length_penalty, simile
@@ -18,9 +19,6 @@ from paraphrastic_hf.metrics.sentence_scores import (
     smoothed_bleu,
     word_cutter,
 )
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.bayes_risk import Utility
 
 CODES_OF_ENGLISH = ("en", "eng", "eng_Latn")  # as tokenizers of several languages have it
 UTILITIES = ("simile", "sim", "bleu", "chrf")

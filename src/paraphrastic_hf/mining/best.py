@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-class BestSoFar:
+class RunningTopK:
     """The `keep` highest scores of every matrix row, with the columns in which they were found.
 
     Of equal scores the one in the lower column is kept, if columns come in increasing order.
@@ -19,7 +19,7 @@ class BestSoFar:
         columns: Their columns, (rows, keep) int32; -1 where none was seen yet.
 
     Example:
-        >>> best = BestSoFar(rows=2, keep=1)
+        >>> best = RunningTopK(rows=2, keep=1)
         >>> found = np.array([0, 0]), np.array([4, 5]), np.array([0.3, 0.8])
         >>> best.add(np.array([1]), *found)  # row 1 has 0.3 in column 4 and 0.8 in column 5
         >>> best.columns.tolist()

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.io.files import naming, replacing
-from paraphrastic_hf.mining.best import BestSoFar
+from paraphrastic_hf.mining.best import RunningTopK
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
 
 
 def write_search(
-    path: Path | None, key: str, done: int, forward: BestSoFar, backward: BestSoFar
+    path: Path | None, key: str, done: int, forward: RunningTopK, backward: RunningTopK
 ) -> None:
     """Keep what a search has found so far; the file is written whole or not at all.
 
@@ -26,7 +26,7 @@ def write_search(
         backward: The best sources so far of each target.
 
     Example:
-        >>> best = BestSoFar(rows=2, keep=1), BestSoFar(rows=3, keep=1)
+        >>> best = RunningTopK(rows=2, keep=1), RunningTopK(rows=3, keep=1)
         >>> write_search(Path("search.npz"), "en-de", 7, *best)  # doctest: +SKIP
         >>> read_search(Path("search.npz"), "en-de", *best)  # doctest: +SKIP
         7
@@ -38,7 +38,7 @@ def write_search(
         np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
 
 
-def read_search(path: Path | None, key: str, forward: BestSoFar, backward: BestSoFar) -> int:
+def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
     """Fill in what a kept search has found, and return how many strips of the matrix it searched.
 
     Args:
@@ -52,7 +52,7 @@ def read_search(path: Path | None, key: str, forward: BestSoFar, backward: BestS
         another search, or it is damaged.
 
     Example:
-        >>> read_search(None, "en-de", BestSoFar(2, 1), BestSoFar(3, 1))
+        >>> read_search(None, "en-de", RunningTopK(2, 1), RunningTopK(3, 1))
         0
     """
     if path is None:

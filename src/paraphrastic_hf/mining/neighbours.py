@@ -25,7 +25,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.best import BestSoFar
+from paraphrastic_hf.mining.best import RunningTopK
 from paraphrastic_hf.mining.checkpoint import read_search, write_search
 from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
@@ -108,7 +108,7 @@ def nearest(
     """
     plan = plan_search(source, target, k, memory, precision)
     sizes = (len(source), len(target))
-    forward, backward = (BestSoFar(rows, plan.keep) for rows in sizes)
+    forward, backward = (RunningTopK(rows, plan.keep) for rows in sizes)
     key = f"{key} {sizes} {plan} {precision}"
     done = read_search(keep, key, forward, backward)
     saved, finished = time.monotonic(), 0
@@ -211,7 +211,7 @@ class _Search:
         target: UnitRows,
         plan: Plan,
         precision: str,
-        best: tuple[BestSoFar, BestSoFar],
+        best: tuple[RunningTopK, RunningTopK],
     ) -> None:
         self._sides, self._plan, self._best = (source, target), plan, best
         kind = Tile if precision == "float32" else HalfTile

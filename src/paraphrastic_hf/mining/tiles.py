@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paraphrastic_hf.mining.best import BestSoFar
+from paraphrastic_hf.mining.best import RunningTopK
 from paraphrastic_hf.mining.vectors import UnitRows
 
 GROUP = 16
@@ -24,7 +24,7 @@ class Tile:
     """A piece of the matrix of cosines in float32, computed by numpy's BLAS.
 
     Example:
-        >>> tile, best = Tile(), BestSoFar(rows=2, keep=1)
+        >>> tile, best = Tile(), RunningTopK(rows=2, keep=1)
         >>> tile.multiply(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[::-1])
         >>> tile.add_rows(best, start=0, count=2, first_column=100)
         >>> best.columns.tolist()
@@ -82,7 +82,7 @@ class Tile:
         self._row_maxima = self._numbers[: len(rows)].max(1)
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
-    def add_rows(self, best: BestSoFar, start: int, count: int, first_column: int) -> None:
+    def add_rows(self, best: RunningTopK, start: int, count: int, first_column: int) -> None:
         """Give `best` every score of the tile that may be among the best of its row.
 
         Args:
@@ -100,7 +100,7 @@ class Tile:
             found = _search(self, groups, rows, lowest[rows], best.scores.shape[1], 1)
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
-    def add_columns(self, best: BestSoFar, start: int, count: int, first_row: int) -> None:
+    def add_columns(self, best: RunningTopK, start: int, count: int, first_row: int) -> None:
         """Give `best` every score of the tile that may be among the best of its column.
 
         Args:

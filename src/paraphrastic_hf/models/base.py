@@ -75,11 +75,10 @@ class ParaphrasticModel(PreTrainedModel):
             )
         return super().resize_token_embeddings(new_num_tokens, **kwargs)
 
-    def _as_asked(self, output: ModelOutput, return_dict: bool | None) -> Any:
-        """What `forward` returns: the output, or a tuple of it where the caller or the
-        configuration asks for one."""
-        asked = self.config.return_dict if return_dict is None else return_dict
-        return output.to_tuple() if asked is False else output
+    def _to_tuple(self, output: ModelOutput, return_dict: bool | None) -> Any:
+        """Return an output of `forward`, as a tuple if the call or the configuration says so."""
+        is_dict = self.config.return_dict if return_dict is None else return_dict
+        return output.to_tuple() if is_dict is False else output
 
     def tables(self) -> list[nn.Embedding]:
         """The tables of token vectors; the ids of each begin where those of the one before end."""
@@ -211,7 +210,7 @@ class SentenceEncoderModel(ParaphrasticModel):
                 )
             embedding = self.embed_flat(input_ids.long(), lengths)
             output = SentenceEncoderOutput(None, embedding, embedding)
-            return self._as_asked(output, return_dict)
+            return self._to_tuple(output, return_dict)
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         if input_ids.shape != attention_mask.shape:
@@ -226,4 +225,4 @@ class SentenceEncoderModel(ParaphrasticModel):
         else:
             states, embedding = self.states_and_embedding(input_ids, attention_mask)
         output = SentenceEncoderOutput(states, embedding, embedding)
-        return self._as_asked(output, return_dict)
+        return self._to_tuple(output, return_dict)

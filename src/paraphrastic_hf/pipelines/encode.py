@@ -35,13 +35,15 @@ class Encode(Stage):
         files: The files, one for each task.
         output: Where the vectors go.
         model: The encoder.
-        normalize: Whether vectors are scaled to unit length.
+        normalize_embeddings: Whether vectors are scaled to unit length.
     """
 
-    def __init__(self, files: Sequence[str], output: Path, model: str, *, normalize: bool) -> None:
+    def __init__(
+        self, files: Sequence[str], output: Path, model: str, *, normalize_embeddings: bool
+    ) -> None:
         super().__init__("encode")
         self._files, self._output, self._model = list(files), output, model
-        self._normalize = normalize
+        self._normalize = normalize_embeddings
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
         """Encode the file of the task `rank`."""
@@ -99,7 +101,7 @@ def encode_files(
     output: str | os.PathLike[str],
     make: MakeArguments,
     *,
-    normalize: bool = False,
+    normalize_embeddings: bool = False,
     progress: bool = False,
 ) -> int:
     """Encode files, or go on with them: what is complete is kept.
@@ -109,7 +111,7 @@ def encode_files(
         files: The files, one or more; their names before the first dot differ.
         output: The folder of the vectors.
         make: How the work is divided; its tasks are as many as files.
-        normalize: Scale vectors to unit length.
+        normalize_embeddings: Scale vectors to unit length.
         progress: Show a progress bar.
 
     Returns:
@@ -129,7 +131,7 @@ def encode_files(
     wanted: dict[str, Any] = {
         "model": model,
         "model files": named_hash(model),
-        "normalize": normalize,
+        "normalize_embeddings": normalize_embeddings,
         "files": names,
         "contents": stamps,
     }
@@ -137,7 +139,7 @@ def encode_files(
         check_begun(folder / FILES, wanted)
         with tqdm(desc="encoding", unit=" texts", unit_scale=True, disable=not progress) as bar:
             unfinished = run_stages(
-                [Encode(names, folder, model, normalize=normalize)],
+                [Encode(names, folder, model, normalize_embeddings=normalize_embeddings)],
                 replace(make, tasks=len(names)),
                 folder / "logs",
                 name="encode",

@@ -79,7 +79,9 @@ def test_it_translates_between_any_two_languages(trained: Path, source: int, tar
 @pytest.mark.slow
 def test_translations_of_three_languages_lie_near_each_other(trained: Path) -> None:
     encoder = SentenceEncoder.from_pretrained(trained)
-    vectors = [encoder.encode([line[i] for line in LINES], normalize=True) for i in range(3)]
+    vectors = [
+        encoder.encode([line[i] for line in LINES], normalize_embeddings=True) for i in range(3)
+    ]
     for first, second in ((0, 1), (0, 2), (1, 2)):
         nearest = (vectors[first] @ vectors[second].T).argmax(1)
         assert (nearest == np.arange(len(LINES))).sum() >= 7

@@ -27,7 +27,7 @@ from paraphrastic_hf.evaluation.suites.probing import encoders_of
 from paraphrastic_hf.generation.any_translator import load_translator
 from paraphrastic_hf.generation.gauges import importance_weighted_nll, measure
 from paraphrastic_hf.generation.latent import LatentGenerator
-from paraphrastic_hf.generation.writing import Writing
+from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.generative.job import Generative
@@ -88,7 +88,7 @@ def test_it_learns_its_pairs_by_heart(trained: Path, generator: LatentGenerator)
     found = generator.reconstruct(english, language="en")
     assert sum(s[0].text == text for s, text in zip(found, english, strict=True)) >= 7
     encoder = SentenceEncoder.from_pretrained(trained)
-    first, second = (encoder.encode(side, normalize=True) for side in (english, french))
+    first, second = (encoder.encode(side, normalize_embeddings=True) for side in (english, french))
     assert ((first @ second.T).argmax(1) == np.arange(len(PAIRS))).all()
     half = LatentGenerator.from_pretrained(trained)
     half.model.to(torch.bfloat16)
@@ -101,7 +101,7 @@ def test_nothing_said_nothing_written_and_strange_text_is_read(generator: Latent
     assert [sentences[0].text for sentences in found] == ["", "", "", "le chat dort"]
     assert math.isnan(found[0][0].nats)
     assert generator.translate([], to="fr") == []
-    how, birds = Writing(max_tokens=5), ["birds sing"] * 6
+    how, birds = GenerationOptions(max_tokens=5), ["birds sing"] * 6
     strange = ["the cat \ud800 sleeps", "the\0cat", "\U0001f600 \u4e16", "the cat", "cat " * 10_000]
     strange.append("")
     for texts, styles in ((strange, birds), (birds, strange)):
@@ -125,9 +125,13 @@ def test_a_line_between_two_sentences_begins_and_ends_with_them(generator: Laten
 
 def test_a_batch_writes_what_each_text_alone_does(generator: LatentGenerator) -> None:
     texts = [a for a, _ in PAIRS] + ["the dog sings at night on the old roof " * 3]
-    together = generator.translate(texts, to="fr", writing=Writing(outputs=2, max_tokens=12))
+    together = generator.translate(
+        texts, to="fr", writing=GenerationOptions(outputs=2, max_tokens=12)
+    )
     for text, expected in zip(texts, together, strict=True):
-        (alone,) = generator.translate([text], to="fr", writing=Writing(outputs=2, max_tokens=12))
+        (alone,) = generator.translate(
+            [text], to="fr", writing=GenerationOptions(outputs=2, max_tokens=12)
+        )
         assert [s.text for s in alone] == [s.text for s in expected]
         assert [s.nats for s in alone] == pytest.approx([s.nats for s in expected], abs=1e-4)
         assert expected[0].nats >= expected[1].nats
@@ -158,7 +162,7 @@ def other(generator: LatentGenerator, **settings: Any) -> LatentGenerator:
 
 def test_the_only_language_needs_no_name(generator: LatentGenerator) -> None:
     english = other(generator, reconstructs=["en"], translates=["fr"], has_language_variables=False)
-    how = Writing(max_tokens=3)
+    how = GenerationOptions(max_tokens=3)
     texts = ["the cat sleeps"]
     assert english.translate(texts, writing=how) == english.translate(texts, to="fr", writing=how)
     assert len(english.reconstruct(texts, writing=how)) == 1
@@ -227,7 +231,7 @@ def test_stock_seq2seq_trainer_trains_the_first_task(trained: Path, tmp_path: Pa
 
 def test_a_translator_of_either_kind_is_loaded_by_one_call(trained: Path) -> None:
     translate = load_translator(trained, to="fr")
-    assert translate(["the cat sleeps"], Writing())[0][0].text
+    assert translate(["the cat sleeps"], GenerationOptions())[0][0].text
     with pytest.raises(ValueError, match="--to "):
         load_translator(trained)
     with pytest.raises(ValueError, match="source"):
@@ -235,7 +239,7 @@ def test_a_translator_of_either_kind_is_loaded_by_one_call(trained: Path) -> Non
 
 
 def test_draws_follow_their_seed_and_blocks_draw_apart(generator: LatentGenerator) -> None:
-    how = Writing(sample=True, temperature=3.0, outputs=4, max_tokens=8, seed=5)
+    how = GenerationOptions(sample=True, temperature=3.0, outputs=4, max_tokens=8, seed=5)
     torch.manual_seed(1)
     expected = torch.rand(1)
     torch.manual_seed(1)
@@ -247,7 +251,7 @@ def test_draws_follow_their_seed_and_blocks_draw_apart(generator: LatentGenerato
     written = [[each.text for each in found[0]] for found in (first, again, later)]
     assert written[0] == written[1] != written[2]
     assert len(set(written[0])) > 1
-    assert Writing(seed=5).after(64) == Writing(seed=5)
+    assert GenerationOptions(seed=5).after(64) == GenerationOptions(seed=5)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +263,7 @@ def test_draws_follow_their_seed_and_blocks_draw_apart(generator: LatentGenerato
 )
 def test_writing_without_a_meaning_is_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match="beams" if name == "outputs" else name):
-        Writing(**{name: value})  # type: ignore[arg-type]
+        GenerationOptions(**{name: value})  # type: ignore[arg-type]
 
 
 def test_stock_generate_writes_translations(trained: Path) -> None:

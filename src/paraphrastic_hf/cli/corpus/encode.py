@@ -32,7 +32,9 @@ def configure(parser: Parser) -> None:
     )
     parser.add_argument("texts", nargs="+", help="files with one text a line (also .gz, .xz, .bz2)")
     parser.add_argument("--output", required=True, help="the folder of the vectors")
-    parser.add_argument("--normalize", action="store_true", help="scale vectors to unit length")
+    parser.add_argument(
+        "--normalize-embeddings", action="store_true", help="scale vectors to unit length"
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.epilog = EPILOG
     parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
@@ -56,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.texts,
         arguments.output,
         make,
-        normalize=arguments.normalize,
+        normalize_embeddings=arguments.normalize_embeddings,
         progress=not arguments.quiet and sys.stderr.isatty(),
     )
     count = len(arguments.texts)

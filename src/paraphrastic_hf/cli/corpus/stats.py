@@ -6,12 +6,9 @@ import argparse
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.pipelines.statistics.describe import Description, Mean
+from paraphrastic_hf.pipelines.statistics.describe import Description, Idf, Mean, describe_corpus
 
 SAMPLE = 100_000  # of the thesis
 EXAMPLES = """examples:
@@ -76,7 +73,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Print a line of Table 25 for each corpus, then the thesis's."""
     from paraphrastic_hf.io.markdown import markdown_table
     from paraphrastic_hf.pipelines.read import numbers_of, sample_rows
-    from paraphrastic_hf.pipelines.statistics.describe import Idf, describe_corpus
     from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
 
     if arguments.score is None:

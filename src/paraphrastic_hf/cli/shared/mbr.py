@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from paraphrastic_hf.encoders.languages import written_language
 from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import DataError
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import GeneratedText
 
 METRICS = ("simile", "sim", "bleu", "chrf")
 WAYS = ("likely", "mbr")
@@ -54,7 +51,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
 
 def decider(
     arguments: argparse.Namespace,
-) -> Callable[[list[list[Written]]], list[list[Written]]]:
+) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
     """What is to be printed of the translations of some lines: all, or the one that is chosen.
 
     Raises:
@@ -91,7 +88,7 @@ def decider(
     check_model_name(model)
     utility = make_utility(metric, model=model, similarity=arguments.metric_similarity)
 
-    def decide(lines: list[list[Written]]) -> list[list[Written]]:
+    def decide(lines: list[list[GeneratedText]]) -> list[list[GeneratedText]]:
         found = minimum_bayes_risk(
             [[each.text for each in line] for line in lines],
             utility,

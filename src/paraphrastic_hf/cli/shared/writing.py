@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, open_output, tell_if_empty
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.generation.writing import MOST_BEAMS, GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
 from paraphrastic_hf.io.files import one_line
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.writing import Writing, Written
 
 Text = TypeVar("Text", str, tuple[str, str])
 
@@ -70,13 +68,12 @@ def add_writing_options(
     add_bad_lines(parser)
 
 
-def writing_of(arguments: argparse.Namespace) -> Writing:
+def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
     """What the options say.
 
     Raises:
         DataError: A number is out of range, or an option of draws is given without `--sample`.
     """
-    from paraphrastic_hf.generation.writing import MOST_BEAMS, Writing
 
     drawn = {name: getattr(arguments, name) for name in ("top_p", "temperature")}
     given = {name: value for name, value in drawn.items() if value is not None}
@@ -96,7 +93,7 @@ def writing_of(arguments: argparse.Namespace) -> Writing:
                     "are the most: add --sample, or ask for fewer"
                 )
     try:
-        return Writing(
+        return GenerationOptions(
             beams=beams,
             sample=arguments.sample,
             outputs=arguments.outputs,
@@ -129,8 +126,8 @@ def check_reconstruction(config: Mapping[str, Any], language: str | None) -> Non
 
 def write_lines(
     arguments: argparse.Namespace,
-    write: Callable[[list[str], Writing], list[list[Written]]],
-    how: Writing,
+    write: Callable[[list[str], GenerationOptions], list[list[GeneratedText]]],
+    how: GenerationOptions,
 ) -> None:
     """Print what is written from the lines of `arguments.file`, some at a time; those of standard
     input as they come.
@@ -165,8 +162,8 @@ def _warn_of_columns(blocks: Iterable[list[str]], path: str) -> Iterator[list[st
 def write_blocks(
     arguments: argparse.Namespace,
     blocks: Iterable[list[Text]],
-    write: Callable[[list[Text], Writing], list[list[Written]]],
-    how: Writing,
+    write: Callable[[list[Text], GenerationOptions], list[list[GeneratedText]]],
+    how: GenerationOptions,
 ) -> None:
     """Print what is written from blocks, whose draws are apart.
 
@@ -210,7 +207,7 @@ def write_blocks(
         )
 
 
-def print_written(output: IO[str], first: int, found: Iterable[list[Written]]) -> None:
+def print_written(output: IO[str], first: int, found: Iterable[list[GeneratedText]]) -> None:
     """Print what was written from some lines, the first of which has the number `first`."""
     for number, sentences in enumerate(found, first):
         for sentence in sentences:

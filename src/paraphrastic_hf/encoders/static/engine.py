@@ -128,7 +128,7 @@ class StaticEncoder:
         texts: Sequence[str],
         table: np.ndarray,
         *,
-        normalize: bool = False,
+        normalize_embeddings: bool = False,
         progress: bool = False,
         tokens: np.ndarray | None = None,
     ) -> np.ndarray:
@@ -138,7 +138,7 @@ class StaticEncoder:
             texts: Any texts. The empty text, and one without a known token, gives zeros.
             table: The row of every token, (vocab, dim), contiguous: float32, or packed as
                 `packing.py` describes.
-            normalize: Whether to scale vectors to unit length (zeros stay zeros).
+            normalize_embeddings: Whether to scale vectors to unit length (zeros stay zeros).
             progress: Whether to show a progress bar.
             tokens: (texts,) int32, into which the number of tokens of each text is written.
 
@@ -166,19 +166,21 @@ class StaticEncoder:
             def work(block: Block) -> None:
                 for start, stop in parts:
                     try:
-                        block.mean(texts, start, stop, table, output, normalize, tokens)
+                        block.mean(texts, start, stop, table, output, normalize_embeddings, tokens)
                     except UnicodeEncodeError:  # lone surrogates
                         part = texts[start:stop]
                         texts[start:stop] = [
                             valid_unicode(t) if isinstance(t, str) else t for t in part
                         ]
-                        block.mean(texts, start, stop, table, output, normalize, tokens)
+                        block.mean(texts, start, stop, table, output, normalize_embeddings, tokens)
                     if len(block) > MANY_WORDS:
                         parts.pause()
                 if asked := block.asked():
                     ids = self._tokenizer.encode_batch(asked)
                     counts = np.diff(ids.offsets).astype(np.int32)
-                    block.answer(counts, ids.ids, texts, table, output, normalize, tokens)
+                    block.answer(
+                        counts, ids.ids, texts, table, output, normalize_embeddings, tokens
+                    )
 
             while parts.resume():
                 self._together(work, blocks, parts.pause)

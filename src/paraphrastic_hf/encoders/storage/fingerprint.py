@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.static.table import BLOCK
 from paraphrastic_hf.encoders.storage.locate import (
-    EVEN_MODELS,
+    DERIVED_MODELS,
     holds_model,
     local_directory,
     packaged_folder,
@@ -140,8 +140,8 @@ def named_hash(name: str) -> str:
     Returns:
         The empty string if nothing is known of it: it does not exist, or the Hub is out of reach.
     """
-    if name in EVEN_MODELS and not holds_model(name):  # they are computed from another
-        source, power = EVEN_MODELS[name]
+    if name in DERIVED_MODELS and not holds_model(name):  # they are computed from another
+        source, power = DERIVED_MODELS[name]
         return f"{files_hash(packaged_folder(source))} {power}"
     for each in (name, f"sentence-transformers/{name}"):
         with suppress(ModelError):

@@ -21,7 +21,7 @@ from paraphrastic_hf.io.snapshot import snapshot
 
 DEFAULT_MODEL = "english"
 # packaged models that are another with the lengths of its rows raised to a power
-EVEN_MODELS = {"simile": ("english", 0.5)}
+DERIVED_MODELS = {"simile": ("english", 0.5)}
 ASSETS = Path(__file__).parents[2] / "assets"
 OUTPUTS = "runs"  # where recipes and examples have models written
 OWN = "paraphrastic-"  # the model types of this package begin so
@@ -110,7 +110,7 @@ def packaged_names() -> list[str]:
 
 def known_models() -> list[str]:
     """The names of the models that come with the package."""
-    return [*packaged_names(), *EVEN_MODELS]
+    return [*packaged_names(), *DERIVED_MODELS]
 
 
 def holds_model(folder: str | os.PathLike[str]) -> bool:
@@ -177,7 +177,7 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
     text = str(name)
     if os.path.isdir(name):
         _refuse_unfinished(Path(name))
-    if os.path.isdir(name) or text in EVEN_MODELS or holds_model(ASSETS / text):
+    if os.path.isdir(name) or text in DERIVED_MODELS or holds_model(ASSETS / text):
         return
     if os.path.exists(name):
         raise ModelError(f"{name} is no model directory; it is a file")
@@ -218,7 +218,9 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
         'paraphrastic-averaging'
     """
     check_model_name(name)
-    folder = Path(name) if os.path.isdir(name) else ASSETS / EVEN_MODELS.get(str(name), [name])[0]
+    folder = (
+        Path(name) if os.path.isdir(name) else ASSETS / DERIVED_MODELS.get(str(name), [name])[0]
+    )
     if not folder.is_dir():
         return {}
     if not holds_model(folder):

@@ -24,12 +24,12 @@ from torch import nn
 
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import (
+    SEMANTIC,
     Decoder,
     Inference,
     LatentConfig,
     make_decoder,
 )
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
 
 
 @strict

@@ -1,16 +1,15 @@
-"""The settings of generative models of sentence pairs, and the parts that they are built of: what
-infers a latent variable, and what writes a sentence from some (thesis, 5.4, 5.5 and 5.9)."""
+"""Configuration and parts of generative models of sentence pairs: the encoders that infer a latent
+variable, and the decoders that write a sentence from some (thesis, 5.4, 5.5 and 5.9)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
-from transformers.modeling_outputs import BaseModelOutput
 
 from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
@@ -22,11 +21,8 @@ from paraphrastic_hf.layers.latent_encoder import (
 )
 from paraphrastic_hf.layers.padding import Padding
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
 
-if TYPE_CHECKING:
-    from paraphrastic_hf.models.generative.latent import LatentModel
-
+SEMANTIC = "semantic"  # the variable of what a sentence and its translation have in common
 DECODERS = ("transformer", "lstm")
 ENCODERS = (*DECODERS, "average")
 SIZES = (
@@ -261,41 +257,6 @@ def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
         starts=starts,
         **shared,
     )
-
-
-class VariableReader(nn.Module):
-    """The encoder as `generate` calls it. It holds the model without being its parent."""
-
-    main_input_name = "input_ids"
-
-    def __init__(self, model: LatentModel) -> None:
-        super().__init__()
-        self._model: Any = [model]
-
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        task: str | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutput:
-        """The variables that a task writes from.
-
-        Args:
-            input_ids: (batch, seq).
-            attention_mask: (batch, seq), 1 for a token.
-            task: What is to be written, one of the model's `tasks`; the first if None.
-            **kwargs: Ignored.
-
-        Returns:
-            (batch, 1, numbers), as if one token had been read.
-
-        Raises:
-            ValueError: The model has no such task.
-        """
-        model = self._model[0]
-        latent = model.latent_of(model.named_task(task), input_ids, attention_mask)
-        return BaseModelOutput(last_hidden_state=latent[:, None])
 
 
 def start_weights(module: nn.Module) -> None:

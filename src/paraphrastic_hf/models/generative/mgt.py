@@ -27,6 +27,7 @@ from paraphrastic_hf.layers.latent_encoder import AverageEncoder, SharedEncoder
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import (
+    SEMANTIC,
     Decoder,
     LatentConfig,
     Purpose,
@@ -36,7 +37,6 @@ from paraphrastic_hf.models.generative.latent_parts import (
     map_to_mean,
     refuse_language,
 )
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC
 
 
 @strict

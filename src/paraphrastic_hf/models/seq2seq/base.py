@@ -16,8 +16,8 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
 
 
-class Asked(NamedTuple):
-    """What a decoder is asked to do.
+class DecoderInputs(NamedTuple):
+    """What one pass of a decoder reads.
 
     Attributes:
         ids: (batch, seq), the tokens that it reads.
@@ -58,7 +58,7 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         start = ids.new_full((len(ids), 1), self.config.decoder_start_token_id)
         return torch.cat([start, ids[:, :-1]], 1)
 
-    def _asked(
+    def _decoder_inputs(
         self,
         memory: Tensor,
         attention_mask: Tensor | None,
@@ -66,8 +66,8 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         labels: Tensor | None,
         cache: Any,
         use_cache: bool | None,
-    ) -> Asked:
-        """The arguments of `forward`, with what stands for those that are absent."""
+    ) -> DecoderInputs:
+        """The arguments of `forward`, with defaults for those that are absent."""
         if attention_mask is None:
             attention_mask = memory.new_ones(memory.shape[:2])
         if decoder_input_ids is None:
@@ -81,14 +81,14 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         is_pair = isinstance(cache, EncoderDecoderCache)
         own = cache.self_attention_cache if is_pair else cache
         returned = cache if use_cache else None
-        return Asked(decoder_input_ids, attention_mask.bool(), own, returned)
+        return DecoderInputs(decoder_input_ids, attention_mask.bool(), own, returned)
 
 
 def scored(
     model: Seq2SeqModel,
     logits: Tensor | None,
     labels: Tensor | None,
-    asked: Asked,
+    inputs: DecoderInputs,
     memory: Tensor,
     return_dict: bool | None,
     loss: Tensor | None = None,
@@ -101,7 +101,7 @@ def scored(
             was asked for.
         labels: (batch, seq) what is to be written, of which -100 does not count; None where no
             loss is asked for.
-        asked: What the decoder was asked to do.
+        inputs: What the decoder has read.
         memory: What the encoder gave.
         return_dict: A tuple instead, if False.
         loss: The mean cross-entropy in nats, where the model has computed it itself.
@@ -109,5 +109,5 @@ def scored(
     if labels is not None and logits is not None:
         predicted = logits.flatten(0, -2).float()
         loss = F.cross_entropy(predicted, labels.reshape(-1).long(), ignore_index=NO_LABEL)
-    output = Seq2SeqLMOutput(loss, logits, asked.returned, encoder_last_hidden_state=memory)
-    return model._as_asked(output, return_dict)
+    output = Seq2SeqLMOutput(loss, logits, inputs.returned, encoder_last_hidden_state=memory)
+    return model._to_tuple(output, return_dict)

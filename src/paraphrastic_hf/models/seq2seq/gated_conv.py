@@ -187,11 +187,13 @@ class GatedConvModel(Seq2SeqModel):
         memory = encoder_outputs[0]  # (batch, source, 2 * embedding_size)
         if logits_at is not None:  # asked for whole texts, not for one token after another
             use_cache = False
-        asked = self._asked(memory, attention_mask, decoder_input_ids, labels, cache, use_cache)
-        states = self.decoder(asked.ids, memory, asked.is_token, asked.cache)
+        inputs = self._decoder_inputs(
+            memory, attention_mask, decoder_input_ids, labels, cache, use_cache
+        )
+        states = self.decoder(inputs.ids, memory, inputs.is_token, inputs.cache)
         if logits_at is not None:
             states = states[logits_at]
-        return scored(self, self.output(states), labels, asked, memory, return_dict)
+        return scored(self, self.output(states), labels, inputs, memory, return_dict)
 
 
 class _Encoder(nn.Module):

@@ -187,7 +187,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
             kept = slice(-logits_to_keep, None) if is_count and logits_to_keep else logits_to_keep
             logits = self.output(states if is_count and not logits_to_keep else states[:, kept])
         output = CausalLMOutputWithPast(loss, logits, cache if use_cache else None)
-        return self._as_asked(output, return_dict)
+        return self._to_tuple(output, return_dict)
 
     def _embed(
         self,

@@ -198,11 +198,13 @@ class ParaphraserModel(Seq2SeqModel):
         memory = encoder_outputs[0]  # (batch, source, hidden)
         if logits_at is not None:  # asked for whole texts, not for one token after another
             use_cache = False
-        asked = self._asked(memory, attention_mask, decoder_input_ids, labels, cache, use_cache)
-        is_token = asked.is_token
-        words = dropout(self.encoder.table(asked.ids), self.config.dropout, self.training)
+        inputs = self._decoder_inputs(
+            memory, attention_mask, decoder_input_ids, labels, cache, use_cache
+        )
+        is_token = inputs.is_token
+        words = dropout(self.encoder.table(inputs.ids), self.config.dropout, self.training)
         states = self._write(
-            words, memory, is_token, encoder_outputs, template_attention_mask, asked.cache
+            words, memory, is_token, encoder_outputs, template_attention_mask, inputs.cache
         )
         context, weights = self.attention(states, self.attention.keys(memory), memory, is_token)
         source_ids = getattr(encoder_outputs, "source_ids", None)
@@ -222,7 +224,7 @@ class ParaphraserModel(Seq2SeqModel):
             if gate is not None:
                 assert source_ids is not None  # of the encoder of this model
                 logits = _mixed(scores, gate, weights, source_ids)
-        return scored(self, logits, labels, asked, memory, return_dict, loss)
+        return scored(self, logits, labels, inputs, memory, return_dict, loss)
 
     def _write(
         self,

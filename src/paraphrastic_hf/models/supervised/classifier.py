@@ -89,4 +89,4 @@ class ClassifierModel(SupervisedModel):
         logits = self.head(features)
         loss = None if labels is None else F.cross_entropy(logits, labels)
         output = SequenceClassifierOutput(loss=loss, logits=logits)
-        return self._as_asked(output, return_dict)
+        return self._to_tuple(output, return_dict)

@@ -205,7 +205,7 @@ class ParserModel(WordsModel):
             output.loss = (spans + words) / max(1, len(right))
         else:
             self._best_labels(output, scores, size, word_index.shape[1], lengths)
-        return self._as_asked(output, return_dict)
+        return self._to_tuple(output, return_dict)
 
     def word_vectors(
         self, input_ids: Tensor, attention_mask: Tensor | None, capitals: Tensor

@@ -127,4 +127,4 @@ class RelatednessModel(SupervisedModel):
             loss = divergence(target, logits)
         scores = expected_score(logits, config.lowest).unsqueeze(1)
         output = RelatednessOutput(loss, scores, logits)
-        return self._as_asked(output, return_dict)
+        return self._to_tuple(output, return_dict)

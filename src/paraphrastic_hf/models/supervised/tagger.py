@@ -152,7 +152,7 @@ class TaggerModel(WordsModel):
         if labels is not None:
             loss = F.cross_entropy(scores, labels[is_word].long(), ignore_index=NO_LABEL)
         output = TokenClassifierOutput(loss=loss, logits=padded_from_flat(scores, is_word))
-        return self._as_asked(output, return_dict)
+        return self._to_tuple(output, return_dict)
 
     def word_vectors(
         self, input_ids: Tensor, attention_mask: Tensor | None, capitals: Tensor

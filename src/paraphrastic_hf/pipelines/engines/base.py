@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from paraphrastic_hf.errors import ParaphrasticError
-from paraphrastic_hf.generation.writing import Written
+from paraphrastic_hf.generation.writing import GeneratedText
 
 
 class EngineError(ParaphrasticError, RuntimeError):
@@ -25,7 +25,7 @@ class MissingEngineError(EngineError):
 class Engine(Protocol):
     """What translates lines of text."""
 
-    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         """Translate lines.
 
         Args:

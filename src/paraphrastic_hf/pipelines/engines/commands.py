@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from paraphrastic_hf.generation.writing import NOTHING, Written
+from paraphrastic_hf.generation.writing import NOTHING, GeneratedText
 from paraphrastic_hf.io.child import child
 from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineError
 
@@ -48,16 +48,16 @@ class CommandEngine:
             raise MissingEngineError(f"there is no program {command[0]!r} here; install it first")
         self.command, self.timeout, self.separator = list(command), timeout, separator
 
-    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         """Translate lines; see `Engine`."""
         plain = [_BREAKS.sub(" ", line).strip() for line in lines]
         places = [place for place, line in enumerate(plain) if line]
-        found: list[list[Written]] = [[NOTHING] for _ in plain]
+        found: list[list[GeneratedText]] = [[NOTHING] for _ in plain]
         odd: list[str] = []
         if places:
             texts = self._of_block([plain[place] for place in places], odd)
             for place, text in zip(places, texts, strict=True):
-                found[place] = [Written(text, float("nan"))]
+                found[place] = [GeneratedText(text, float("nan"))]
         return found
 
     def _of_block(self, lines: list[str], odd: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
 from paraphrastic_hf.generation.loading import load_stock_tokenizer
-from paraphrastic_hf.generation.writing import NOTHING, Writing, Written
+from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
 from paraphrastic_hf.pipelines.engines.base import EngineError
 
 WAY_OUT = "use engine.kind transformers, which takes any encoder-decoder"
@@ -44,7 +44,7 @@ class CTranslate2Engine:
         ValueError: The tokenizer does not have such a language.
 
     Example:
-        >>> engine = CTranslate2Engine.from_pretrained("runs/de-en", Writing(beams=12))
+        >>> engine = CTranslate2Engine.from_pretrained("runs/de-en", GenerationOptions(beams=12))
         ... # doctest: +SKIP
         >>> engine.translate(["ein Hund läuft"])[0][0].text  # doctest: +SKIP
         'a dog runs'
@@ -54,7 +54,7 @@ class CTranslate2Engine:
         self,
         model: Any,
         tokenizer: Any,
-        writing: Writing,
+        writing: GenerationOptions,
         *,
         source: str | None = None,
         to: str | None = None,
@@ -72,7 +72,7 @@ class CTranslate2Engine:
     def from_pretrained(
         cls,
         name: str | os.PathLike[str],
-        writing: Writing,
+        writing: GenerationOptions,
         *,
         work: Path | None = None,
         precision: str = "int8",
@@ -112,7 +112,7 @@ class CTranslate2Engine:
         )
         return cls(model, tokenizer, writing, most_tokens=most, **options)
 
-    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         """Translate lines; see `Engine`."""
         tokens = self._tokens(lines)
         places = [place for place, line in enumerate(tokens) if line]
@@ -122,7 +122,7 @@ class CTranslate2Engine:
         results = self._results([tokens[place] for place in places], self.writing.after(before))
         for place, result in zip(places, results, strict=True):
             found[place] = [
-                Written(self._text(hypothesis), self._nats(hypothesis, score))
+                GeneratedText(self._text(hypothesis), self._nats(hypothesis, score))
                 for hypothesis, score in zip(result.hypotheses, result.scores, strict=True)
             ]
             # a search may end with fewer: an n-best list is as long as it was asked for
@@ -145,7 +145,7 @@ class CTranslate2Engine:
         ids = source_ids(self.tokenizer, lines, self.languages, self.prefix, self.most_tokens)
         return [self.tokenizer.convert_ids_to_tokens(each) for each in ids]
 
-    def _results(self, tokens: list[list[str]], how: Writing) -> list[Any]:
+    def _results(self, tokens: list[list[str]], how: GenerationOptions) -> list[Any]:
         import ctranslate2
 
         options: dict[str, Any] = {"beam_size": how.beams, "sampling_topk": 1}

@@ -6,24 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from paraphrastic_hf.generation.writing import Writing, Written
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, Translate
 from paraphrastic_hf.pipelines.engines.base import Engine
 from paraphrastic_hf.pipelines.recipe import EngineArguments, words_of
 
-if TYPE_CHECKING:
-    from paraphrastic_hf.generation.any_translator import Translate
 
-
-def writing_of(engine: EngineArguments, seed: int = 0) -> Writing:
+def writing_of(engine: EngineArguments, seed: int = 0) -> GenerationOptions:
     """How an engine searches or samples, as the recipe says it.
 
     Args:
         engine: Its part of the recipe.
         seed: Number that every draw follows from.
     """
-    return Writing(
+    return GenerationOptions(
         beams=engine.beams,
         sample=engine.sample,
         top_p=engine.top_p,
@@ -45,9 +41,9 @@ class ModelEngine:
     """
 
     write: Translate
-    writing: Writing
+    writing: GenerationOptions
 
-    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[Written]]:
+    def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         """Translate lines; see `Engine`."""
         return self.write(list(lines), self.writing.after(before))
 
@@ -68,7 +64,7 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
     return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
 
 
-def _model_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+def _model_engine(engine: EngineArguments, writing: GenerationOptions, work: Path | None) -> Engine:
     import torch
 
     from paraphrastic_hf.generation.any_translator import load_translator
@@ -84,7 +80,9 @@ def _model_engine(engine: EngineArguments, writing: Writing, work: Path | None) 
     return ModelEngine(write, writing)
 
 
-def _ctranslate2_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+def _ctranslate2_engine(
+    engine: EngineArguments, writing: GenerationOptions, work: Path | None
+) -> Engine:
     from paraphrastic_hf.pipelines.engines.ctranslate import CTranslate2Engine
 
     return CTranslate2Engine.from_pretrained(
@@ -101,19 +99,23 @@ def _ctranslate2_engine(engine: EngineArguments, writing: Writing, work: Path | 
     )
 
 
-def _apertium_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+def _apertium_engine(
+    engine: EngineArguments, writing: GenerationOptions, work: Path | None
+) -> Engine:
     from paraphrastic_hf.pipelines.engines.commands import Apertium
 
     return Apertium(str(engine.model), timeout=engine.timeout)
 
 
-def _command_engine(engine: EngineArguments, writing: Writing, work: Path | None) -> Engine:
+def _command_engine(
+    engine: EngineArguments, writing: GenerationOptions, work: Path | None
+) -> Engine:
     from paraphrastic_hf.pipelines.engines.commands import CommandEngine
 
     return CommandEngine(words_of(str(engine.model)), timeout=engine.timeout)
 
 
-ENGINES: dict[str, Callable[[EngineArguments, Writing, Path | None], Engine]] = {
+ENGINES: dict[str, Callable[[EngineArguments, GenerationOptions, Path | None], Engine]] = {
     "ctranslate2": _ctranslate2_engine,
     "transformers": _model_engine,
     "apertium": _apertium_engine,

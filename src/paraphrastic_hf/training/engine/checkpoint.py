@@ -46,7 +46,7 @@ def save_checkpoint(
         CheckpointError: It could not be written (a full disk); earlier checkpoints are untouched.
     """
     if not is_due and isinstance(optimizer, RowAdam):
-        optimizer.keep_travel()
+        optimizer.keep_pending()
     target = root / f"{'step' if is_due else 'stopped'}-{step:010d}"
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
         is_here = value.ndim == 0 and not group.get("fused")
         optimizer.state[parameter][name] = value if is_here else value.to(parameter.device)
     if isinstance(optimizer, RowAdam):
-        optimizer.restore_travel()
+        optimizer.restore_pending()
 
 
 def _save(tensors: dict[str, Tensor], path: Path) -> None:

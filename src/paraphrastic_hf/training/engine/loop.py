@@ -131,7 +131,7 @@ class Objective(Protocol):
         """The loss of one batch of a step; those of all its batches add up.
 
         Args:
-            model: The model as Accelerate wrapped it.
+            model: The model as Accelerate wrapped it, or what `as_forward` made of it.
             batch: One of `Step.batches`.
             epoch: From 0.
             step: Steps since training began.
@@ -147,6 +147,15 @@ class Stateful(Protocol):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what `state` gave."""
+
+
+@runtime_checkable
+class ByMethod(Protocol):
+    """An objective that calls another method of the model than `forward`."""
+
+    def as_forward(self, model: Any) -> nn.Module:
+        """A module whose `forward` is that method, since processes share the gradients of calls of
+        `forward` alone; `loss` is given this module."""
 
 
 class TrainingLoop:
@@ -218,8 +227,10 @@ class TrainingLoop:
             KeyboardInterrupt: Ctrl-C or SIGTERM came; where the run is has been written.
         """
         wrapped: nn.Module = self.model
+        if isinstance(objective, ByMethod):
+            wrapped = objective.as_forward(self.model)
         if self._is_distributed:
-            wrapped = self.accelerator.prepare_model(self.model)
+            wrapped = self.accelerator.prepare_model(wrapped)
             for name in ("forward", "_original_forward"):  # under autocast, when scoring as well
                 self.model.__dict__.pop(name, None)
         self.model.train()

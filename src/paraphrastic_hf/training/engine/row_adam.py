@@ -66,7 +66,7 @@ class RowAdam(torch.optim.Optimizer):
         settings: dict[str, Any] = {"lr": lr, "betas": betas, "eps": eps}
         settings |= {"weight_decay": weight_decay, "fused": True}  # counts where parameters are
         super().__init__(params, settings)
-        self._travel: dict[Tensor, _Travel] = {}  # of each table
+        self._pending: dict[Tensor, _PendingUpdates] = {}  # of each table
 
     def watch(self, model: ParaphrasticModel) -> None:
         """Have the rows that a forward pass or a penalty reads catch up before it reads them."""
@@ -74,9 +74,9 @@ class RowAdam(torch.optim.Optimizer):
         names = list(inspect.signature(model.forward).parameters)
 
         def before_reading(inputs: Mapping[str, Any]) -> None:
-            if self._travel:
+            if self._pending:
                 for table, rows in model.rows_used(inputs):
-                    if table.weight in self._travel:
+                    if table.weight in self._pending:
                         self._catch_up(table.weight, self.param_groups[0], rows)
 
         def before_forward(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -90,25 +90,25 @@ class RowAdam(torch.optim.Optimizer):
         """Bring every row of every table up to the present step."""
         for group in self.param_groups:
             for parameter in group["params"]:
-                if parameter in self._travel:
+                if parameter in self._pending:
                     self._level(parameter, group)
 
-    def keep_travel(self) -> None:
+    def keep_pending(self) -> None:
         """Put what rows have yet to make up into the state, for a checkpoint before `catch_up`:
         making it up in two portions would round differently."""
-        for parameter, travel in self._travel.items():
-            self.state[parameter]["travel"] = torch.from_numpy(travel.by_missed.copy())
+        for parameter, pending in self._pending.items():
+            self.state[parameter]["travel"] = torch.from_numpy(pending.by_missed.copy())
 
-    def restore_travel(self) -> None:
-        """The inverse of `keep_travel`, where the state has any."""
+    def restore_pending(self) -> None:
+        """The inverse of `keep_pending`, where the state has any."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 kept = (
                     self.state[parameter].pop("travel", None) if parameter in self.state else None
                 )
                 if kept is not None:
-                    self._travel[parameter] = _Travel(group["betas"], self.WINDOW)
-                    self._travel[parameter].restore(kept.cpu().numpy())
+                    self._pending[parameter] = _PendingUpdates(group["betas"], self.WINDOW)
+                    self._pending[parameter].restore(kept.cpu().numpy())
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
@@ -120,7 +120,7 @@ class RowAdam(torch.optim.Optimizer):
                 if parameter.grad.is_sparse:
                     self._update_rows(parameter, parameter.grad, group)
                     continue
-                if parameter in self._travel:  # a table that had rows alone until now
+                if parameter in self._pending:  # a table that had rows alone until now
                     self._level(parameter, group)
                 dense.append(parameter)
             if dense:
@@ -166,8 +166,8 @@ class RowAdam(torch.optim.Optimizer):
             state["last_step"] = torch.full(
                 (len(parameter),), last_step, dtype=torch.int64, device=parameter.device
             )
-        if parameter not in self._travel:
-            self._travel[parameter] = _Travel(group["betas"], self.WINDOW)
+        if parameter not in self._pending:
+            self._pending[parameter] = _PendingUpdates(group["betas"], self.WINDOW)
         self._catch_up(parameter, group, rows)  # the rows that only another process has read
         state["step"] = state["step"].double() + 1
         step, (decay_1, decay_2) = int(state["step"]), group["betas"]
@@ -188,24 +188,24 @@ class RowAdam(torch.optim.Optimizer):
 
     def _remember(self, parameter: Tensor, group: dict[str, Any], rate: float) -> None:
         """The rate of a step, which rows that were not in it make up later."""
-        travel = self._travel[parameter]
-        travel.add(rate)
-        if travel.steps == self.WINDOW:
+        pending = self._pending[parameter]
+        pending.add(rate)
+        if pending.steps == self.WINDOW:
             self._level(parameter, group)
 
     def _level(self, parameter: Tensor, group: dict[str, Any]) -> None:
         """Bring every row up to date; earlier rates are then history."""
         self._catch_up(parameter, group, torch.arange(len(parameter), device=parameter.device))
-        self._travel[parameter].forget()
+        self._pending[parameter].forget()
 
     @torch.no_grad()
     def _catch_up(self, parameter: Tensor, group: dict[str, Any], rows: Tensor) -> None:
         """Rows, which may repeat, make up the steps since their last."""
-        state, travel = self.state[parameter], self._travel[parameter]
+        state, pending = self.state[parameter], self._pending[parameter]
         step, (decay_1, decay_2) = int(state["step"]), group["betas"]
         eps = group["eps"] * (1 - decay_2**step) ** 0.5
         if (arrays := _arrays(parameter, state, rows)) is not None:
-            catch_up(*arrays, step, travel.by_missed, *travel.decays, eps)
+            catch_up(*arrays, step, pending.by_missed, *pending.decays, eps)
             return
         last_step = state["last_step"][rows]
         rows = torch.unique(rows[(last_step != NEVER) & (last_step < step)])
@@ -214,7 +214,7 @@ class RowAdam(torch.optim.Optimizer):
         missed = step - state["last_step"][rows]
         m = state["first_moment"].index_select(0, rows)
         v = state["second_moment"].index_select(0, rows)
-        far = torch.from_numpy(travel.by_missed).to(parameter)[missed, None]
+        far = torch.from_numpy(pending.by_missed).to(parameter)[missed, None]
         change = (m / v.sqrt().add_(eps)).mul_(-far)
         parameter.index_add_(0, rows, change)
         state["first_moment"].index_copy_(0, rows, m.mul_((decay_1**missed)[:, None]))
@@ -222,7 +222,7 @@ class RowAdam(torch.optim.Optimizer):
         state["last_step"][rows] = step
 
 
-class _Travel:
+class _PendingUpdates:
     """How far rows of one table go in the steps they miss, in units of m / sqrt(v).
 
     Attributes:

@@ -16,7 +16,7 @@ from huggingface_hub.errors import StrictDataclassError
 from paraphrastic_hf.encoders.storage.directory import GENERATIVE, save_model
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.generation.gauges import (
-    Gauges,
+    LatentDiagnostics,
     has_likelihood,
     importance_weighted_nll,
     measure,
@@ -24,9 +24,8 @@ from paraphrastic_hf.generation.gauges import (
 from paraphrastic_hf.generation.latent import LatentGenerator, centre_on_texts
 from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.models.generative.latent_parts import LatentConfig
+from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, LatentConfig
 from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC, sides_read, tasks_between
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.data.bitexts import Bitexts
 from paraphrastic_hf.training.data.corpus import (
@@ -234,7 +233,7 @@ class Generative:
         chosen = np.random.default_rng(self.recipe.seed).permutation(sides)[:most]
         centre_on_texts(model, self.corpus.sentences, chosen, self.recipe.data.max_length)
 
-    def _measure(self, model: LatentModel, most: int) -> Gauges | None:
+    def _measure(self, model: LatentModel, most: int) -> LatentDiagnostics | None:
         if not len(self.held_out):
             return None
         few = self.held_out.select(np.arange(min(most, len(self.held_out))))
@@ -333,8 +332,8 @@ def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set
                 "not: leave it out"
             )
     codes = list(model.config.languages)[:2]
-    tasks = tasks_between(model, codes)
-    read = {side for task in tasks for side in sides_read(model, task, SEMANTIC, codes)}
+    tasks = model.tasks_between(codes)
+    read = {side for task in tasks for side in model.sides_read(task, SEMANTIC, codes)}
     if recipe.needs_both_sides and len(read) < 2:
         raise RecipeError(
             f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, and start "
@@ -360,7 +359,7 @@ def _check_languages(sources: list[SourcePairs]) -> set[str]:
     return found
 
 
-def _warn_of_collapse(gauges: Gauges) -> None:
+def _warn_of_collapse(gauges: LatentDiagnostics) -> None:
     for variable, kl in gauges.kl.items():
         if kl < SMALL_KL:
             logger.warning(

@@ -27,8 +27,8 @@ from paraphrastic_hf.layers.padding import moved
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates
-from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.models.generative.pair_terms import SEMANTIC, PairTerms, Side, language_of
+from paraphrastic_hf.models.generative.latent import LatentModel, PairTerms, Side, language_of
+from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 from paraphrastic_hf.training.data.batching import Step
 from paraphrastic_hf.training.data.bitexts import Bitexts, plan_bitext_batches
 from paraphrastic_hf.training.data.corpus import PairCorpus
@@ -58,6 +58,17 @@ class PairBatch:
     weight: float
     share: float
     number: int
+
+
+class _PairTermsModule(nn.Module):
+    """A latent model whose `forward` is `pair_terms`."""
+
+    def __init__(self, model: LatentModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, sides: Sequence[Side], chosen: Tensor, **options: Any) -> PairTerms:
+        return self.model.pair_terms(sides, chosen, **options)
 
 
 class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
@@ -149,12 +160,8 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
             for number, language in enumerate(self.bitexts.languages[batch.bitext])
         ]
         chosen = self._chosen(batch, random)
-        terms: PairTerms = model(
-            sides=sides,
-            chosen=moved(chosen, self.accelerator.device),
-            smoothing=args.label_smoothing,
-            sample=args.sample,
-        )
+        chosen = moved(chosen, self.accelerator.device)
+        terms: PairTerms = model(sides, chosen, smoothing=args.label_smoothing, sample=args.sample)
         parts: dict[str, Tensor] = {}
         for task, nll in terms.nll.items():
             parts[task] = nll * (batch.weight * self._factor(task))
@@ -172,6 +179,10 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         if self.aggression.is_on:
             self._step_loss += losses.total.item()
         return losses
+
+    def as_forward(self, model: LatentModel) -> nn.Module:
+        """`pair_terms` of a model as the `forward` of a module."""
+        return _PairTermsModule(model)
 
     def kl_weight(self, step: int) -> float:
         """w, which rises to `kl_weight` over `kl_rise` of the run."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import MOST_TOKENS, Writing, Written
+from paraphrastic_hf.generation.writing import MOST_TOKENS, GeneratedText, GenerationOptions
 from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.metrics.bootstrap import check_finite
 from paraphrastic_hf.metrics.costs import Cost
@@ -104,7 +104,7 @@ class CandidateMaker:
             DataError: A cost is NaN or infinite.
         """
         how = self.arguments
-        writing = Writing(
+        writing = GenerationOptions(
             beams=1 if how.search == "sample" else how.beams or how.count,
             sample=how.search == "sample",
             top_p=how.top_p,
@@ -127,21 +127,21 @@ class CandidateMaker:
         )
 
     def _distinct(
-        self, found: Sequence[Written], reference: str, target: tuple[int, ...]
-    ) -> list[Written]:
+        self, found: Sequence[GeneratedText], reference: str, target: tuple[int, ...]
+    ) -> list[GeneratedText]:
         """The candidates of one sentence, each once, the likeliest first.
 
         The reference is known by its text or its ids: a tokenizer may have changed the text.
         """
         keep = self.arguments.reference
-        kept: dict[tuple[int, ...], Written] = {}
+        kept: dict[tuple[int, ...], GeneratedText] = {}
         for written in found:
             is_reference = written.text == reference or written.ids == target
             if written.ids and not (keep == "excluded" and is_reference):
                 kept.setdefault(written.ids, written)
         if keep == "added":
             text = self.translator.decode(target)  # as the search would have written it
-            kept.setdefault(target, Written(text, float("nan"), target))
+            kept.setdefault(target, GeneratedText(text, float("nan"), target))
         return list(kept.values())
 
 

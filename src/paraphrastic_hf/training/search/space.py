@@ -12,14 +12,12 @@ import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import convert_key, full_key, read_recipe
 from paraphrastic_hf.errors import RecipeError
-
-if TYPE_CHECKING:
-    from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 SAMPLERS = ("grid", "random", "tpe")
 TRIES = 20  # how often TPE may propose what has been tried before the first untried is taken

@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import MOST_TOKENS, Writing
+from paraphrastic_hf.generation.writing import MOST_TOKENS, GenerationOptions
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.text.load import load_tokenizer
@@ -129,7 +129,9 @@ class Translation(Seq2SeqRun):
         )
         translator = Translator(model, copy.copy(self.stock_tokenizer))
         limit = min(self.recipe.data.max_length, MOST_TOKENS)
-        written = translator.write(sources, Writing(beams=1, max_tokens=limit), scores=False)
+        written = translator.write(
+            sources, GenerationOptions(beams=1, max_tokens=limit), scores=False
+        )
         references = [[self.tokenizer.decode(ids)] for ids in targets]
         counts = bleu_counts([best[0].text for best in written], references)
         return float(bleu_of_counts(counts.sum(0)))

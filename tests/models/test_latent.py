@@ -1,0 +1,80 @@
+"""What holds of every generative model of pairs, in each of the rows of Tables 48 and 56."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from paraphrastic_hf.losses.vocabulary import Candidates
+from tests.models import test_bgt as bgt
+from tests.models import test_mgt as mgt
+
+MODELS = {f"{file.__name__[-3:]} {row}": (file, row) for file in (bgt, mgt) for row in file.ROWS}
+TEXTS = torch.tensor([[3, 4, 5, bgt.END], [6, 7, bgt.END, 0]])
+MASK = (TEXTS != 0).long()
+
+
+@pytest.fixture(params=MODELS)
+def file(request: pytest.FixtureRequest) -> Any:
+    """The tests of a family, which make its models and pairs."""
+    return MODELS[request.param][0]
+
+
+@pytest.fixture
+def model(request: pytest.FixtureRequest, file: Any) -> Any:
+    return file.make(MODELS[request.node.callspec.params["file"]][1])
+
+
+def test_every_weight_is_trained(model: Any, file: Any) -> None:
+    """The keys' bias moves every score of a query alike, which a softmax does not see. The same
+    matrix holds the values' bias, so none is named here."""
+    found = file.terms(model.train(), sample=True, smoothing=0.1)
+    total = sum(found.nll.values()) + sum(found.kl.values(), torch.zeros(()))
+    total.backward()
+    weights = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+    assert [name for name, each in weights if each.grad is None or not each.grad.any()] == []
+
+
+def test_padding_and_company_do_not_change_an_embedding(model: Any) -> None:
+    close = {"atol": 1e-6, "rtol": 1e-5}
+    for variable in model.eval().variables():
+        model.read_variable(variable)
+        together = model(TEXTS, MASK).sentence_embedding
+        lengths = torch.cat([MASK.sum(1), torch.zeros(1, dtype=torch.long)])  # and an empty text
+        flat = model(TEXTS[MASK.bool()], lengths=lengths).sentence_embedding
+        torch.testing.assert_close(together, flat[:2], **close)
+        assert flat[0].any()
+        assert not flat[2].any()
+        alone = model(TEXTS[1:, :3]).sentence_embedding
+        torch.testing.assert_close(together[1:], alone, **close)
+        junk = TEXTS.masked_fill(MASK == 0, 7)
+        torch.testing.assert_close(model(junk, MASK).sentence_embedding, together)
+
+
+def test_rows_used_name_every_row_that_has_a_gradient(model: Any, file: Any) -> None:
+    for table in model.train().sparse_tables():
+        table.sparse = True
+    candidates = [Candidates(ids.unique(), torch.ones(len(ids.unique()))) for ids in file.BOTH]
+    inputs = {"sides": file.sides(candidates), "chosen": torch.tensor([0, 1])}
+    named = {id(table): set(rows.tolist()) for table, rows in model.rows_used(inputs)}
+    sum(model.pair_terms(**inputs).nll.values()).backward()
+    for table in model.sparse_tables():
+        if table.weight.grad is not None:
+            assert set(table.weight.grad.coalesce().indices()[0].tolist()) <= named[id(table)]
+
+
+def test_what_is_generated_is_what_the_scores_say(model: Any) -> None:
+    """With and without a cache, in a batch: each token is the likeliest after those before it."""
+    for task in model.eval().tasks():
+        ids = model.generate(
+            TEXTS, attention_mask=MASK, task=task, max_new_tokens=6, do_sample=False
+        )
+        logits = model(TEXTS, MASK, task=task, decoder_input_ids=ids).logits
+        for line, scores in zip(ids.tolist(), logits, strict=True):
+            assert line[0] == model.start_of(task)
+            for place, token in enumerate(line[1:]):
+                if bgt.END in line[1 : place + 1]:  # padding after the end
+                    break
+                assert token == scores[place].argmax().item()
