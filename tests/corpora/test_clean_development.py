@@ -32,10 +32,14 @@ from paraphrastic_hf.evaluation.suites.pairs import PairsTask
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
 CONFIGS = list(READERS)
-needs_data = pytest.mark.skipif(
-    DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder"
-)
 Keys = frozenset[tuple[str, str]]
+
+
+def needs_data(test: Any) -> Any:
+    """Mark a test that reads official files: slow, and skipped without them."""
+    skipped = pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA is not set")
+    return pytest.mark.slow(skipped(test))
+
 
 # Rows that suites show of sets that are for development.
 FOR_DEVELOPMENT = {("STS-B", "dev"), ("PPDB", "Annotated-PPDB dev")}

@@ -84,29 +84,24 @@ PACKED = gzip.compress(b"bowl\nfuente\n", mtime=0)  # the same in every process,
 
 
 @pytest.mark.parametrize(
-    ("index", "entries", "message"),
+    ("index", "entries"),
     [
-        (b"bowl\tA\n", b"", "line 1 is no headword with two numbers"),
-        (b"bowl\tA\t*\n", b"", "line 1 is no headword with two numbers"),
-        (b"bowl\tA\tZZ\n", PACKED, "beyond the end of the entries"),
-        (b"bowl\tA\tB\n", PACKED[:-9], "it is not whole"),
-        (b"bowl\tA\tB\n", b"no gzip", "it is not whole"),
+        (b"bowl\tA\n", b""),
+        (b"bowl\tA\t*\n", b""),
+        (b"bowl\tA\tZZ\n", PACKED),
+        (b"bowl\tA\tB\n", PACKED[:-9]),
+        (b"bowl\tA\tB\n", b"no gzip"),
     ],
 )
-def test_a_damaged_dictionary_is_refused(
-    index: bytes, entries: bytes, message: str, tmp_path: Path
-) -> None:
+def test_a_damaged_dictionary_is_refused(index: bytes, entries: bytes, tmp_path: Path) -> None:
     put_dictionary(tmp_path, "eng-spa", (index, entries))
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match="eng-spa"):
         rows("freedict", "en-es", tmp_path)
 
 
 def test_a_dictionary_that_is_not_there_is_named(tmp_path: Path) -> None:
     put_dictionary(tmp_path, "eng-spa", dictionary(WORDS))
-    with pytest.raises(DataError, match=r"freedict-eng-tur\.index or freedict-tur-eng\.index"):
-        rows("freedict", "en-tr", tmp_path)
-    with pytest.raises(DataError, match="no dictionaries of 'xx'; its languages are af, ar"):
-        rows("freedict", "en-xx", tmp_path)
     (tmp_path / "freedict/usr/share/dictd/freedict-eng-spa.dict.dz").unlink()
-    with pytest.raises(DataError, match=r"no freedict-eng-spa\.dict\.dz beside it"):
-        rows("freedict", "en-es", tmp_path)
+    for config, named in (("en-tr", "eng-tur"), ("en-xx", "xx"), ("en-es", "eng-spa")):
+        with pytest.raises(DataError, match=named):
+            rows("freedict", config, tmp_path)

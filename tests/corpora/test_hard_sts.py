@@ -67,12 +67,6 @@ def test_the_rate_is_symmetric_and_0_for_equal_sentences_alone(
     assert (rate == 0) == (first == second)
 
 
-def test_a_rate_by_hand() -> None:
-    """One substitution and one insertion: 2 of 3 words, and 2 of 4."""
-    rate = symmetric_word_error_rate(["a", "cat", "sat"], ["a", "dog", "sat", "."])
-    assert rate == pytest.approx((2 / 3 + 2 / 4) / 2)
-
-
 @given(
     st.lists(
         st.one_of(st.integers(0, 5).map(float), st.floats(0, 20, allow_subnormal=False)),
@@ -83,17 +77,6 @@ def test_a_rate_by_hand() -> None:
 def test_places_are_those_of_the_mean_rank(values: list[float]) -> None:
     expected = [float(percentileofscore(values, value, kind="rank")) for value in values]
     assert percentiles(values) == pytest.approx(expected, rel=1e-12)
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=20), st.randoms(use_true_random=False))
-def test_the_order_of_values_does_not_change_their_places(values: list[int], random: Any) -> None:
-    shuffled = random.sample(values, len(values))
-    places = dict(zip(values, percentiles(values), strict=True))
-    assert percentiles(shuffled) == [places[value] for value in shuffled]
-
-
-def test_equal_values_share_the_mean_of_their_places() -> None:
-    assert percentiles([1.0, 2.0, 2.0, 4.0]) == [25.0, 62.5, 62.5, 100.0]
 
 
 @pytest.mark.parametrize(
@@ -113,22 +96,7 @@ def test_not_and_its_short_form_alone_negate(sentence: str, is_negated: bool) ->
 
 def test_tokens_are_those_of_moses_case_kept_and_unescaped() -> None:
     tokens = moses_tokens()('He said: "AT&T isn\'t [here]."')
-    assert tokens == (
-        "He",
-        "said",
-        ":",
-        '"',
-        "AT",
-        "&",
-        "T",
-        "isn",
-        "'t",
-        "[",
-        "here",
-        "]",
-        ".",
-        '"',
-    )
+    assert " ".join(tokens) == 'He said : " AT & T isn \'t [ here ] . "'
 
 
 @pytest.fixture(scope="module")
@@ -158,12 +126,14 @@ def rows(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_split_has_its_published_count(name: str, rows: Rows) -> None:
     assert len(rows[name]) == COUNTS[name]
     assert find_source("hard_sts").configs[name]["test"] == COUNTS[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASED)
 def test_the_released_list_is_ours_pair_for_pair(name: str, rows: Rows, data: Path) -> None:
     text = (data / "hard_sts" / RELEASED[name]).read_bytes().decode("utf-8")
@@ -180,17 +150,13 @@ def test_the_released_list_is_ours_pair_for_pair(name: str, rows: Rows, data: Pa
     assert ours == by_pair(row[:5] for row in released)  # type: ignore[misc]
 
 
-def test_hard_plus_means_the_same_in_other_words_and_hard_minus_the_reverse(rows: Rows) -> None:
+@pytest.mark.slow
+def test_the_rows_of_a_list_are_those_that_it_promises(rows: Rows) -> None:
+    """Each pair with its score once, of every dataset; the hard ones by score and place."""
     assert all(row["score"] >= 4 and row["percentile"] >= 80 for row in rows["hard_plus"])
     assert all(row["score"] <= 1 and row["percentile"] <= 20 for row in rows["hard_minus"])
-
-
-def test_a_pair_with_its_score_counts_once(rows: Rows) -> None:
     keys = [(row["sentence1"], row["sentence2"], row["score"]) for row in rows["all"]]
     assert len(set(keys)) == len(keys)
-
-
-def test_every_row_says_which_dataset_it_is_of(rows: Rows) -> None:
     found = {(row["year"], row["dataset"]) for row in rows["all"]}
     assert found == {(year, name) for year, names in STS_DATASETS.items() for name in names}
 
@@ -204,8 +170,7 @@ def test_both_lists_are_read_from_the_folder_of_the_variable(
 ) -> None:
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
     monkeypatch.setenv("PARAPHRASTIC_DATA", str(write_all(tmp_path / "corpora")))
-    lists = load_dataset("hard_sts", streaming=True)
-    assert list(lists) == ["hard_plus", "hard_minus"]
+    assert list(load_dataset("hard_sts", streaming=True)) == ["hard_plus", "hard_minus"]
 
 
 def test_a_corpus_that_is_nowhere_names_the_argument_for_its_folder(

@@ -86,7 +86,7 @@ def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) ->
     write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
     write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
     export("mr", tmp_path / "mr", data_dir=tmp_path / "MR")
-    with pytest.raises(PublishError, match="mr does not allow publishing it; publish it --private"):
+    with pytest.raises(PublishError, match="--private"):
         publish("dataset", tmp_path / "mr", "me/mr")
     publish("dataset", tmp_path / "mr", "me/mr", private=True)
     assert "datasets/me/mr" not in hub.public
@@ -96,12 +96,12 @@ def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) ->
 def test_another_corpus_does_not_take_its_place(exported: Path, hub: Hub) -> None:
     publish("dataset", exported, "me/sts17")
     hub.repositories[KEY]["README.md"] = b"---\npretty_name: tatoeba\n---\n# Tatoeba\n"
-    with pytest.raises(PublishError, match="is taken: it holds tatoeba, and this is sts17"):
+    with pytest.raises(PublishError, match=r"tatoeba.*sts17"):
         publish("dataset", exported, "me/sts17")
 
 
 def test_options_of_a_repository_are_named_when_misspelt(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="no keyword 'revison'; did you mean 'revision'"):
+    with pytest.raises(TypeError, match="revision"):
         load_dataset("me/sts17", revison="main")
-    with pytest.raises(DataError, match="me/sts17 is a repository of the Hub, which has no data_d"):
+    with pytest.raises(DataError, match="data_dir"):
         load_dataset("me/sts17", data_dir=os.fspath(tmp_path))

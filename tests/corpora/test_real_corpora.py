@@ -11,6 +11,8 @@ from paraphrastic_hf.corpora import counts
 from paraphrastic_hf.corpora.counts import RowCount, count_corpora, markdown
 from paraphrastic_hf.corpora.sources import SOURCES
 
+pytestmark = pytest.mark.slow
+
 # (corpus, configuration, split): rows read, and why they are not the published ones.
 EXCEPTIONS = {
     ("probing", "sentence_length", "validation"): (4_998, "X-Probe's remake, not SentEval's"),

@@ -115,40 +115,30 @@ def test_without_a_split_all_splits_come(corpora: Path) -> None:
     assert set(load(corpora, "stsb", "default", None)) == {"train", "validation", "test"}
     assert set(load(corpora, "sts", "sts12", None)) == {"train", "test"}
     assert set(load(corpora, "sts", "sts13", None, streaming=True)) == {"test"}
-
-
-def test_sts12_without_its_training_files_has_a_test_split_alone(corpora: Path) -> None:
+    assert list(load(corpora, "sts", "sts14", "test[1:3]")) == ROWS["sts", "sts14", "test"][1:3]
+    first = load(corpora, "sts", None, "test")  # type: ignore[arg-type]
+    assert list(first) == ROWS["sts", "sts12", "test"]
     for path in (corpora / "sts12" / "train").rglob("*.txt"):
         path.unlink()
     assert set(load(corpora, "sts", "sts12", None)) == {"test"}
 
 
-def test_the_first_configuration_is_the_default(corpora: Path) -> None:
-    rows = load(corpora, "sts", None, "test")  # type: ignore[arg-type]
-    assert list(rows) == ROWS["sts", "sts12", "test"]
-
-
-def test_a_slice_of_a_split_may_be_asked_for(corpora: Path) -> None:
-    assert list(load(corpora, "sts", "sts14", "test[1:3]")) == ROWS["sts", "sts14", "test"][1:3]
-
-
 @pytest.mark.parametrize(
-    ("name", "config", "options", "message"),
+    ("name", "config", "options", "named"),
     [
-        ("stss", None, {}, "there is no corpus 'stss'; did you mean 'sts'?"),
-        ("hardsts", None, {}, "did you mean 'hard_sts'?"),
-        ("sts", "sts-14", {}, "sts has no configuration 'sts-14'; did you mean 'sts14'?"),
-        ("sts17", "xx", {}, "there are en-en, ar-ar"),
-        ("paranmt", "50m", {"min_scor": 1}, "no option 'min_scor'; did you mean 'min_score'?"),
-        ("sts", "sts14", {"min_score": 1}, "sts has no option 'min_score'"),
+        ("stss", None, {}, ["'stss'", "'sts'"]),
+        ("hardsts", None, {}, ["'hardsts'", "'hard_sts'"]),
+        ("sts", "sts-14", {}, ["'sts-14'", "'sts14'"]),
+        ("sts17", "xx", {}, ["'xx'", "en-en, ar-ar"]),
+        ("paranmt", "50m", {"min_scor": 1}, ["'min_scor'", "'min_score'"]),
+        ("sts", "sts14", {"min_score": 1}, ["'min_score'"]),
     ],
 )
 def test_an_unknown_name_gets_the_nearest(
-    name: str, config: str | None, options: dict[str, Any], message: str, corpora: Path
+    name: str, config: str | None, options: dict[str, Any], named: list[str], corpora: Path
 ) -> None:
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match=".*".join(named)):
         load_dataset(name, config, data_dir=corpora, **options)
-    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
@@ -157,12 +147,17 @@ def test_an_unknown_split_is_told_which_there_are(streaming: bool, corpora: Path
         load(corpora, "stsb", "default", "dev", streaming=streaming)
 
 
-def test_a_changed_file_gives_its_new_rows(corpora: Path) -> None:
-    assert list(load(corpora, "sts", "sts14", "test")) == ROWS["sts", "sts14", "test"]
-    write(corpora, "sts14/original/STS.gs.OnWN.txt", "4.5\n")
-    assert load(corpora, "sts", "sts14", "test")["score"] == [
-        4.5 if name == "OnWN" else 2.5 for name in STS_DATASETS["2014"]
-    ]
+def test_a_changed_file_or_folder_gives_its_new_rows(corpora: Path, tmp_path: Path) -> None:
+    path, good = "stsbenchmark/sts-test.csv", FILES["stsbenchmark/sts-test.csv"]
+    other = write_all(tmp_path / "other")
+    write(other, path, good.replace("\ta", "\ty"))
+    for content, expected in ((good, "a"), (good.replace("\ta", "\tx"), "x"), (good, "a")):
+        write(corpora, path, content)
+        assert list(load(corpora, "stsb", "default", "test")["sentence1"]) == [expected]
+        assert list(load(other, "stsb", "default", "test")["sentence1"]) == ["y"]
+        write(corpora, path, "broken\n")
+        with pytest.raises(DataError):
+            load(corpora, "stsb", "default", "test")
 
 
 def test_unchanged_files_are_read_once(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,24 +165,6 @@ def test_unchanged_files_are_read_once(corpora: Path, monkeypatch: pytest.Monkey
     made = type(builder("sts", "sts14"))
     monkeypatch.setattr(made, "rows", lambda *_: pytest.fail("the files were read again"))
     assert list(load(corpora, "sts", "sts14", "test")) == ROWS["sts", "sts14", "test"]
-
-
-def test_a_mended_file_is_read_after_an_error(corpora: Path) -> None:
-    write(corpora, "stsbenchmark/sts-dev.csv", "broken\n")
-    with pytest.raises(DataError):
-        load(corpora, "stsb", "default", "validation")
-    write(corpora, "stsbenchmark/sts-dev.csv", FILES["stsbenchmark/sts-dev.csv"])
-    rows = load(corpora, "stsb", "default", "validation")
-    assert list(rows) == ROWS["stsb", "default", "validation"]
-
-
-def test_two_folders_do_not_share_their_rows(corpora: Path, tmp_path: Path) -> None:
-    other = write_all(tmp_path / "other")
-    write(other, "stsbenchmark/sts-test.csv", "main\ti\t2014\t8\t5\tx\tb\n")
-    first, second = (
-        load(root, "stsb", "default", "test")["sentence1"] for root in (corpora, other)
-    )
-    assert (list(first), list(second)) == (["a"], ["x"])
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +179,7 @@ def columns(rows: Any) -> tuple[list[str], list[str], list[float]]:
     return tuple(list(rows[name]) for name in ("sentence1", "sentence2", "score"))  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 def test_sts_through_the_builder_is_what_the_evaluation_reads(data: Path, tmp_path: Path) -> None:
     rows = load_dataset("sts", "all", "test", data_dir=data, cache_dir=str(tmp_path)).to_dict()
     expected: dict[str, list[Any]] = {"sentence1": [], "sentence2": [], "score": []}
@@ -215,6 +193,7 @@ def test_sts_through_the_builder_is_what_the_evaluation_reads(data: Path, tmp_pa
     assert list(zip(rows["year"], rows["dataset"], strict=True)) == names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("split", "stem"), [("validation", "dev"), ("test", "test")])
 def test_the_benchmark_through_the_builder_is_what_the_evaluation_reads(
     split: str, stem: str, data: Path, tmp_path: Path
@@ -232,6 +211,7 @@ COUNTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "config"), COUNTED)
 def test_the_official_files_have_their_published_counts(
     name: str, config: str, data: Path, tmp_path: Path
@@ -246,6 +226,7 @@ def test_the_official_files_have_their_published_counts(
     assert counted == published
 
 
+@pytest.mark.slow
 def test_a_row_of_every_official_file_fits_its_row_type(data: Path, tmp_path: Path) -> None:
     for name, config in COUNTED:
         if any((data / folder).exists() for folder in find_source(name).folders):

@@ -73,19 +73,13 @@ def test_there_are_25_datasets_in_five_years(data_dir: Path) -> None:
     )
 
 
-def test_only_smt_of_2013_may_be_missing(data_dir: Path) -> None:
+@pytest.mark.parametrize("year", STS_DATASETS)
+def test_only_smt_of_2013_may_be_missing(year: str, data_dir: Path) -> None:
     for name in file_names("2013", "SMT"):
         (data_dir / "sts13" / name).unlink()
-    found = read_sts(data_dir)
+    found = [pairs.name for pairs in read_sts(data_dir)]
     assert len(found) == 24
-    assert "SMT" not in [pairs.name for pairs in found]
-    (data_dir / "sts13" / "STS.gs.FNWN.txt").unlink()
-    with pytest.raises(DataError, match=r"STS\.gs\.FNWN\.txt is not in .*sts13.*official files"):
-        read_sts(data_dir)
-
-
-@pytest.mark.parametrize("year", STS_DATASETS)
-def test_a_missing_year_is_a_data_error(year: str, data_dir: Path) -> None:
+    assert "SMT" not in found
     shutil.rmtree(data_dir / f"sts{year[2:]}")
     with pytest.raises(DataError, match=f"sts{year[2:]}"):
         read_sts(data_dir)
@@ -121,15 +115,12 @@ def test_an_unscored_pair_is_skipped_and_the_rest_stay_aligned(gold: str, data_d
     ["a\tb\r\nc\td\r\n", "\ufeffa\tb\nc\td\n", "a\tb\nc\td", "a\tb\tsource\tx\nc\td\n"],
     ids=["CRLF", "BOM", "no last line end", "more columns"],
 )
-def test_a_harmless_oddity_does_not_change_the_pairs(inputs: str, data_dir: Path) -> None:
-    write(data_dir, inputs, "1\n2\n")
-    assert (belief(data_dir).first, belief(data_dir).second) == (["a", "c"], ["b", "d"])
-
-
-@pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0b", "\x1c"])
-def test_only_a_line_end_ends_a_line(mark: str, data_dir: Path) -> None:
-    write(data_dir, f"a{mark}b\tc\n", "1\n")
-    assert belief(data_dir).first == [f"a{mark}b"]
+@pytest.mark.parametrize("mark", ["", "\u2028", "\u0085", "\x0b", "\x1c"])
+def test_a_harmless_oddity_does_not_change_the_pairs(
+    inputs: str, mark: str, data_dir: Path
+) -> None:
+    write(data_dir, inputs.replace("a", f"a{mark}a"), "1\n2\n")
+    assert (belief(data_dir).first, belief(data_dir).second) == ([f"a{mark}a", "c"], ["b", "d"])
 
 
 @pytest.mark.parametrize(
@@ -139,31 +130,29 @@ def test_only_a_line_end_ends_a_line(mark: str, data_dir: Path) -> None:
 )
 def test_files_that_do_not_align_are_a_data_error(gold: str, count: int, data_dir: Path) -> None:
     write(data_dir, "a\tb\nc\td\n", gold)
-    message = (
-        rf"belief: .*STS\.input\.belief\.txt has 2 lines and .*STS\.gs\.belief\.txt has {count};"
-    )
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"input\.belief\.txt .* 2 .*gs\.belief\.txt .*{count}"):
         read_sts(data_dir)
+    for track in ("a\tb\n", "a\tb\nc\td\ne\tf\n"):  # two scores
+        (data_dir / "sts17" / "STS.input.track5.en-en.txt").write_text(track, encoding="utf-8")
+        with pytest.raises(DataError, match=rf"en-en\.txt .*{track.count('b') + track.count('d')}"):
+            read_sts17(data_dir, ["en-en"])
 
 
 @pytest.mark.parametrize("score", ["high", "nan", "inf", "5.1", "-0.1", "2,5"])
 def test_a_score_that_is_no_number_from_0_to_5_is_named(score: str, data_dir: Path) -> None:
     write(data_dir, "a\tb\nc\td\n", f"1\n{score}\n")
-    message = rf"STS\.gs\.belief\.txt:2 has '{score}' where a score from 0 to 5 was expected"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"STS\.gs\.belief\.txt:2 .*'{score}'"):
         read_sts(data_dir)
 
 
-@pytest.mark.parametrize("gold", ["1\n2\n", "\n2\n"], ids=["all scored", "after an unscored pair"])
-def test_a_line_without_a_tab_is_named(gold: str, data_dir: Path) -> None:
-    write(data_dir, "a\tb\nno tab\n", gold)
-    with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:2 is no pair of sentences"):
-        read_sts(data_dir)
-
-
-def test_a_file_in_another_encoding_is_a_data_error(data_dir: Path) -> None:
-    write(data_dir, b"caf\xe9\tb\n", "1\n")
-    with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:1 is not utf-8 text"):
+@pytest.mark.parametrize(
+    ("bad", "gold"),
+    [(b"no tab\n", "1\n2\n"), (b"no tab\n", "\n2\n"), (b"caf\xe9\tb\n", "1\n2\n")],
+    ids=["all scored", "after an unscored pair", "latin-1"],
+)
+def test_a_line_that_is_no_pair_of_texts_is_named(bad: bytes, gold: str, data_dir: Path) -> None:
+    write(data_dir, b"a\tb\n" + bad, gold)
+    with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:2 "):
         read_sts(data_dir)
 
 
@@ -177,20 +166,6 @@ def test_track_6_has_more_inputs_than_scores(data_dir: Path) -> None:
     path.write_text("a\tb\nc\td\ne\tf\ng\th\n", encoding="utf-8")
     (pairs,) = read_sts17(data_dir, ["tr-en"])
     assert (pairs.first, pairs.second, pairs.scores) == (["a", "c"], ["b", "d"], [4.6, 0.0])
-
-
-def test_other_tracks_have_a_score_for_each_input(data_dir: Path) -> None:
-    path = data_dir / "sts17" / "STS.input.track5.en-en.txt"
-    path.write_text("a\tb\nc\td\ne\tf\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"en-en: .* has 3 lines and .* has 2;"):
-        read_sts17(data_dir, ["en-en"])
-
-
-def test_a_track_with_fewer_inputs_than_scores_is_a_data_error(data_dir: Path) -> None:
-    (data_dir / "sts17" / "STS.input.track5.en-en.txt").write_text("a\tb\n", encoding="utf-8")
-    message = r"en-en: .*STS\.input\.track5\.en-en\.txt has 1 line and .*STS\.gs.* has 2;"
-    with pytest.raises(DataError, match=message):
-        read_sts17(data_dir, ["en-en"])
 
 
 def test_the_training_sets_of_2012_are_read_by_name(data_dir: Path) -> None:
@@ -211,23 +186,13 @@ def test_the_benchmark_is_tab_separated_and_unquoted(split: str, data_dir: Path)
     assert read_stsb(data_dir, split) == expected
 
 
-def test_a_short_row_of_the_benchmark_is_a_data_error(data_dir: Path) -> None:
-    (data_dir / "stsbenchmark" / "sts-dev.csv").write_text(
-        "main\ti\t2014\t8\t5\ta\n", encoding="utf-8"
-    )
-    with pytest.raises(DataError, match=r"sts-dev.csv:1 has 6 columns, expected 7"):
-        read_stsb(data_dir, "dev")
-
-
-def test_a_score_of_the_benchmark_is_named_by_its_line(data_dir: Path) -> None:
+def test_a_bad_row_of_the_benchmark_is_named_by_its_line(data_dir: Path) -> None:
     """Empty lines are passed over, yet counted."""
-    (data_dir / "stsbenchmark" / "sts-dev.csv").write_text(
-        "main\ti\t2014\t8\t5\ta\tb\n\nmain\ti\t2014\t9\thigh\ta\tb\n", encoding="utf-8"
-    )
-    with pytest.raises(DataError, match=r"sts-dev\.csv:3 has 'high'"):
-        read_stsb(data_dir, "dev")
-
-
-def test_a_missing_benchmark_is_a_data_error(tmp_path: Path) -> None:
+    path = data_dir / "stsbenchmark" / "sts-dev.csv"
+    for row in ("main\ti\t2014\t9\thigh\ta\tb\n", "main\ti\t2014\t8\t5\ta\n"):
+        path.write_text(f"main\ti\t2014\t8\t5\ta\tb\n\n{row}", encoding="utf-8")
+        with pytest.raises(DataError, match=r"sts-dev\.csv:3 "):
+            read_stsb(data_dir, "dev")
+    path.unlink()
     with pytest.raises(DataError, match=r"sts-dev\.csv"):
-        read_stsb(tmp_path, "dev")
+        read_stsb(data_dir, "dev")

@@ -50,13 +50,7 @@ def test_each_class_has_a_file_and_empty_lines_count(name: str, top: str, tmp_pa
 def test_both_classes_are_needed(missing: int, tmp_path: Path) -> None:
     files = dict.fromkeys(TWO_FILES["mr"][:2], "text\n")
     del files[TWO_FILES["mr"][missing]]
-    with pytest.raises(DataError, match=rf"mr: {TWO_FILES['mr'][missing]} is not in "):
-        rows("mr", None, put(tmp_path, files))
-
-
-def test_latin_1_text_is_named(tmp_path: Path) -> None:
-    files: Files = {"rt-polarity.neg": b"dull\ncaf\xe9\n", "rt-polarity.pos": "joy\n"}
-    with pytest.raises(DataError, match=r"rt-polarity\.neg:2 is not utf-8 text.*iconv"):
+    with pytest.raises(DataError, match=TWO_FILES["mr"][missing]):
         rows("mr", None, put(tmp_path, files))
 
 
@@ -82,11 +76,6 @@ def test_sst_has_binary_and_fine_sentences_and_phrases(split: str, tmp_path: Pat
     fine = [label for _, label in named("sst", "fine", folder, split)]
     expected = ["positive", "negative"] if split == "test" else None
     assert fine == (expected or ["very negative", "very positive", "neutral"])
-
-
-def test_a_packed_file_of_phrases_is_read(tmp_path: Path) -> None:
-    folder = put(tmp_path, {"sentiment-train.xz": "a\t0\n", "sentiment-dev": "b\t1\n"})
-    assert named("sst", "phrases", folder, "train") == [("a", "negative")]
 
 
 def trec(tmp_path: Path, text: bytes) -> Path:
@@ -118,11 +107,6 @@ def test_mrpc_has_a_header_after_its_byte_order_mark_and_literal_quotes(tmp_path
     ]
 
 
-def test_mrpc_without_its_header_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"msr_paraphrase_train\.txt:1 starts with .*'Quality'"):
-        rows("mrpc", None, mrpc(tmp_path, "1\t11\t12\ta\tb\n"))
-
-
 XNLI_HEAD = (
     "language\tgold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
     "sentence2_parse\tsentence1\tsentence2\tpromptID\n"
@@ -135,7 +119,7 @@ def test_official_xnli_has_the_languages_in_one_file(tmp_path: Path) -> None:
     folder = put(tmp_path / "XNLI-1.0", part)
     assert named("xnli", "fr", folder, "test") == [("une", "deux", "neutral")]
     assert named("xnli", "en", tmp_path, "validation") == [("one", "two", "entailment")]
-    with pytest.raises(DataError, match="xnli de: the split test holds no row"):
+    with pytest.raises(DataError, match="xnli de"):
         rows("xnli", "de", folder, "test")
 
 
@@ -145,9 +129,10 @@ def test_xtreme_s_xnli_has_a_file_a_language_and_no_test_labels(tmp_path: Path) 
     assert list(load_dataset("xnli", "fr", data_dir=folder, streaming=True)) == ["validation"]
 
 
-# Corpus and configuration, then a file, the number of its wrong line, and its text.
-WRONG = {
+WRONG: dict[str, tuple[str, str | None, str, int, str | bytes]] = {
+    "mr latin-1": ("mr", None, "rt-polarity.neg", 2, b"dull\ncaf\xe9\n"),
     "sst binary": ("sst", "binary", "stsa.binary.train", 2, "0 a\n2 b\n"),
+    "sst odd digit": ("sst", "binary", "stsa.binary.train", 1, "² dull\n"),
     "sst fine": ("sst", "fine", "stsa.fine.train", 2, "4 a\n5 b\n"),
     "sst phrases": ("sst", "phrases", "sentiment-train", 2, "a\t0\nb\t-1\n"),
     "sst empty": ("sst", "binary", "stsa.binary.train", 2, "0 a\n\n1 b\n"),
@@ -156,6 +141,7 @@ WRONG = {
     "trec no kind": ("trec", "fine", "train_5500.label", 1, "HUM a\n"),
     "trec no text": ("trec", "fine", "train_5500.label", 1, "HUM:ind\n"),
     "mrpc": ("mrpc", None, "msr_paraphrase_train.txt", 2, MRPC_HEAD + "2\t1\t2\ta\tb\n"),
+    "mrpc no header": ("mrpc", None, "msr_paraphrase_train.txt", 1, "1\t11\t12\ta\tb\n"),
     "mrpc short": ("mrpc", None, "msr_paraphrase_train.txt", 2, MRPC_HEAD + "1\t1\t2\ta\n"),
     "xnli": ("xnli", "fr", "dev-fr.tsv", 2, "a\tb\tneutral\na\tb\t-\n"),
     "xnli official": ("xnli", "fr", "xnli.dev.tsv", 2, XNLI_HEAD + "fr\t-" + "\tx" * 7),
@@ -168,12 +154,7 @@ def test_a_wrong_label_or_row_is_named_by_file_and_line(what: str, tmp_path: Pat
     name, config, file, line, text = WRONG[what]
     split = "validation" if name in ("xnli", "probing") else "train"
     with pytest.raises(DataError, match=re.escape(f"{file}:{line} ")):
-        rows(name, config, put(tmp_path / "here", {file: text}), split)
-
-
-def test_a_label_of_an_odd_digit_is_a_wrong_label(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"stsa\.binary\.train:1"):
-        rows("sst", "binary", put(tmp_path, {"stsa.binary.train": "² dull\n"}))
+        rows(name, config, put(tmp_path / "here", {file: text, "rt-polarity.pos": "joy\n"}), split)
 
 
 # Probing
@@ -209,7 +190,7 @@ def test_tatoeba_has_a_column_a_language(tmp_path: Path) -> None:
         {"fra": "deux", "eng": "two"},
     ]
     put(tmp_path, {"tatoeba.fra-eng.eng": "one\n"})
-    with pytest.raises(DataError, match=r"fra-eng\.eng ends after line 1, but .*fra-eng\.fra goes"):
+    with pytest.raises(DataError, match=r"fra-eng\.eng .* 1, .*fra-eng\.fra"):
         rows("tatoeba", "fra", tmp_path, "test")
 
 
@@ -230,7 +211,7 @@ def test_bucc_has_gold_pairs_and_two_piles(part: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("gold", ["zh-2\ten-9\n", "zh-9\ten-1\n", "en-1\tzh-2\n"])
 def test_a_gold_id_that_is_no_sentence_is_named(gold: str, tmp_path: Path) -> None:
     folder = bucc(tmp_path, "zh-1\ten-1\n" + gold)
-    with pytest.raises(DataError, match=r"zh-en\.dev\.gold:2 pairs .* which are not both sent"):
+    with pytest.raises(DataError, match=r"zh-en\.dev\.gold:2 "):
         rows("bucc", "zh-en", folder, "gold")
 
 
@@ -261,24 +242,17 @@ def test_scored_translations_are_read_as_a_table_or_as_json(
 @pytest.mark.parametrize("score", ["NaN", "good", ""])
 def test_a_human_score_that_is_no_number_is_named(score: str, tmp_path: Path) -> None:
     text = f"0.1\ta\tb\n{score}\tc\td\n"
-    with pytest.raises(DataError, match=r"newstest2015\.cs-en\.tsv:2 has .* a score was expected"):
+    with pytest.raises(DataError, match=r"newstest2015\.cs-en\.tsv:2 "):
         da(tmp_path, {"newstest2015.cs-en.tsv": text})
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "{",
-        "[1]",
-        '{"7": {}}',
-        segments("good"),
-        segments(None),
-        segments(float("nan")),
-        '{"7": ["a"]}',
+        *("{", "[1]", '{"7": {}}', '{"7": ["a"]}'),
+        *(segments("good"), segments(None), segments(float("nan"))),
     ],
 )
 def test_json_that_is_not_of_segments_is_a_data_error(text: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"15_cs-en_formated\.json(: 7 has| is not the expected JSON)"
-    ):
+    with pytest.raises(DataError, match=r"15_cs-en_formated\.json"):
         da(tmp_path, {"15_cs-en_formated.json": text})

@@ -53,7 +53,7 @@ def test_packed_files_are_read(tmp_path: Path) -> None:
     names = ["v.txt.gz", "v.txt.xz", "one.zip", "one.zip/glove/v.txt", "two.zip/glove/v.txt"]
     for name in names:
         assert list(read(tmp_path / name)) == ["the", "cat", "été"]
-    with pytest.raises(DataError, match=r"two.zip holds glove/v.txt, README; give one of them"):
+    with pytest.raises(DataError, match=r"two\.zip .*glove/v\.txt, README"):
         read(tmp_path / "two.zip")
 
 
@@ -65,15 +65,17 @@ def test_a_word_may_have_spaces_inside_and_around(tmp_path: Path) -> None:
 
 
 BAD = {
-    "ragged, short": (b"cat 0.25", r":2 has 1 number for 'cat', but 2 were expected"),
-    "ragged, long": (b"cat 0.25 0.5 0.75", r":2 has 3 numbers for 'cat', but 2"),
-    "not a number": (b"cat 0.25 x", r":2 holds what is no number"),
-    "nan": (b"cat 0.25 nan", r":2 holds 'nan', which is no finite number"),
-    "inf": (b"cat -inf 0.25", r":2 holds '-inf'"),
-    "too large": (b"cat 1e39 0.25", r":2 holds '1e39'"),
-    "not utf-8": (b"caf\xe9 1 2", r":2 has a word that is not UTF-8"),
-    "twice": (b"the 1 2", r":2 has 'the' a second time"),
-    "no word": (b" 1.5 2.5", r":2 has no word"),
+    "ragged, short": (b"cat 0.25", "'cat'"),
+    "ragged, long": (b"cat 0.25 0.5 0.75", "'cat'"),
+    "not a number": (b"cat 0.25 x", ""),
+    "nan": (b"cat 0.25 nan", "'nan'"),
+    "inf": (b"cat -inf 0.25", "'-inf'"),
+    "too large": (b"cat 1e39 0.25", "'1e39'"),
+    "five thousand digits": (b"cat 1 " + b"9" * 5000, ""),
+    "not utf-8": (b"caf\xe9 1 2", ""),
+    "twice": (b"the 1 2", "'the'"),
+    "no word": (b" 1.5 2.5", ""),
+    "no number": (b"cat", "'cat'"),
 }
 
 
@@ -81,14 +83,14 @@ BAD = {
 def test_a_bad_row_is_refused_or_skipped(
     tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    row, message = BAD[name]
+    row, value = BAD[name]
     path = write(tmp_path, b"the 0.5 -1\n" + row + b"\nend 1 1\n")
-    with pytest.raises(DataError, match=rf"vectors.txt{message}.*bad_rows skip"):
+    with pytest.raises(DataError, match=rf"vectors\.txt:2 .*{value}.*bad_rows"):
         read(path)
     with caplog.at_level(logging.WARNING):
         assert read(path, bad_rows="skip") == {"the": [0.5, -1], "end": [1, 1]}
     assert "vectors.txt:2" in caplog.text
-    assert "skipped 1 of 3 rows" in caplog.text
+    assert " 1 of 3 " in caplog.text
 
 
 def test_of_two_vectors_of_a_word_the_first_or_the_last_is_kept(tmp_path: Path) -> None:
@@ -99,42 +101,29 @@ def test_of_two_vectors_of_a_word_the_first_or_the_last_is_kept(tmp_path: Path) 
     np.testing.assert_array_equal(last[1], [[3, 3], [2, 2]])
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "3 2\n"])
-def test_an_empty_file_is_refused(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "\n\n", "3 2\n"),
+        # vectors of no or of countless numbers
+        *("2 0\nthe\ncat\n", "2 9999999999999\nthe 1\n", "the" + " 1" * 100_001),
+        "the\ncat\n",
+    ],
+    ids=["empty", "blank", "header", "no column", "countless", "too many", "no good row"],
+)
+def test_a_file_without_a_vector_of_a_usual_size_is_refused(tmp_path: Path, content: str) -> None:
     for choice in ("refuse", "skip"):
-        with pytest.raises(DataError, match=r"vectors.txt is empty; expected a word"):
-            read(write(tmp_path, content), bad_rows=choice)
+        with pytest.raises(DataError, match=r"vectors\.txt"):
+            load_vectors(write(tmp_path, content), bad_rows=choice)
 
 
 def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="has 3 rows, but its first line says 4"):
+    with pytest.raises(DataError, match=r"3 .* 4"):
         read(write(tmp_path, "4 2\n" + GOOD))
     whole = gzip.compress(GOOD.encode() * 1000)
     (tmp_path / "v.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=r"v.gz is damaged after line \d"):
+    with pytest.raises(DataError, match=r"v\.gz .*line \d"):
         read(tmp_path / "v.gz", bad_rows="last")
-
-
-@pytest.mark.parametrize("content", ["2 0\nthe\ncat\n", "2 9999999999999\nthe 1\n"])
-def test_a_first_line_of_no_or_countless_columns_is_refused(tmp_path: Path, content: str) -> None:
-    for choice in ("refuse", "skip"):
-        with pytest.raises(DataError, match=r"first line of .* has vectors of .* expected 1 to"):
-            read(write(tmp_path, content), bad_rows=choice)
-
-
-def test_a_row_without_numbers_is_bad(tmp_path: Path) -> None:
-    path = write(tmp_path, "the\ncat 1 2\n")
-    with pytest.raises(DataError, match=r":1 has no number after 'the'"):
-        read(path)
-    assert read(path, bad_rows="skip") == {"cat": [1, 2]}
-    with pytest.raises(DataError, match="no good row"):
-        load_vectors(write(tmp_path, "the\ncat\n"), bad_rows="skip")
-
-
-def test_three_million_numbers_on_a_line_are_refused(tmp_path: Path) -> None:
-    path = write(tmp_path, "the" + " 1" * 3_000_000)
-    with pytest.raises(DataError, match=r":1 has vectors of 3,000,000 numbers, expected 1 to"):
-        load_vectors(path)
 
 
 def test_wide_vectors_take_no_more_memory_than_the_rows_there_are(tmp_path: Path) -> None:
@@ -152,7 +141,7 @@ def test_a_file_without_line_ends_is_refused_before_it_is_read_whole(
     monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
     path = write(tmp_path, b"the 1 2\n" + b"x" * 1001)
     for choice in ("refuse", "skip"):
-        with pytest.raises(DataError, match=r":2 has more than 1,000 bytes; expected lines"):
+        with pytest.raises(DataError, match=r":2 .*1,000"):
             read(path, bad_rows=choice)
 
 
@@ -161,12 +150,6 @@ def test_a_message_does_not_repeat_a_whole_row(tmp_path: Path) -> None:
         with pytest.raises(DataError) as error:
             read(write(tmp_path, b"the 1 2\n" + row))
         assert len(str(error.value)) < 1000
-
-
-def test_a_number_of_five_thousand_digits_is_none(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no finite number") as error:
-        read(write(tmp_path, f"the 1 {'9' * 5000}\n"))
-    assert len(str(error.value)) < 1000
 
 
 def test_only_words_asked_for_take_memory(tmp_path: Path) -> None:

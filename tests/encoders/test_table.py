@@ -188,3 +188,9 @@ def test_a_packed_table_serves_tokens_that_cross_white_space_too() -> None:
     packed = exact.with_precision("int8")
     bound = packed.rounding_error * np.abs(exact.table()).max() * 2
     np.testing.assert_allclose(packed.encode(SENTENCES), exact.encode(SENTENCES), atol=bound)
+
+
+@pytest.mark.parametrize("dimension", [2.0, True, "2"])
+def test_a_dimension_is_a_whole_number(dimension: object) -> None:
+    with pytest.raises(TypeError, match=str(dimension)):
+        Table.of(np.ones((3, 4), np.float32)).with_dimension(dimension)  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ def test_a_tokenizer_that_finds_no_room_is_an_os_error(
         raise OSError("no space left")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(OSError, match="left"):
         write_tokenizer(tmp_path, Tokenizer(models.WordLevel({"a": 0}, unk_token="a")))
     assert not os.listdir(tmp_path)
 
@@ -47,8 +47,8 @@ def test_what_is_replaced_whole_is_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "target")
     assert output_file(tmp_path / "link") == tmp_path / "target"
-    for name, message in (("folder", "is a folder"), ("pipe", "is no regular file")):
-        with pytest.raises(DataError, match=message):
+    for name in ("folder", "pipe"):
+        with pytest.raises(DataError, match=name):
             output_file(tmp_path / name)
 
 

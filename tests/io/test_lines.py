@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.torch import save
 
 from paraphrastic_hf.corpora import blocks, lines
@@ -22,6 +26,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.lines import (
     aligned_lines,
+    checked_start,
     number_in,
     open_lines,
     raw_lines,
@@ -43,64 +48,56 @@ def written(path: Path, content: str | bytes) -> Path:
 def test_lines_are_numbered_from_1_packed_or_not(name: str, tmp_path: Path) -> None:
     path = written(tmp_path / name, "one\n\n三\n")
     assert list(text_lines(path)) == [(1, "one"), (2, ""), (3, "三")]
-
-
-def test_raw_lines_keep_their_ends(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", b"one\r\n\xff\nthree")
+    written(path, b"one\r\n\xff\nthree")
     assert list(raw_lines(path)) == [(1, b"one\r\n"), (2, b"\xff\n"), (3, b"three")]
+    assert [line for _, line in text_lines(path, encoding="latin-1")] == ["one", "ÿ", "three"]
 
 
 @pytest.mark.parametrize(
-    "content",
-    ["one\r\ntwo\r\n", "\ufeffone\ntwo\n", "one\ntwo", "\ufeffone\r\ntwo"],
-    ids=["CRLF", "BOM", "no last line end", "all three"],
+    ("content", "expected"),
+    [
+        *((each, ["one", "two"]) for each in ("one\r\ntwo\r\n", "\ufeffone\ntwo\n", "one\ntwo")),
+        ("one\n\ufefftwo\n", ["one", "\ufefftwo"]),  # a byte order mark inside a file is text
+        ("a\rb\r\n", ["a\rb"]),
+        ("", []),
+        ("\ufeff", [""]),
+    ],
 )
-def test_a_harmless_oddity_does_not_change_the_lines(content: str, tmp_path: Path) -> None:
-    assert list(text_lines(written(tmp_path / "a.txt", content))) == [(1, "one"), (2, "two")]
+def test_a_harmless_oddity_does_not_change_the_lines(
+    content: str, expected: list[str], tmp_path: Path
+) -> None:
+    path = written(tmp_path / "a.txt", content)
+    assert list(text_lines(path)) == list(enumerate(expected, 1))
 
 
-def test_a_byte_order_mark_inside_a_file_is_text(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", "one\n\ufefftwo\n")
-    assert list(text_lines(path))[1] == (2, "\ufefftwo")
-
-
-@pytest.mark.parametrize("mark", LINE_MARKS)
-def test_only_a_line_feed_ends_a_line(mark: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", f"a{mark}b\tc\nd\te{mark}\n")
-    assert list(text_lines(path)) == [(1, f"a{mark}b\tc"), (2, f"d\te{mark}")]
-    assert [row for _, row in table_rows(path, 2)] == [[f"a{mark}b", "c"], ["d", f"e{mark}"]]
-
-
-def test_a_carriage_return_inside_a_line_is_text(tmp_path: Path) -> None:
-    assert list(text_lines(written(tmp_path / "a.txt", "a\rb\r\n"))) == [(1, "a\rb")]
-
-
-@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf"], ids=["empty", "BOM alone"])
-def test_a_file_without_text_has_no_words(content: bytes, tmp_path: Path) -> None:
-    assert "".join(line for _, line in text_lines(written(tmp_path / "a.txt", content))) == ""
+@given(st.lists(st.text(st.sampled_from(["a", "\t", *LINE_MARKS]), min_size=1), max_size=4))
+def test_only_a_line_feed_ends_a_line(texts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder) / "a.txt", "".join(f"b{text}c\n" for text in texts))
+        assert [line for _, line in text_lines(path)] == [f"b{text}c" for text in texts]
+        rows = [f"b{text}c".split("\t") for text in texts]
+        assert [row for _, row in table_rows(path, 1)] == rows
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
-def test_latin_1_is_refused_by_file_and_line(name: str, tmp_path: Path) -> None:
-    path = written(tmp_path / name, b"fine\ncaf\xe9\n")
-    with pytest.raises(DataError, match=rf"{name}:2 is not utf-8 text .*byte 3.*iconv"):
-        list(text_lines(path))
+@pytest.mark.parametrize("bad", [b"caf\xe9\n", b"le\0ft\n"], ids=["latin-1", "NUL"])
+def test_what_is_no_text_is_refused_by_file_and_line(bad: bytes, name: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"{name}:2 "):
+        list(text_lines(written(tmp_path / name, b"fine\n" + bad)))
 
 
-def test_another_encoding_is_read_if_asked_for(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", b"caf\xe9\tb\n")
-    assert list(text_lines(path, encoding="latin-1")) == [(1, "café\tb")]
-
-
-def test_a_nul_character_is_refused_by_file_and_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a\.txt:2 holds a NUL character"):
-        list(text_lines(written(tmp_path / "a.txt", "fine\nle\0ft\n")))
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
-def test_utf_16_is_refused_at_its_first_line(encoding: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_named_with_and_without_its_mark(encoding: str, tmp_path: Path) -> None:
+    data = "a cat\tun chat\n".encode(encoding)
+    with pytest.raises(DataError, match=r"a\.tsv.*iconv"):
+        checked_start(data, "a.tsv")
     with pytest.raises(DataError, match=r"a\.txt"):
-        list(text_lines(written(tmp_path / "a.txt", "a line\n".encode(encoding))))
+        list(text_lines(written(tmp_path / "a.txt", data)))
+
+
+@pytest.mark.parametrize("head", [b"", b"a cat\n", b"a\0cat sleeps\n", codecs.BOM_UTF8 + b"a"])
+def test_utf_8_is_read_though_a_byte_is_nul(head: bytes) -> None:
+    assert checked_start(head, "a.tsv") == head.removeprefix(codecs.BOM_UTF8)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
@@ -125,73 +122,57 @@ def test_a_packed_file_cut_short_names_the_last_good_line(
     path = written(tmp_path / f"a.txt{suffix}", "".join(f"line {i * i}\n" for i in range(3000)))
     path.write_bytes(path.read_bytes()[:-cut])
     seen = []
-    with pytest.raises(DataError, match=f"a.txt{suffix} is damaged after line ") as error:  # noqa: PT012
+    with pytest.raises(DataError, match=path.name) as error:  # noqa: PT012
         for number, line in text_lines(path):
             assert line == f"line {(number - 1) ** 2}"
             seen.append(number)
-    assert f"after line {len(seen)}:" in str(error.value)
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz"])
-@pytest.mark.parametrize("content", [b"plain text\n", b"\x1f\x8b", b"\xfd7zXZ\0"])
-def test_a_file_that_is_not_packed_as_it_says_is_damaged(
-    content: bytes, suffix: str, tmp_path: Path
-) -> None:
-    path = tmp_path / f"a.txt{suffix}"
-    path.write_bytes(content)
-    with pytest.raises(DataError, match=f"a.txt{suffix} is damaged after line 0"):
-        list(text_lines(path))
+    assert f"line {len(seen)}:" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
-def test_a_missing_file_is_a_data_error(name: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=rf"cannot open .*{name}: No such file"):
-        list(text_lines(tmp_path / name))
-
-
-def test_a_folder_in_place_of_a_file_is_a_data_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot open"):
+def test_what_cannot_be_opened_or_is_not_packed_as_it_says_is_named(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    with pytest.raises(DataError, match=name):
+        list(text_lines(path))
+    for content in (b"plain text\n", b"\x1f\x8b", b"\xfd7zXZ\0") if path.suffix != ".txt" else ():
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=rf"{name} .*line 0"):
+            list(text_lines(path))
+    with pytest.raises(DataError, match=str(tmp_path)):
         list(text_lines(tmp_path))
 
 
-def test_a_table_passes_over_empty_lines_and_keeps_the_numbers(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.tsv", "a\tb\n\n  \n\tc\td\n")
-    assert list(table_rows(path, 2)) == [(1, ["a", "b"]), (4, ["", "c", "d"])]
-
-
-def test_a_table_has_the_separator_asked_for(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.txt", "a b ||| c\td ||| 1\n")
-    assert list(table_rows(path, 3, separator=" ||| ")) == [(1, ["a b", "c\td", "1"])]
-
-
-def test_quotes_in_a_table_are_text(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.tsv", '"a\tb"\n')
-    assert list(table_rows(path, 2)) == [(1, ['"a', 'b"'])]
-
-
-@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "BOM"])
-def test_a_header_is_no_row(mark: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "a.tsv", f"{mark}id\ttext\r\n1\tb\r\n")
-    assert list(table_rows(path, 2, header="id")) == [(2, ["1", "b"])]
+@pytest.mark.parametrize(
+    ("content", "options", "expected"),
+    [
+        ("a\tb\n\n  \n\tc\td\n", {}, [(1, ["a", "b"]), (4, ["", "c", "d"])]),
+        ("a b ||| c\td\n", {"separator": " ||| "}, [(1, ["a b", "c\td"])]),
+        ('"a\tb"\n', {}, [(1, ['"a', 'b"'])]),  # quotes are text
+        ("id\ttext\r\n1\tb\r\n", {"header": "id"}, [(2, ["1", "b"])]),
+        ("\ufeffid\ttext\r\n1\tb\r\n", {"header": "id"}, [(2, ["1", "b"])]),
+    ],
+)
+def test_a_table_is_its_rows_with_their_lines(
+    content: str, options: dict[str, str], expected: list, tmp_path: Path
+) -> None:
+    assert list(table_rows(written(tmp_path / "a.tsv", content), 2, **options)) == expected
 
 
 @pytest.mark.parametrize("first", ["1\tb", ""], ids=["a row", "an empty line"])
-def test_another_header_says_what_was_expected(first: str, tmp_path: Path) -> None:
+def test_another_header_is_refused(first: str, tmp_path: Path) -> None:
     path = written(tmp_path / "a.tsv", f"{first}\n2\tc\n")
-    with pytest.raises(DataError, match=r"a\.tsv:1 starts with .*; expected 'id'"):
+    with pytest.raises(DataError, match=r"a\.tsv:1 .*'id'"):
         list(table_rows(path, 2, header="id"))
 
 
-def test_a_short_row_is_refused_by_file_and_line(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.tsv", "a\tb\tc\n\nd\te\n")
-    message = r"a\.tsv:3 has 2 columns, expected 3 separated by '\\t': 'd\\te'"
-    with pytest.raises(DataError, match=message):
-        list(table_rows(path, 3))
-
-
-def test_a_short_row_does_not_fill_the_screen(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as error:
-        list(table_rows(written(tmp_path / "a.tsv", "word " * 10_000), 2))
+@pytest.mark.parametrize("row", ["d\te", "word " * 10_000], ids=["short", "long"])
+def test_a_row_without_its_columns_is_refused_and_does_not_fill_the_screen(
+    row: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"a\.tsv:3 ") as error:
+        list(table_rows(written(tmp_path / "a.tsv", f"a\tb\tc\n\n{row}\n"), 3))
     assert len(str(error.value)) < 400
 
 
@@ -212,8 +193,7 @@ def test_the_file_that_ends_first_is_named_with_its_last_line(
 ) -> None:
     written(tmp_path / longer, "1\n2\n3\n")
     written(tmp_path / shorter, short)
-    message = f"{shorter} ends after line {short.count(chr(10))}, but .*{longer} goes on"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"{shorter} .*line {short.count(chr(10))}, .*{longer}"):
         list(aligned_lines(tmp_path / "a.en", tmp_path / "a.de"))
 
 
@@ -221,37 +201,34 @@ def test_the_file_that_ends_first_is_named_with_its_last_line(
 def test_a_bad_line_of_either_aligned_file_is_named(bad: str, tmp_path: Path) -> None:
     for name in ("a.en", "a.de"):
         written(tmp_path / name, b"1\n" + (b"\xff\n" if name == bad else b"2\n"))
-    with pytest.raises(DataError, match=f"{bad}:2 is not utf-8"):
+    with pytest.raises(DataError, match=f"{bad}:2"):
         list(aligned_lines(tmp_path / "a.en", tmp_path / "a.de"))
 
 
+@pytest.mark.parametrize("limits", [{"low": 0, "high": 5}, {"low": 0}, {}])
 @pytest.mark.parametrize(
     ("text", "value"), [("0", 0.0), ("5", 5.0), (" 2.5 ", 2.5), ("1e0", 1.0), ("-0", 0.0)]
 )
-def test_a_number_within_the_range_is_read(text: str, value: float) -> None:
-    assert number_in(text, "a.txt:1", low=0, high=5) == value
+def test_a_number_within_the_range_is_read(
+    text: str, value: float, limits: dict[str, float]
+) -> None:
+    assert number_in(text, "a.txt:1", **limits) == value
 
 
 @pytest.mark.parametrize(
-    "text", ["-0.001", "5.001", "nan", "inf", "-inf", "", "high", "2,5", "1 2"]
+    ("text", "limits"),
+    [
+        *((text, {"low": 0, "high": 5}) for text in ("-0.001", "5.001", "nan", "inf", "-inf")),
+        *((text, {"low": 0, "high": 5}) for text in ("", "high", "2,5", "1 2")),
+        *((text, {}) for text in ("nan", "inf", "-inf", "1e999", "x")),
+        ("-1", {"low": 0}),
+    ],
 )
-def test_what_is_no_number_of_the_range_is_named(text: str) -> None:
-    message = rf"^a\.txt:7 has '{text}' where a score from 0 to 5 was expected"
-    with pytest.raises(DataError, match=message):
-        number_in(text, "a.txt:7", low=0, high=5)
-
-
-@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999", "x"])
-def test_without_a_range_a_number_must_still_be_finite(text: str) -> None:
-    assert number_in("-1e9", "a.txt:7") == -1e9
-    with pytest.raises(DataError, match=r"^a\.txt:7 has .* where a label was expected"):
-        number_in(text, "a.txt:7", what="a label")
-
-
-def test_a_range_open_above_still_has_its_lower_end() -> None:
-    assert number_in("1e9", "a.txt:7", low=0) == 1e9
-    with pytest.raises(DataError, match=r"a\.txt:7 has '-1' "):
-        number_in("-1", "a.txt:7", low=0)
+def test_what_is_no_finite_number_of_the_range_is_named(
+    text: str, limits: dict[str, float]
+) -> None:
+    with pytest.raises(DataError, match=rf"^a\.txt:7 .*'{text}'.* a label"):
+        number_in(text, "a.txt:7", what="a label", **limits)
 
 
 READERS: dict[str, Callable[[Path], Iterator[object]]] = {
@@ -324,7 +301,12 @@ MARKUP = (
         b"<tmx version='1.4'>\n",
     ),
     *(b"<!DOCTYPE mteval SYSTEM 'mteval.dtd'>", b'<srcset setid="newstest" srclang="any">\n'),
-    *(b"<refset>", b"<TSTSET>", b'<DOC docid="1" genre="news">\n<seg id="1">A cat.</seg>'),
+    *(
+        b'<dataset id="wmt22">\n',
+        b"<refset>",
+        b"<TSTSET>",
+        b'<DOC docid="1" genre="news">\n<seg id="1">A cat.</seg>',
+    ),
 )
 
 
@@ -333,7 +315,7 @@ def test_a_file_of_another_kind_is_refused_by_its_first_bytes(kind: str, tmp_pat
     path = tmp_path / "lines.txt"
     path.write_bytes(OTHER_KINDS[kind])
     for read in (lambda: list(read_blocks(str(path))), lambda: list(text_lines(path))):
-        with pytest.raises(DataError, match=rf"lines\.txt is {kind}"):
+        with pytest.raises(DataError, match=rf"lines\.txt .*{kind}"):
             read()
 
 
@@ -351,7 +333,7 @@ def test_lines_packed_by_bzip2_are_read(tmp_path: Path) -> None:
     path.write_bytes(bz2.compress(b"a cat\na dog\n"))
     assert list(read_blocks(str(path))) == [["a cat", "a dog"]]
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(DataError, match="damaged after line"):
+    with pytest.raises(DataError, match=path.name):
         list(read_blocks(str(path)))
 
 
@@ -375,7 +357,7 @@ def test_a_line_that_is_too_long_for_text_is_refused_where_blocks_are_read(
     path = written(tmp_path / name, f"one\n{longest}\nthree")
     assert [line for block in read_blocks(str(path)) for line in block] == ["one", longest, "three"]
     written(path, f"one\n{longest}x\nthree")
-    with pytest.raises(DataError, match=rf"{name}:2 has more than 1,000 bytes; expected lines"):
+    with pytest.raises(DataError, match=rf"{name}:2 .*1,000"):
         list(read_blocks(str(path)))
 
 
@@ -387,6 +369,6 @@ def test_of_a_line_that_is_too_long_no_more_is_read_than_shows_it(
     monkeypatch.setattr(blocks, "MOST_BYTES", 300)
     given = io.BytesIO(b"one\n" + bytes(10_000))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
-    with pytest.raises(DataError, match="standard input:2 has more than 1,000 bytes"):
+    with pytest.raises(DataError, match=r":2 .*1,000"):
         list(read_blocks("-", as_they_come=as_they_come))
     assert given.tell() <= 1200

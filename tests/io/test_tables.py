@@ -90,28 +90,24 @@ def test_bad_rows_are_counted_by_their_lines(tmp_path: Path) -> None:
 def test_columns_that_are_not_there_are_refused_with_those_that_are(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("left,right\na,b\n")
-    with pytest.raises(DataError, match=r"has no column 'first'; it has left, right"):
+    with pytest.raises(DataError, match=r"'first'.* left, right"):
         read_pairs(path, columns=["first", "right"])
     path.write_text("left,score\na,1\n")
     with pytest.raises(DataError, match=r"left, score"):
         read_pairs(path)
-    for text in ("", "left,right\n"):
-        path.write_text(text)
-        with pytest.raises(DataError, match=r"pairs\.csv"):
-            read_pairs(path)
-    (tmp_path / "pairs.json").write_text("[{")
-    with pytest.raises(DataError, match="is damaged"):
-        read_pairs(tmp_path / "pairs.json")
+    for name, text in (("pairs.csv", ""), ("pairs.csv", "left,right\n"), ("pairs.json", "[{")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(DataError, match=name):
+            read_pairs(tmp_path / name)
 
 
 def test_a_csv_that_begins_with_a_pair_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
-    path.write_text("A cat sleeps.,The cat is asleep.\nHe ran.,He was running.\n")
-    with pytest.raises(DataError, match=r"names of its columns should be \('A cat sleeps\.'\)"):
-        read_pairs(path)
-    path.write_text("a cat is asleep on it,the cat sleeps on the sofa\nHe ran.,He was running.\n")
-    with pytest.raises(DataError, match=r"or, if these are names, set columns"):
-        read_pairs(path)
+    heads = ("A cat sleeps.,The cat is asleep.", "a cat is asleep on it,the cat sleeps on the sofa")
+    for head in heads:
+        path.write_text(f"{head}\nHe ran.,He was running.\n")
+        with pytest.raises(DataError, match="columns"):
+            read_pairs(path)
     for head in ("the original sentence of it,its paraphrase", "Original sent.,Paraphrase no. 1"):
         path.write_text(f"{head}\nHe ran.,He was running.\n")
         assert read_pairs(path) == [("He ran.", "He was running.")]

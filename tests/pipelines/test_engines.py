@@ -104,21 +104,22 @@ def test_an_odd_line_costs_itself_alone() -> None:
 
 def test_a_program_that_answers_no_line_with_a_line_is_an_error() -> None:
     twice = CommandEngine(program("lines = [x for x in lines for _ in (1, 2)]\n" + UPPER))
-    with pytest.raises(EngineError, match="does not answer a line with a line: 2 for 'line 10'"):
+    with pytest.raises(EngineError, match="'line 10'"):
         twice.translate([f"line {number}" for number in range(MOST_ODD_LINES + 1)])
-    with pytest.raises(EngineError, match="cat wrote nothing for 2 lines"):
+    with pytest.raises(EngineError, match="cat"):
         CommandEngine(["cat", "/dev/null"]).translate(["a", "b"])
 
 
 def test_a_program_that_dies_is_an_error_with_what_it_said() -> None:
     engine = CommandEngine(program("sys.exit('no memory')"))
-    with pytest.raises(EngineError, match="ended with status 1: no memory"):
+    with pytest.raises(EngineError, match="1: no memory"):
         engine.translate(["a"])
     engine = CommandEngine(program("os.kill(os.getpid(), 9)"))
-    with pytest.raises(EngineError, match="ended with status -9"):
+    with pytest.raises(EngineError, match="-9"):
         engine.translate(["a"])
 
 
+@pytest.mark.slow
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     child = tmp_path / "child"
     hang = (
@@ -126,7 +127,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
         f"open({str(child)!r}, 'w').write(str(p.pid)); time.sleep(600)"
     )
     engine = CommandEngine(program(hang), timeout=5)
-    with pytest.raises(EngineError, match=r"no answer in 5 s; raise engine\.timeout"):
+    with pytest.raises(EngineError, match=r"5 s.*engine\.timeout"):
         engine.translate(["a"])
     pid = int(child.read_text())
     until = time.monotonic() + 5
@@ -143,7 +144,7 @@ def _is_running(pid: int) -> bool:
 
 
 def test_a_program_that_is_not_there_is_refused() -> None:
-    with pytest.raises(EngineError, match="no program 'no-such-program' here"):
+    with pytest.raises(EngineError, match="'no-such-program'"):
         CommandEngine(["no-such-program"])
 
 
@@ -159,7 +160,7 @@ def test_apertium_keeps_sentences_apart_and_their_full_stops() -> None:
 
 @apertium
 def test_languages_that_apertium_does_not_have_are_refused() -> None:
-    with pytest.raises(EngineError, match="no languages 'xxx-yyy' here"):
+    with pytest.raises(EngineError, match="'xxx-yyy'"):
         Apertium("xxx-yyy")
 
 
@@ -186,6 +187,7 @@ def ct2(folder: Path, work: Path, **settings: Any) -> Engine:
     return make_engine(EngineArguments(model=str(folder), **settings), work=work)
 
 
+@pytest.mark.slow
 @ctranslate2
 @pytest.mark.parametrize("beams", [1, 4])
 def test_ctranslate2_writes_and_scores_as_transformers_does(
@@ -214,6 +216,7 @@ def test_ctranslate2_writes_and_scores_as_transformers_does(
     assert same >= (6 if beams == 1 else 3)
 
 
+@pytest.mark.slow
 @ctranslate2
 @pytest.mark.parametrize("penalty", [0.0, 0.5, 2.0])
 def test_the_score_of_ctranslate2_is_a_mean_whatever_the_length_penalty(
@@ -249,6 +252,7 @@ def test_a_model_is_converted_once_and_long_lines_are_cut(folder: Path, tmp_path
     assert found[0].text
 
 
+@pytest.mark.slow
 @ctranslate2
 def test_a_model_that_was_replaced_is_converted_again(folder: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
@@ -263,7 +267,7 @@ def test_a_model_that_was_replaced_is_converted_again(folder: Path, tmp_path: Pa
 
 @ctranslate2
 def test_what_the_converter_does_not_take_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"does not convert .*; use engine\.kind transformers"):
+    with pytest.raises(ModelError, match=r"engine\.kind"):
         ct2(Path("english"), tmp_path)
 
 
@@ -276,12 +280,12 @@ def test_a_call_of_ctranslate2_that_hangs_is_given_up(folder: Path, tmp_path: Pa
     never = SimpleNamespace(done=lambda: False)
     engine.model = SimpleNamespace(translate_batch=lambda tokens, **_: [never] * len(tokens))
     engine.timeout = 0.1
-    with pytest.raises(EngineError, match=r"no answer in 0\.1 s for 1 line"):
+    with pytest.raises(EngineError, match=r"0\.1 s"):
         engine.translate(["a cat"])
 
 
 def test_an_engine_that_must_name_a_model_says_so() -> None:
-    with pytest.raises(ModelError, match="nothing is there"):
+    with pytest.raises(ModelError, match="runs/none"):
         make_engine(EngineArguments(kind="transformers", model="runs/none"))
 
 

@@ -71,7 +71,7 @@ def test_machine_text_is_both_sides_of_pairs_that_are_in_one_split(tmp_path: Pat
         assert all(known[text][1] in texts for text in texts)
     table = write(tmp_path / "pairs.tsv", rows)
     assert {t for f in made(table, **sizes).values() for t, _ in f} <= set(known)
-    with pytest.raises(DataError, match="train_rows of machine_text must be even"):
+    with pytest.raises(DataError, match="train_rows"):
         made(table, train_rows=3, test_rows=2)
 
 
@@ -97,6 +97,7 @@ def test_machine_text_takes_the_columns_that_a_first_line_names(tmp_path: Path) 
     assert {t: label for found in splits.values() for t, label in found} == known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reference-averaging", "reference-lstm"])
 def test_a_classifier_learns_to_tell_references_and_is_a_step(name: str, tmp_path: Path) -> None:
     corpus = write(tmp_path / "pairs.tsv", pairs(300))
@@ -120,10 +121,11 @@ def test_a_classifier_learns_to_tell_references_and_is_a_step(name: str, tmp_pat
     step = make_step("reference", {"model": str(tmp_path / "run"), "of": "reference"})
     assert max(step.score(rows)) < 0.2
     assert step.score([]) == []
-    with pytest.raises(ModelError, match="with the label 'human'; its labels are translation, ref"):
+    with pytest.raises(ModelError, match=r"'human'.*translation, ref"):
         make_step("reference", {"model": str(tmp_path / "run"), "label": "human"}).score(rows)
 
 
+@pytest.mark.slow
 def test_cross_entropy_is_the_logarithm_of_the_perplexity(tmp_path: Path) -> None:
     write(tmp_path / "pairs.tsv", [(a, a) for a, _ in pairs(100)])
     small = ["--sources", str(tmp_path / "pairs.tsv"), "--epochs", "1"]
@@ -162,7 +164,7 @@ def test_a_model_of_kenlm_is_told_by_its_ending(monkeypatch: pytest.MonkeyPatch)
     found = step.score([{"translation": text} for text in texts])
     ten = pytest.approx(2.302585)
     assert found == [ten, None, ten, ten]
-    with pytest.raises(ModelError, match=r"cannot load the language model damaged\.arpa"):
+    with pytest.raises(ModelError, match=r"damaged\.arpa"):
         make_step("cross_entropy", {"model": "damaged.arpa"}).score([{"translation": "a"}])
 
 
@@ -170,7 +172,7 @@ def test_without_kenlm_its_models_name_the_extra() -> None:
     try:
         import kenlm  # noqa: F401
     except ModuleNotFoundError:
-        with pytest.raises(MissingExtraError, match=r"pip install 'paraphrastic-hf\[kenlm\]'"):
+        with pytest.raises(MissingExtraError, match=r"\[kenlm\]"):
             make_step("cross_entropy", {"model": "x.klm"}).score([{"translation": "a"}])
     else:
         pytest.skip("kenlm is installed")

@@ -238,7 +238,7 @@ def test_the_translation_score_is_what_the_engine_gave() -> None:
     assert step.score([row("a", "b", translation_score=-0.4)]) == [-0.4]
     assert judge(step, -0.6) is not None
     assert judge(step, None) is None
-    with pytest.raises(DataError, match="rows have no column 'translation_score'"):
+    with pytest.raises(DataError, match="'translation_score'"):
         step.score([row("a", "b")])
 
 
@@ -249,7 +249,7 @@ def test_a_translation_in_another_language_is_left_out() -> None:
     assert step.score(rows) == [1, 0]
     assert judge(step, 1) is None
     assert judge(step, 0) is not None
-    with pytest.raises(RecipeError, match="does not know the language 'xx'"):
+    with pytest.raises(RecipeError, match="'xx'"):
         make_step("language", {"language": "xx"}).score(rows)
 
 
@@ -262,21 +262,21 @@ def test_steps_can_be_sent_to_workers_before_they_have_loaded_anything() -> None
 
 def test_a_reason_names_the_measure_the_score_and_the_bound() -> None:
     step = make_step("overlap", {"at_most": 0.2})
-    assert str(judge(step, 0.5)) == "trigram overlap must be at most 0.2, and is 0.5"
+    assert all(value in str(judge(step, 0.5)) for value in ("overlap", "0.2", "0.5"))
     assert judge(step, 0.2) is None
 
 
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (["overlop"], "did you mean 'overlap'"),
-        ([{"overlap": {"m": 2}}], "unknown recipe key 'steps.overlap.m'"),
-        ([{"overlap": {"n": 0}}], "n must be from 1 to 9, got 0"),
-        ([{"overlap": {"at_least": 0.5, "at_most": 0.2}}], "no row would pass"),
-        ([{"words": {"of": "left"}}], "steps.words.of must be one of"),
-        (["overlap", {"overlap": {"at_most": 0.5}}], "two steps write the column overlap"),
-        ([3], "a list of names of steps"),
-        (["cross_entropy"], "steps.cross_entropy.model is missing"),
+        (["overlop"], "'overlap'"),
+        ([{"overlap": {"m": 2}}], "'steps.overlap.m'"),
+        ([{"overlap": {"n": 0}}], "n .*0"),
+        ([{"overlap": {"at_least": 0.5, "at_most": 0.2}}], "0.5.*0.2|0.2.*0.5"),
+        ([{"words": {"of": "left"}}], "steps.words.of"),
+        (["overlap", {"overlap": {"at_most": 0.5}}], "overlap"),
+        ([3], "steps"),
+        (["cross_entropy"], "steps.cross_entropy.model"),
     ],
 )
 def test_mistakes_in_a_recipe_name_the_step_and_the_way_out(items: list[Any], message: str) -> None:
@@ -285,12 +285,12 @@ def test_mistakes_in_a_recipe_name_the_step_and_the_way_out(items: list[Any], me
 
 
 def test_a_row_without_the_column_that_a_step_reads_is_refused() -> None:
-    with pytest.raises(DataError, match="a step reads the column 'source', and rows have"):
+    with pytest.raises(DataError, match="'source'"):
         score("copy", row("a", "b"), of="source")
 
 
 @pytest.mark.parametrize("bound", [math.nan, math.inf, -math.inf])
 def test_a_bound_that_is_not_finite_is_refused(bound: float) -> None:
     for name in ("at_least", "at_most"):
-        with pytest.raises(RecipeError, match=f"{name} must be a finite number, got {bound}"):
+        with pytest.raises(RecipeError, match=f"{name} .*{bound}"):
             LengthRatio(**{name: bound})

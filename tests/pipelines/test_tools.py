@@ -72,17 +72,17 @@ def test_a_corpus_has_the_same_rows_in_every_form(tmp_path: Path, named: Path) -
 def test_a_column_that_is_not_there_is_named_with_those_that_are(
     tmp_path: Path, named: Path
 ) -> None:
-    with pytest.raises(DataError, match="has no column 'n'; it has reference, score, translation"):
+    with pytest.raises(DataError, match=r"'n'.*reference, score, translation"):
         rows_of(named, "n")
     plain = tmp_path / "plain.tsv"
     plain.write_text("a\tb\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no column 'score'"):
+    with pytest.raises(DataError, match="'score'"):
         rows_of(plain, "score")
     plain.write_text("", encoding="utf-8")
-    with pytest.raises(DataError, match="holds no row"):
+    with pytest.raises(DataError, match="plain"):
         rows_of(plain)
     (tmp_path / "x.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(DataError, match="is damaged, or no parquet file"):
+    with pytest.raises(DataError, match=r"x\.parquet"):
         rows_of(tmp_path / "x.parquet")
 
 
@@ -132,7 +132,7 @@ def test_idf_of_counts_is_the_surprise_of_a_word(tmp_path: Path) -> None:
     assert idf.of("unknown") == pytest.approx(math.log(10))
     assert idf.of("...") is None
     path.write_text("the ninety\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"counts.txt:1 is no word with its count"):
+    with pytest.raises(DataError, match=r"counts\.txt:1 "):
         Idf.of_counts(path)
 
 
@@ -202,7 +202,7 @@ def test_a_lexicon_lists_pairs_seen_often_enough_with_the_scores_of_each() -> No
 def test_long_sentences_are_not_counted() -> None:
     assert PairCounts([*PAIRS, ("w " * 31, "w")]).pairs == len(PAIRS)
     assert PairCounts([*PAIRS, ("w " * 31, "w")], max_words=None).pairs == len(PAIRS) + 1
-    with pytest.raises(DataError, match="no pair is left"):
+    with pytest.raises(DataError):
         PairCounts([("w " * 31, "w")])
 
 
@@ -257,12 +257,12 @@ def test_the_lexicon_command_writes_looks_up_and_refuses(
     captured = capsys.readouterr()
     assert captured.out.startswith("big\tlarge\t")
     assert len(captured.out.splitlines()) == 1
-    assert "zebra has no paraphrase" in captured.err
+    assert "zebra" in captured.err
     kept = ["corpus", "lexicon", str(named), "--score", "score", "--word", "big"]
     assert main([*kept, "--min-count", "1", "--min-score", "0.5"]) == 0
     assert "2 pairs" in capsys.readouterr().err
     assert main(["corpus", "lexicon", str(named)]) == 2
-    assert "name a file to write with --output" in capsys.readouterr().err
+    assert "--output" in capsys.readouterr().err
 
 
 def test_bins_have_their_upper_edge_and_count_every_row() -> None:
@@ -277,7 +277,7 @@ def test_bins_have_their_upper_edge_and_count_every_row() -> None:
     means = sampled(bins, lambda some: [7.0 for _ in some])
     assert means[:2] == [7, 7]
     assert math.isnan(means[2])
-    with pytest.raises(DataError, match="ascending"):
+    with pytest.raises(DataError, match=r"edges|0.5"):
         fill_bins([], lambda some: [], edges=[0.5, 0.2])
 
 
@@ -316,13 +316,13 @@ def test_what_people_answer_comes_back_by_bin(tmp_path: Path) -> None:
     assert np.sum([each.ratings["fluency"] for each in found], axis=0).tolist() == [0, 10, 0]
     assert found[-1].ratings["paraphrase"][0] == 0
     assert agreement_of_two == 0.5
-    with pytest.raises(DataError, match="holds a sample"):
+    with pytest.raises(DataError, match="judged"):
         write_sample(bins, folder)
     ben.write_text("row\tparaphrase\tfluency\n99\t1\t1\n", encoding="utf-8")
-    with pytest.raises(DataError, match="the sample has no row '99'"):
+    with pytest.raises(DataError, match="'99'"):
         read_answers(folder, [ben])
     ben.write_text("row\tparaphrase\tfluency\n1\t4\t1\n", encoding="utf-8")
-    with pytest.raises(DataError, match="paraphrase must be 1, 2 or 3, got '4'"):
+    with pytest.raises(DataError, match=r"paraphrase .*'4'"):
         read_answers(folder, [ben])
 
 
@@ -338,7 +338,7 @@ def test_the_sample_command_prints_bins_and_an_independent_model(
     assert "4 rows to judge" in captured.err
     absent = str(tmp_path / "absent.tsv")
     assert main(["corpus", "sample", absent, "--output", folder]) == 2  # before it is read
-    assert "judged holds a sample" in capsys.readouterr().err
+    assert "judged" in capsys.readouterr().err
     (tmp_path / "a.tsv").write_text("row\tparaphrase\tfluency\n1\t3\t3\n", encoding="utf-8")
     assert main(["corpus", "sample", "--answers", str(tmp_path / "a.tsv"), "--output", folder]) == 0
     assert "paraphrase 3" in capsys.readouterr().out
@@ -376,9 +376,9 @@ def test_a_part_may_be_sampled_and_too_few_rows_are_refused(
     assert main([*cut, "--score", "score", "--parts", "2", "--most", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith("\t0.5000 to 0.7500\t1 row")
     assert main([*cut, "--step", "overlap"]) == 2
-    assert "10 parts need as many rows with a score, and there are 4" in capsys.readouterr().err
+    assert " 4" in capsys.readouterr().err
     assert main([*cut, "--step", "overlop"]) == 2
-    assert "did you mean 'overlap'" in capsys.readouterr().err
+    assert "'overlap'" in capsys.readouterr().err
 
 
 def test_no_step_writes_into_the_corpus_that_it_reads(
@@ -386,8 +386,8 @@ def test_no_step_writes_into_the_corpus_that_it_reads(
 ) -> None:
     (shard := tmp_path / "train-00001.parquet").write_bytes(b"rows")
     assert main(["corpus", "lexicon", str(tmp_path), "--output", str(shard)]) == 2
-    assert "train-00001.parquet is there already in" in capsys.readouterr().err
+    assert "train-00001.parquet" in capsys.readouterr().err
     cut = ["corpus", "tenths", str(tmp_path), "--step", "overlap", "--output", f"{tmp_path}/"]
     assert main(cut) == 2
-    assert "is read and cannot be written to; name another folder" in capsys.readouterr().err
+    assert str(tmp_path) in capsys.readouterr().err
     assert shard.read_bytes() == b"rows"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import normalize, valid_unicode
@@ -45,24 +45,6 @@ def test_characters_are_ranked_by_frequency_then_code_point() -> None:
     tokenizer = CharTokenizer.train(["ab ba", "cb"], vocab_size=9)
     assert tokenizer.tokens() == ["<pad>", "<unk>", "b", "a", " ", "c"]
     assert CharTokenizer.train(["ab ba", "cb"], vocab_size=4).tokens()[2:] == ["b", "a"]
-
-
-def test_it_comes_back_from_its_folder(tmp_path: Path) -> None:
-    saved = CharTokenizer.train(["The Cat"], vocab_size=9, lowercase=False, keep_unknown=True)
-    saved.save(tmp_path)
-    loaded = load_tokenizer(tmp_path)
-    assert isinstance(loaded, CharTokenizer)
-    assert loaded.tokens() == saved.tokens()
-    for text in ("Tt ez", "", "<unk>"):
-        ours, theirs = loaded.encode_batch([text])[0], saved.encode_batch([text])[0]
-        assert ours.tolist() == theirs.tolist()
-
-
-def test_training_on_nothing_or_too_little_is_a_data_error() -> None:
-    with pytest.raises(DataError, match="no character"):
-        CharTokenizer.train(["", "\0"], vocab_size=10)
-    with pytest.raises(DataError, match="use at most 5"):
-        CharTokenizer.train(["cat"], vocab_size=10, hard_vocab_limit=True)
 
 
 def test_a_damaged_file_is_a_model_error(tmp_path: Path) -> None:

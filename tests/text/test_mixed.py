@@ -47,5 +47,5 @@ def test_each_part_is_found_again_by_its_range(
 
 
 def test_parts_that_treat_case_differently_are_refused() -> None:
-    with pytest.raises(ValueError, match="set lowercase"):
+    with pytest.raises(ValueError, match="lowercase"):
         MixedTokenizer([WordTokenizer(["a"]), WordTokenizer(["A"], lowercase=False)])

@@ -114,7 +114,7 @@ def test_marks_are_there(tmp_path: Path) -> None:
 def test_a_part_without_its_files_is_named(mixture: MixedTokenizer, tmp_path: Path) -> None:
     mixture.save(tmp_path)
     (tmp_path / "tokenizers" / "1" / "ngrams.json").unlink()
-    with pytest.raises(ModelError, match="tokenizers/1 has neither"):
+    with pytest.raises(ModelError, match="tokenizers/1"):
         AutoTokenizer.from_pretrained(tmp_path)
 
 

@@ -12,6 +12,8 @@ from paraphrastic_hf.io.pairs import read_pairs
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:

@@ -48,9 +48,9 @@ def test_empty_sentences_and_no_sentences_are_empty_batches() -> None:
 
 
 def test_what_is_no_list_of_words_is_refused() -> None:
-    with pytest.raises(DataError, match=r"got the string 'the cat'; split it first"):
+    with pytest.raises(DataError, match="'the cat'"):
         Sentences.of(["the cat"], CHARACTERS)
-    with pytest.raises(DataError, match="a word must be a string, got None"):
+    with pytest.raises(DataError, match="None"):
         Sentences.of([["the", None]], CHARACTERS)  # type: ignore[list-item]
 
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.normalize import keep_apart, normalize, valid_unicode
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
@@ -34,12 +33,8 @@ def both(
 
 
 def test_words_are_ranked_by_frequency() -> None:
-    assert WordTokenizer.train(["a b a", "c a b"], vocab_size=4).tokens() == [
-        "<pad>",
-        "<unk>",
-        "a",
-        "b",
-    ]
+    found = WordTokenizer.train(["a b a", "c a b \ud800"], vocab_size=4).tokens()
+    assert found == ["<pad>", "<unk>", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -82,12 +77,6 @@ def test_each_word_is_looked_up(
     assert ids(ours, text) == [i for i in found if ours.keep_unknown or i != 1]
 
 
-def test_an_unknown_word_leaves_none_or_one() -> None:
-    words = ["the", "cat"]
-    assert ids(WordTokenizer(words), "the ocelot cat") == [2, 3]
-    assert ids(WordTokenizer(words, keep_unknown=True), "the ocelot cat") == [2, 1, 3]
-
-
 def test_a_literal_special_token_is_punctuation_and_a_word() -> None:
     assert ids(WordTokenizer(["<", "pad", ">"]), "<pad>") == [2, 3, 4]
 
@@ -97,64 +86,8 @@ def test_a_lone_surrogate_is_a_replacement_character(word: WordTokenizer, text: 
     assert ids(word, text) == ids(word, valid_unicode(text))
 
 
-def test_training_survives_a_lone_surrogate() -> None:
-    assert "cat" in WordTokenizer.train(["\ud800 cat"], vocab_size=10).tokens()
-
-
-def test_loading_gives_the_same_tokenizer(
-    word: WordTokenizer, sentences: list[str], tmp_path: Path
-) -> None:
-    word.save(tmp_path)
-    loaded = WordTokenizer.load(tmp_path, lowercase=True, keep_unknown=False)
-    assert loaded.tokens() == word.tokens()
-    assert loaded.encode_batch(sentences).ids.tolist() == word.encode_batch(sentences).ids.tolist()
-
-
-def test_training_twice_gives_the_same_words(sentences: list[str]) -> None:
-    first, second = (WordTokenizer.train(sentences, vocab_size=60).tokens() for _ in range(2))
-    assert first == second
-
-
-def test_lower_casing_is_a_choice() -> None:
-    assert WordTokenizer.train(["The the"], vocab_size=9).tokens()[2:] == ["the"]
-    assert sorted(WordTokenizer.train(["The the"], vocab_size=9, lowercase=False).tokens()[2:]) == [
-        "The",
-        "the",
-    ]
-
-
 def test_words_kept_apart_remain_words() -> None:
     assert len(split(keep_apart("the cat sat"))) == 3
-
-
-def test_a_language_kept_apart_shares_no_word(sentences: list[str]) -> None:
-    plain = [normalize(sentence) for sentence in sentences]
-    apart = [keep_apart(sentence) for sentence in plain if max(sentence) <= "\uffff"]
-    tokenizer = WordTokenizer.train([*plain, *apart], vocab_size=1000)
-    shared = set(tokenizer.encode_batch(plain).ids) & set(tokenizer.encode_batch(apart).ids)
-    assert not shared
-
-
-@pytest.mark.parametrize(
-    "lines", [[], [""], ["\0 \t"]], ids=["no line", "empty line", "blank line"]
-)
-def test_training_on_nothing_is_a_data_error(lines: list[str]) -> None:
-    with pytest.raises(DataError, match="no word"):
-        WordTokenizer.train(lines, vocab_size=10)
-
-
-def test_too_few_words_are_accepted_or_refused() -> None:
-    assert WordTokenizer.train(["a b"], vocab_size=10).vocab_size == 4
-    with pytest.raises(DataError, match="use at most 4"):
-        WordTokenizer.train(["a b"], vocab_size=10, hard_vocab_limit=True)
-
-
-@pytest.mark.parametrize("content", [None, "", "{}"], ids=["missing", "empty", "damaged"])
-def test_a_bad_file_is_a_model_error(content: str | None, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / "tokenizer.json").write_text(content, encoding="utf-8")
-    with pytest.raises(ModelError, match=r"tokenizer\.json"):
-        WordTokenizer.load(tmp_path, lowercase=True, keep_unknown=False)
 
 
 def test_tokenized_text_is_cut_at_spaces_alone(tmp_path: Path) -> None:
