@@ -23,6 +23,7 @@ from paraphrastic_hf.evaluation.run import evaluate
 
 DATA = os.environ.get("PARAPHRASTIC_DATA")
 NAMES = ["english", "multilingual", "tiny"]
+needs_data = pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA names no folder")
 TEXTS = ["A cat sleeps on the sofa.", "naïve café — “quoted”", "12,000 km²", "", "日本語"]
 COLD = """
 import sys
@@ -42,7 +43,9 @@ def test_paraphrases_are_near_and_strangers_are_not() -> None:
     assert near > 0.7 > 0.3 > far
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", ["english", pytest.param("multilingual", marks=pytest.mark.slow), "tiny"]
+)
 def test_every_loader_gives_the_same_vectors(name: str) -> None:
     own = SentenceEncoder.from_pretrained(name).encode(TEXTS)
     folder = str(packaged_model(name))
@@ -61,45 +64,35 @@ def test_the_first_vector_needs_no_torch() -> None:
     subprocess.run([sys.executable, "-c", COLD], check=True, timeout=60)
 
 
-def test_it_takes_less_than_sixteen_megabytes_of_a_wheel() -> None:
+def test_it_takes_less_than_sixteen_megabytes_of_a_wheel_and_tiny_one() -> None:
     # wheels are packed at level 6, which takes less room than this and five times as long
     packed = sum(len(zlib.compress(path.read_bytes(), 1)) for path in packaged_folder().iterdir())
     assert packed < 16e6
-
-
-def test_tiny_is_a_megabyte() -> None:
     assert (packaged_folder("tiny") / "model.safetensors").stat().st_size < 1e6
-
-
-@pytest.mark.parametrize("name", ["english", "tiny"])
-def test_its_card_names_every_source_of_its_recipe(name: str) -> None:
-    folder = packaged_folder(name)
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    assert all(f"| {source} |" in card for source in run["sentences_by_source"])
-    assert all(f"{teacher}" in " ".join(card.split()) for teacher in run["teachers"])
-    assert "cc-by-sa-4.0" in card
-    cards = Path(__file__).parents[1] / "hub_cards" / "models"
-    assert (cards / f"{name}.md").read_text(encoding="utf-8") == card
 
 
 @pytest.mark.parametrize(
     ("name", "development"),
     [("english", "clean"), ("tiny", "clean"), ("multilingual", "clean-and-bitext")],
 )
-def test_the_card_says_that_no_reported_pairs_chose_the_model(name: str, development: str) -> None:
-    run = json.loads((packaged_model(name) / "run.json").read_text(encoding="utf-8"))
+def test_its_card_agrees_with_its_run(name: str, development: str) -> None:
+    folder = packaged_folder(name)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     assert run["development"] == development
-    card = " ".join((packaged_model(name) / "README.md").read_text(encoding="utf-8").split())
-    assert "pairs of STS-B dev, SICK trial and Annotated-PPDB dev that no reported" in card
+    if name != "multilingual":
+        assert all(f"| {source} |" in card for source in run["sentences_by_source"])
+        assert all(teacher in " ".join(card.split()) for teacher in run["teachers"])
+        cards = Path(__file__).parents[1] / "hub_cards" / "models"
+        assert (cards / f"{name}.md").read_text(encoding="utf-8") == card
 
 
 def test_a_model_that_is_not_there_is_named() -> None:
-    with pytest.raises(ModelError, match="no model 'klingon' comes with the package; there is en"):
+    with pytest.raises(ModelError, match=r"'klingon'.*english"):
         packaged_model("klingon")
 
 
-@pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")
+@needs_data
 def test_its_development_score_is_that_of_its_card() -> None:
     pairs = read_stsb(Path(str(DATA)) / "eval", "dev")
     score = score_suite(SentenceEncoder.from_pretrained().encode, [pairs]).datasets[0]
@@ -108,7 +101,8 @@ def test_its_development_score_is_that_of_its_card() -> None:
     ).read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")
+@needs_data
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_their_clean_development_scores_are_those_of_their_cards(name: str) -> None:
     encoder = SentenceEncoder.from_pretrained(name)
@@ -118,7 +112,8 @@ def test_their_clean_development_scores_are_those_of_their_cards(name: str) -> N
     assert f"| **{name}** | {scores} |" in card
 
 
-@pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA does not name the data folder")
+@needs_data
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["english", "multilingual"])
 def test_a_prefix_of_the_dimensions_is_a_good_model(name: str) -> None:
     pairs = read_stsb(Path(str(DATA)) / "eval", "dev")

@@ -37,7 +37,7 @@ AVERAGING = ("sentencepiece", "word")
 
 def test_a_device_that_is_not_there_is_refused() -> None:
     for name in ("gpu", "hpu", "meta", "privateuseone", 1.5):
-        with pytest.raises(ValueError, match=f"there is no device '{name}' here: [^\\n]*$"):
+        with pytest.raises(ValueError, match=f"'{name}'"):
             chosen_device(name)  # type: ignore[arg-type]
     assert chosen_device("cpu").type == "cpu"
     expected = "cuda" if torch.cuda.is_available() else "cpu"
@@ -58,33 +58,32 @@ def trained(family: str, folder: Path, *settings: str) -> Path:
     return place
 
 
+def nats(written: Any) -> list[list[float]]:
+    return [[each.nats for each in line] for line in written]
+
+
 def of(family: str, model: Any) -> Any:
     """What a model says of some texts, as numbers; texts of what gives nothing else."""
+    short = GenerationOptions(beams=2, max_tokens=12)
     if family in ENCODERS and family not in GENERATIVE:
         return model.encode(TEXTS)
     if family in GENERATIVE:
-        written = model.translate(TEXTS, to="fr", writing=GenerationOptions(beams=2, max_tokens=12))
-        return [[each.nats for each in line] for line in written]
+        return nats(model.translate(TEXTS, to="fr", writing=short))
     if family in TRANSLATORS:
-        written = model.translate(TEXTS, beams=2, max_tokens=12)
-        return [[each.nats for each in line] for line in written]
+        return nats(model.translate(TEXTS, beams=2, max_tokens=12))
     if family in PARAPHRASERS:
         writer = getattr(model, "writer", model)
         asked = [["( ROOT ( S ( NP ) ( VP ) ( . ) ) )"]] * len(TEXTS)
-        lines = (
-            [f"( ROOT ( S ( {text} ) ) )" for text in TEXTS] if writer.writes == "parse" else TEXTS
-        )
-        found = writer.write(lines, asked, GenerationOptions(beams=2, max_tokens=12))
-        return [[each.nats for each in line[0]] for line in found]
+        parses = [f"( ROOT ( S ( {text} ) ) )" for text in TEXTS]
+        found = writer.write(parses if writer.writes == "parse" else TEXTS, asked, short)
+        return nats(line[0] for line in found)
     if family == "language_model":
         return model.score(TEXTS).nats
     if family == "tagging":
         return [str(model.tag([text.split() for text in TEXTS]))]
     if family == "parsing":
         return [str(each) for each in model.parse(TEXTS)]
-    if family == "sentiment":
-        return model.logits(TEXTS)
-    return model.logits(TEXTS, TEXTS[::-1])
+    return model.logits(TEXTS) if family == "sentiment" else model.logits(TEXTS, TEXTS[::-1])
 
 
 def assert_alike(found: Any, expected: Any) -> None:
@@ -94,15 +93,21 @@ def assert_alike(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-3, atol=1e-3)
 
 
+def assert_devices_agree(family: str, place: Path) -> None:
+    found, expected = (
+        of(family, loader(family).from_pretrained(place, device=device))
+        for device in ("cuda", "cpu")
+    )
+    assert_alike(found, expected)
+
+
 @needs_gpu
 def test_a_family_trains_on_a_gpu_and_computes_there_as_on_a_cpu(
     family: str, tmp_path: Path
 ) -> None:
     place = trained(family, tmp_path)
     assert json.loads((place / "run.json").read_text(encoding="utf-8"))["device"] == "cuda"
-    here = loader(family).from_pretrained(place, device="cpu")
-    there = loader(family).from_pretrained(place, device="cuda")
-    assert_alike(of(family, there), of(family, here))
+    assert_devices_agree(family, place)
     model = loader(family).from_pretrained(place)
     model = getattr(model, "writer", model)  # of a paraphraser
     found = model.device if hasattr(model, "device") else model.model.device
@@ -147,10 +152,7 @@ def test_a_run_in_bfloat16_ends_with_finite_weights(name: str, tmp_path: Path) -
 )
 def test_settings_of_training_work_on_a_gpu(name: str, settings: str, tmp_path: Path) -> None:
     place = trained(name, tmp_path, *settings.split())
-    found, expected = (
-        of(name, loader(name).from_pretrained(place, device=device)) for device in ("cuda", "cpu")
-    )
-    assert_alike(found, expected)
+    assert_devices_agree(name, place)
 
 
 @needs_gpu
@@ -163,11 +165,7 @@ def test_minimum_risk_trains_on_a_gpu(tmp_path: Path) -> None:
     settings += ["--start", str(start), "--epochs", "1"]
     risk = load_recipe("beyond-bleu-2019/smoke-minimum-risk", settings)
     assert train(risk, place, progress=False).step > 0
-    found, expected = (
-        of("gated_conv", loader("gated_conv").from_pretrained(place, device=device))
-        for device in ("cuda", "cpu")
-    )
-    assert_alike(found, expected)
+    assert_devices_agree("gated_conv", place)
 
 
 class Stop(Exception):
@@ -235,9 +233,8 @@ def test_samples_on_a_gpu_follow_from_their_seed(tmp_path: Path) -> None:
     first = generator.translate(TEXTS, to="fr", writing=how)
     torch.manual_seed(99)
     again = generator.translate(TEXTS, to="fr", writing=how)
-    assert [[each.text for each in line] for line in again] == [
-        [each.text for each in line] for line in first
-    ]
+    texts = [[[each.text for each in line] for line in written] for written in (first, again)]
+    assert texts[0] == texts[1]
 
 
 @needs_gpu

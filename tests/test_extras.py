@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import paraphrastic_hf
-from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import MissingExtraError
 from paraphrastic_hf.extras import EXTRAS, missing_extra, require
 
@@ -70,41 +69,12 @@ def test_extras_build_on_each_other() -> None:
 
 def test_what_is_missing_is_named_with_the_extra_that_brings_it() -> None:
     require("train", "numpy", what="training")
-    with pytest.raises(MissingExtraError, match=r"training needs absent1, absent2, not") as caught:
+    with pytest.raises(MissingExtraError, match=r"absent1, absent2.*\[train\]") as caught:
         require("train", "numpy", "absent1", "absent2", what="training")
-    assert "pip install 'paraphrastic-hf[train]'" in str(caught.value)
     assert isinstance(caught.value, ImportError)
     assert missing_extra(caught.value) is caught.value
 
 
-def test_a_module_that_no_extra_brings_is_not_explained() -> None:
-    assert missing_extra(ModuleNotFoundError(name="absent")) is None
-    assert missing_extra(ModuleNotFoundError(name="paraphrastic_hf.absent")) is None
-    assert missing_extra(ModuleNotFoundError("no name")) is None
-
-
-def test_a_command_names_its_extra_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from paraphrastic_hf.cli import score
-
-    def run(arguments: object) -> None:
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
-
-    monkeypatch.setattr(score, "run", run)
-    assert main(["score", "english", "-"]) == 2
-    message = "torch is not installed here; pip install 'paraphrastic-hf[train]'"
-    assert capsys.readouterr().err == f"paraphrastic score: {message}\n"
-
-
-def test_a_command_with_a_mistake_in_its_imports_is_not_excused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from paraphrastic_hf.cli import score
-
-    def run(arguments: object) -> None:
-        raise ModuleNotFoundError("No module named 'absent'", name="absent")
-
-    monkeypatch.setattr(score, "run", run)
-    with pytest.raises(ModuleNotFoundError, match="absent"):
-        main(["score", "english", "-"])
+@pytest.mark.parametrize("name", ["absent", "paraphrastic_hf.absent", None])
+def test_a_module_that_no_extra_brings_is_not_explained(name: str | None) -> None:
+    assert missing_extra(ModuleNotFoundError(name=name)) is None

@@ -1,4 +1,4 @@
-"""`paraphrastic analyse` end to end, and its mistakes in one line."""
+"""`paraphrastic analyse` end to end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.cli.analyse import KINDS
-from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import DEMO, write_ewt
+from tests.cli.conftest import Run
 from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
 
@@ -35,110 +35,70 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def analyse(root: Path, kind: str, *arguments: str) -> int:
-    output = str(root / "out")
-    common = [] if kind == "convergence" else ["--data", str(root)]
-    return main(["analyse", kind, *arguments, *common, "--output", output])
-
-
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        ("neighbours", ["--query", "the", "--most", "50"]),
-        ("neighbours", ["--query", "the", "--rows", "--neighbours", "2"]),
-        ("norms", []),
-        ("weighting", []),
-        ("weighting", ["--text", str(DEMO)]),
-        ("fit", ["--pairs", "10", "--batch-size", "5"]),
-        ("under-training", []),
-        ("negatives", ["--pairs", "12", "--batch-size", "3", "--sizes", "1", "2", "4"]),
-        ("errors", ["english", "--count", "2"]),
+        ("neighbours", "--query the --most 50"),
+        ("neighbours", "--query the --rows --neighbours 2"),
+        ("norms", ""),
+        ("weighting", ""),
+        ("weighting", f"--text {DEMO}"),
+        ("fit", "--pairs 10 --batch-size 5"),
+        ("under-training", ""),
+        ("negatives", "--pairs 12 --batch-size 3 --sizes 1 2 4"),
+        ("errors", "english --count 2"),
     ],
 )
 def test_a_kind_prints_its_page_and_writes_its_files(
-    kind: str, options: list[str], root: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, options: str, root: Path, run: Run
 ) -> None:
-    assert analyse(root, kind, str(root / "model"), *options) == 0
-    printed = capsys.readouterr().out
-    page = (root / "out" / f"{kind}.md").read_text(encoding="utf-8")
+    out = root / "out"
+    given = [kind, root / "model", *options.split(), "--data", root, "--output", out]
+    printed = run("analyse", *given).out
+    page = (out / f"{kind}.md").read_text(encoding="utf-8")
     assert printed.startswith(page.split("\n")[0])
-    assert str(root / "out" / f"{kind}.png") in printed
-    assert (root / "out" / f"{kind}.png").stat().st_size > 1000
-    assert json.loads((root / "out" / f"{kind}.json").read_text(encoding="utf-8"))["kind"] == kind
+    assert str(out / f"{kind}.png") in printed
+    assert (out / f"{kind}.png").stat().st_size > 1000
+    assert json.loads((out / f"{kind}.json").read_text(encoding="utf-8"))["kind"] == kind
 
 
-def test_a_recipe_takes_overrides(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe = str(DEMO.parent / "demo.yaml")
-    settings = ["--sources", str(DEMO), "--epochs", "1", "--development", "clean"]
-    assert analyse(root, "data-amount", recipe, "--sizes", "20", *settings) == 0
-    assert "| pairs | random | ordered |" in capsys.readouterr().out
-    runs = [str(root / "out" / "runs" / f"{order}-20") for order in ("random", "ordered")]
-    assert analyse(root, "convergence", *runs) == 0
-    assert "| random-20 |" in capsys.readouterr().out
+def test_a_recipe_takes_overrides(root: Path, run: Run) -> None:
+    out, recipe = ["--output", root / "out"], DEMO.parent / "demo.yaml"
+    settings = ["--sources", DEMO, "--epochs", "1", "--development", "clean", "--data", root]
+    found = run("analyse", "data-amount", recipe, "--sizes", "20", *settings, *out).out
+    assert "| pairs | random | ordered |" in found
+    runs = [root / "out" / "runs" / f"{order}-20" for order in ("random", "ordered")]
+    assert "| random-20 |" in run("analyse", "convergence", *runs, *out).out
+
+
+def test_what_is_missing_is_named_with_the_option_that_gives_it(
+    root: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["analyse", "weighting", root / "model", "--output", root / "out"]
+    (root / "model" / "recipe.yaml").unlink()
+    assert "--text" in run(*given, "--data", root, status=2).err
+    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
+    assert "--data" in run("analyse", "norms", *given[2:], status=2).err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("command", "named"),
     [
-        (["neighbours", "MODEL", "--query", "zebra"], "'zebra' is unknown to model"),
-        (["neighbours", "MODEL", "--query", "a", "--rows", "--among", "x"], "leave out --rows or"),
-        (["neighbours", "MODEL", "MODEL", "--query", "a"], "two models have one name"),
-        (
-            ["neighbours", "MODEL", "--query", "a", "--among", "absent.txt"],
-            "cannot open absent.txt",
-        ),
-        (["norms", "MODEL", "--corpus", "treebank"], "treebank: "),
-        (["gates", "MODEL"], "has no gates; train one with"),
-        (["convergence", "MODEL"], "give the --output of `paraphrastic train`"),
-        (["languages", "MODEL", "--epochs", "3"], "unknown option --epochs: "),
-        (["languages", "MODEL", "--pairs", "0"], "--pairs must be 1 or more, got 0"),
-        (["languages", "MODEL", "--distances", "absent.tsv"], "cannot open absent.tsv"),
-        (["ngram-vocabulary", "RECIPE"], "use one with tokenizer.kind char_ngram"),
-        (["data-amount", "RECIPE", "--sizes", "5"], "--development clean"),
+        ("neighbours MODEL --query zebra", "'zebra'"),
+        ("neighbours MODEL MODEL --query a", "name"),
+        ("norms MODEL --corpus treebank", "treebank"),
+        ("gates MODEL", "gates"),
+        (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "--development"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_mistakes_are_one_line_with_the_way_out(
-    arguments: list[str], message: str, root: Path, capsys: pytest.CaptureFixture[str]
+def test_what_an_analysis_cannot_do_is_named(
+    command: str, named: str, root: Path, run: Run
 ) -> None:
-    names = {"MODEL": str(root / "model"), "RECIPE": str(DEMO.parent / "demo.yaml")}
-    given = [names.get(argument, argument) for argument in arguments]
-    given += ["--sources", str(DEMO)] if "RECIPE" in arguments else []
-    assert analyse(root, *given) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-
-
-def test_without_the_training_text_counts_need_text(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (root / "model" / "recipe.yaml").unlink()
-    assert analyse(root, "weighting", str(root / "model")) == 2
-    assert "is not at hand" in capsys.readouterr().err
-    assert analyse(root, "weighting", str(root / "model"), "--text", str(DEMO)) == 0
-
-
-def test_without_a_data_root_the_way_out_is_said(
-    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
-    given = ["analyse", "norms", str(root / "model"), "--output", str(root / "out")]
-    assert main(given) == 2
-    assert "with --data (or PARAPHRASTIC_DATA)" in capsys.readouterr().err
+    words = command.replace("MODEL", str(root / "model")).split()
+    said = run("analyse", *words, "--data", root, "--output", root / "out", status=2).err
+    assert named in said
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_explains_itself_with_an_example(
-    kind: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        main(["analyse", kind, "--help"])
-    assert f"paraphrastic analyse {kind}" in capsys.readouterr().out.split("example:")[1]
-
-
-def test_a_model_that_was_not_trained_on_pairs_has_none_to_look_at(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert analyse(root, "fit", "english") == 2
-    assert "english was not trained by a contrastive recipe, whose pairs" in capsys.readouterr().err
+def test_every_kind_has_an_example(kind: str, run: Run) -> None:
+    assert f"paraphrastic analyse {kind}" in run("analyse", kind, "--help").out.split("example:")[1]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each starts a process
 HOSTILE = "a \x1b[31mred\x1b[2J cat\x07 \x9b5A sleeps\r"
 SHOWN = r"a \x1b[31mred\x1b[2J cat\x07 \x9b5A sleeps\r"
 

@@ -114,7 +114,13 @@ def model(request: pytest.FixtureRequest, tmp_path: Path, ran: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(each, marks=() if each in ("encode", "translate") else pytest.mark.slow)
+        for each in COMMANDS
+    ],
+)
 def test_a_line_of_text_is_no_consent(
     command: str, model: Path, ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

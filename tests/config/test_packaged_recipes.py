@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -58,37 +59,26 @@ def test_a_file_comes_before_a_recipe_of_the_package(
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "named"),
     [
-        (
-            "smoke",
-            r"several recipes are named smoke; choose back-translation-2017/smoke or bil",
-        ),
-        ("language-model", r"holds several recipes; choose language-model/english, "),
-        ("owm", r"no recipe 'owm'.* did you mean simple-and-effective-2019/own\?"),
-        (
-            "runs/owm.yaml",
-            r"no recipe 'runs/owm.yaml'.* did you mean simple-and-effective-2019/own",
-        ),
-        ("./own.yaml", r"no recipe './own.yaml', neither a file"),
-        ("simple-and-efective-2019/sp", r"did you mean simple-and-effective-2019/sp\?$"),
-        ("blstm-avg", r"did you mean .*revisiting-recurrent-2017/bilstm-avg"),
-        (
-            "xyzzy",
-            r"name a file, or one of those in back-translation-2017, beyond-bleu-2019, ",
-        ),
+        ("smoke", "back-translation-2017/smoke"),
+        ("language-model", "language-model/english"),
+        ("owm", "simple-and-effective-2019/own"),
+        ("runs/owm.yaml", "simple-and-effective-2019/own"),
+        ("./own.yaml", "'./own.yaml'"),
+        ("simple-and-efective-2019/sp", "simple-and-effective-2019/sp"),
+        ("blstm-avg", "revisiting-recurrent-2017/bilstm-avg"),
+        ("xyzzy", "back-translation-2017, beyond-bleu-2019"),
+        ("pairs.tsv.gz", "--sources"),
     ],
 )
-def test_a_name_of_none_or_several_is_refused_with_the_way_out(name: str, message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
+def test_a_name_of_none_or_several_is_refused_with_those_that_are_near(
+    name: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.tsv.gz").touch()
+    with pytest.raises(RecipeError, match=re.escape(named)):
         find_recipe(name)
-
-
-def test_a_text_is_not_taken_for_a_recipe(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.tsv.gz"
-    path.write_bytes(b"")
-    with pytest.raises(RecipeError, match=r"pairs\.tsv\.gz is text .* --sources .*pairs\.tsv\.gz"):
-        find_recipe(path)
 
 
 def test_the_small_texts_of_recipes_are_found_from_any_folder(
@@ -96,7 +86,7 @@ def test_the_small_texts_of_recipes_are_found_from_any_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert resolve_path("recipes/demo/pairs.tsv", tmp_path) == RECIPES / "demo" / "pairs.tsv"
-    with pytest.raises(RecipeError, match=r"absent\.tsv is not there: nothing is at"):
+    with pytest.raises(RecipeError, match=r"absent\.tsv"):
         resolve_path("recipes/demo/absent.tsv", tmp_path)
 
 

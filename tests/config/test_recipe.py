@@ -85,72 +85,49 @@ def test_a_file_is_read_with_overrides_on_top(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mapping", "message"),
+    ("mapping", "named"),
     [
-        ({"ovn": {}}, "unknown recipe key 'ovn'; did you mean 'oven'"),
-        ({"oven": {"heet": 1}}, "unknown recipe key 'oven.heet'; did you mean 'heat'"),
-        ({"oven": {"zzz": 1}}, "unknown recipe key 'oven.zzz'; the keys are heat, kind"),
-        (
-            {"toppings": [{"nam": "salt"}]},
-            r"unknown recipe key 'toppings\[0\].nam'; did you mean 'name'",
+        # a key that is unknown, with the nearest or all that there are
+        ({"ovn": {}}, ["'ovn'", "'oven'"]),
+        ({"oven": {"heet": 1}}, ["'oven.heet'", "'heat'"]),
+        ({"oven": {"zzz": 1}}, ["'oven.zzz'", "heat, kind"]),
+        ({"oven": {"flour": 500}}, ["'oven.flour'"]),
+        ({"toppings": [{"nam": "salt"}]}, ["'toppings[0].nam'", "'name'"]),
+        ({3: 4}, ["'3'"]),
+        # a key that is missing, with its help
+        ({"dough": {}}, ["dough.flour", "grams of flour"]),
+        ({"toppings": [{"grams": 2}]}, ["toppings[0].name", "what it is"]),
+        # a value of another type
+        *(
+            ({"dough": {"flour": value}}, ["dough.flour", repr(value)])
+            for value in ("x", 2.5, None)
         ),
-        ({3: 4}, "unknown recipe key '3'"),
-    ],
-)
-def test_an_unknown_key_suggests_the_nearest(mapping: dict[Any, Any], message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        build(Bread, {"dough": {"flour": 500}, **mapping})
-
-
-def test_a_key_of_another_section_is_unknown_here() -> None:
-    with pytest.raises(RecipeError, match=r"unknown recipe key 'oven\.flour'"):
-        bake(oven={"flour": 500})
-
-
-@pytest.mark.parametrize(
-    ("mapping", "message"),
-    [
-        ({}, "dough is missing: the dough"),
-        ({"dough": {}}, "dough.flour is missing: grams of flour"),
-        (
-            {"dough": {"flour": 1}, "toppings": [{"grams": 2}]},
-            r"toppings\[0\].name is missing: what it is",
+        ({"dough": {"flour": True}}, ["dough.flour", "True"]),
+        *(
+            ({"dough": {"flour": 1, "is_sour": value}}, ["dough.is_sour", repr(value)])
+            for value in (1, "yes")
         ),
+        ({"dough": {"flour": 1, "kind": 7}}, ["dough.kind", "7"]),
+        ({"dough": {"flour": 1, "rest": "long"}}, ["dough.rest", "'long'"]),
+        ({"dough": 500}, ["dough", "500"]),
+        *(({"oven": {"heat": value}}, ["oven.heat", repr(value)]) for value in ("hot", False, [1])),
+        ({"oven": {"kind": "wood"}}, ["oven.kind", "fan, gas", "'wood'"]),
+        ({"names": [1]}, ["names[0]", "1"]),
+        ({"names": {"a": 1}}, ["names[0]", "{'a': 1}"]),
     ],
+    ids=str,
 )
-def test_a_missing_key_says_what_it_is(mapping: dict[str, Any], message: str) -> None:
-    with pytest.raises(RecipeError, match=message):
-        build(Bread, mapping)
-
-
-@pytest.mark.parametrize(
-    ("section", "message"),
-    [
-        ({"dough": {"flour": "many"}}, "dough.flour must be a whole number, got 'many'"),
-        ({"dough": {"flour": 2.5}}, "dough.flour must be a whole number, got 2.5"),
-        ({"dough": {"flour": True}}, "dough.flour must be a whole number, got True"),
-        ({"dough": {"flour": None}}, "dough.flour must be a whole number, got None"),
-        ({"dough": {"flour": 1, "is_sour": 1}}, "dough.is_sour must be true or false, got 1"),
-        (
-            {"dough": {"flour": 1, "is_sour": "yes"}},
-            "dough.is_sour must be true or false, got 'yes'",
-        ),
-        ({"dough": {"flour": 1, "kind": 7}}, "dough.kind must be text, got 7"),
-        ({"dough": {"flour": 1, "rest": "long"}}, "dough.rest must be a whole number, got 'long'"),
-        ({"dough": 500}, "dough must be a mapping, got 500"),
-        ({"oven": {"heat": "hot"}}, "oven.heat must be a number, got 'hot'"),
-        ({"oven": {"heat": False}}, "oven.heat must be a number, got False"),
-        ({"oven": {"heat": [1]}}, r"oven.heat must be a number, got \[1\]"),
-        ({"oven": {"kind": "wood"}}, "oven.kind must be one of fan, gas, got 'wood'"),
-        ({"names": [1]}, r"names\[0\] must be text, got 1"),
-        ({"names": {"a": 1}}, r"names\[0\] must be text, got {'a': 1}"),
-    ],
-)
-def test_a_value_of_the_wrong_type_is_refused_by_its_place(
-    section: dict[str, Any], message: str
+def test_a_wrong_key_or_value_is_named_by_its_place(
+    mapping: dict[Any, Any], named: list[str]
 ) -> None:
-    with pytest.raises(RecipeError, match=message):
-        bake(**section)
+    with pytest.raises(RecipeError) as refused:
+        build(Bread, {"dough": {"flour": 500}, **mapping})
+    assert all(each in str(refused.value) for each in named)
+
+
+def test_a_missing_section_is_named() -> None:
+    with pytest.raises(RecipeError, match="dough"):
+        build(Bread, {})
 
 
 @pytest.mark.parametrize("text", ["1e-3", "0.001", "1.0e-3", "'0.001'"])
@@ -183,13 +160,10 @@ def test_a_default_list_is_not_shared() -> None:
 
 
 def test_overrides_by_hand() -> None:
-    arguments = ["--heat", "1e2", "--oven.kind=gas", "--names", "a", "b", "--is-sour", "true"]
-    assert parse_overrides(arguments) == [
-        ("heat", "1e2"),
-        ("oven.kind", "gas"),
-        ("names", ["a", "b"]),
-        ("is_sour", True),
-    ]
+    given = "--heat 1e2 --oven.kind=gas --names *.tsv b.tsv --is-sour true"
+    names = ("names", ["*.tsv", "b.tsv"])  # a pattern of files is a text
+    expected = [("heat", "1e2"), ("oven.kind", "gas"), names, ("is_sour", True)]
+    assert parse_overrides(given.split()) == expected
 
 
 @pytest.mark.parametrize("key", ["heat", "oven.heat"])
@@ -197,11 +171,6 @@ def test_a_short_key_and_its_dotted_form_are_one(key: str) -> None:
     mapping: dict[str, Any] = {"dough": {"flour": 500}, "oven": {"kind": "gas"}}
     set_key(Bread, mapping, key, 90)
     assert build(Bread, mapping).oven == Oven(90.0, "gas")
-
-
-def test_a_section_left_out_of_the_file_can_be_overridden(tmp_path: Path) -> None:
-    path = written(tmp_path, "dough: {flour: 1}\noven:\n")
-    assert read_recipe(Bread, path, ["--heat", "5"]).oven.heat == 5
 
 
 def test_an_override_adds_to_a_shorthand() -> None:
@@ -214,61 +183,68 @@ def test_an_override_adds_to_a_shorthand() -> None:
     assert mapping == {"top": {"name": "jam", "grams": 5}}
 
 
-def test_merged_keys_are_read(tmp_path: Path) -> None:
-    text = "dough: {flour: 500}\noven: {<<: {heat: 7}, kind: gas}\n"
-    assert read_recipe(Bread, written(tmp_path, text)).oven == Oven(7.0, "gas")
-
-
-def test_the_last_of_two_overrides_wins(tmp_path: Path) -> None:
-    path = written(tmp_path, "dough: {flour: 1}")
-    assert read_recipe(Bread, path, ["--heat", "5", "--oven.heat", "6"]).oven.heat == 6
-
-
 @pytest.mark.parametrize(
-    ("overrides", "message"),
+    ("text", "overrides", "oven"),
     [
-        (
-            ["--kind", "gas"],
-            "--kind is not a key of this recipe; it could be dough.kind or oven.kind",
-        ),
-        (["--heet", "1"], "--heet is not a key of this recipe; did you mean 'oven.heat'"),
-        (
-            ["--dough.heat", "1"],
-            "--dough.heat is not a key of this recipe; did you mean 'oven.heat'",
-        ),
-        (["--heat"], "--heat needs a value"),
-        (["200"], "expected --key before the value '200'"),
-        (["--sources", "a", "--sources", "b"], "--sources is given 2 times; give it once"),
-        (["--heat", "[1"], "cannot read the value of --heat"),
-        (["--heat", "1", "2"], r"oven.heat must be a number, got \[1, 2\]"),
+        ("oven: {<<: {heat: 7}, kind: gas}", [], Oven(7.0, "gas")),
+        ("oven:", ["--heat", "5"], Oven(5.0)),
+        ("", ["--heat", "5", "--oven.heat", "6"], Oven(6.0)),
     ],
+    ids=["merged keys", "an empty section", "the last of two"],
 )
-def test_a_wrong_override_names_its_key(overrides: list[str], message: str, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match=message):
-        read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), overrides)
+def test_values_of_files_and_overrides_are_joined(
+    text: str, overrides: list[str], oven: Oven, tmp_path: Path
+) -> None:
+    path = written(tmp_path, f"dough: {{flour: 500}}\n{text}\n")
+    assert read_recipe(Bread, path, overrides).oven == oven
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("overrides", "named"),
     [
-        (None, "there is no recipe"),
-        (b"\xff", "cannot read the recipe"),
-        (b"dough: [1", "cannot read the recipe"),
-        (b"a: 1\na\tb: 2", "cannot read the recipe"),
-        (b"", "must hold a mapping of keys to values, got NoneType"),
-        (b"- 1", "must hold a mapping of keys to values, got list"),
-        (b"oven: {heat: 1}\noven: {kind: gas}", "the key 'oven' is there twice"),
+        (["--kind", "gas"], ["--kind", "dough.kind", "oven.kind"]),
+        (["--heet", "1"], ["--heet", "'oven.heat'"]),
+        (["--dough.heat", "1"], ["--dough.heat", "'oven.heat'"]),
+        (["--heat"], ["--heat"]),
+        (["200"], ["'200'"]),
+        (["--sources", "a", "--sources", "b"], ["--sources", "2"]),
+        (["--heat", "[1"], ["--heat"]),
+        (["--heat", "1", "2"], ["oven.heat", "[1, 2]"]),
+    ],
+    ids=str,
+)
+def test_a_wrong_override_names_its_key(
+    overrides: list[str], named: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(RecipeError) as refused:
+        read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), overrides)
+    assert all(each in str(refused.value) for each in named)
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (None, "bread.yaml"),
+        (b"\xff", "bread.yaml"),
+        (b"dough: [1", "bread.yaml"),
+        (b"a: 1\na\tb: 2", "bread.yaml"),
+        (b"", "NoneType"),
+        (b"- 1", "list"),
+        (b"oven: {heat: 1}\noven: {kind: gas}", "'oven'"),
     ],
     ids=["missing", "no UTF-8", "cut short", "tab", "empty", "list", "twice"],
 )
-def test_a_wrong_file_is_a_recipe_error(
-    content: bytes | None, message: str, tmp_path: Path
-) -> None:
+def test_a_wrong_file_is_a_recipe_error(content: bytes | None, named: str, tmp_path: Path) -> None:
     path = tmp_path / "bread.yaml"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(RecipeError, match=message):
+    with pytest.raises(RecipeError, match=named):
         read_recipe(Bread, path)
+
+
+def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=tmp_path.name):
+        read_recipe(Bread, tmp_path)
 
 
 def laughs(levels: int) -> str:
@@ -279,15 +255,15 @@ def laughs(levels: int) -> str:
 
 
 EXCESSIVE = {
-    "brackets": ("[" * 100_000 + "]" * 100_000, "nested more than 50 deep"),
-    "open brackets": ("[" * 100_000, "nested more than 50 deep"),
-    "braces": ("{a: " * 60 + "1" + "}" * 60, "nested more than 50 deep"),
-    "dashes": ("- " * 20_000 + "1", "nested more than 50 deep"),
-    "itself": ("&a [*a]", "nested more than 50 deep"),
-    "digits": ("9" * 5000, "more than 1,023 binary digits"),
-    "digits to the base of 60": ("1" + ":59" * 5000, "more than 1,023 binary digits"),
-    "hexadecimal digits": ("0x" + "f" * 5000, "more than 1,023 binary digits"),
-    "no date": ("2001-99-99", "month must be in 1..12"),
+    "brackets": ("[" * 20_000 + "]" * 20_000, "50"),
+    "open brackets": ("[" * 20_000, "50"),
+    "braces": ("{a: " * 60 + "1" + "}" * 60, "50"),
+    "dashes": ("- " * 20_000 + "1", "50"),
+    "itself": ("&a [*a]", "50"),
+    "digits": ("9" * 5000, "1,023"),
+    "digits to the base of 60": ("1" + ":59" * 5000, "1,023"),
+    "hexadecimal digits": ("0x" + "f" * 5000, "1,023"),
+    "no date": ("2001-99-99", "month"),
 }
 
 
@@ -319,42 +295,32 @@ def test_the_time_to_read_a_recipe_is_proportional_to_its_size(
 
     gc.disable()  # collecting takes longer the more objects earlier tests have left
     try:
-        small, large = (min(seconds(count) for _ in range(3)) for count in (1_500, 24_000))
+        small, large = (min(seconds(count) for _ in range(3)) for count in (500, 8_000))
     finally:
         gc.enable()
     assert large < 64 * small + 0.1, (small, large)  # 16 times as much; 256 if squared
 
 
 @pytest.mark.parametrize("name", EXCESSIVE)
-def test_what_is_too_deep_or_too_long_is_one_clear_error(name: str, tmp_path: Path) -> None:
-    value, message = EXCESSIVE[name]
+def test_what_is_too_deep_or_too_long_is_one_short_error(name: str, tmp_path: Path) -> None:
+    value, named = EXCESSIVE[name]
     break_ = "\n  " if name == "dashes" else " "
-    path = written(tmp_path, f"dough: {{flour: 1}}\noven:{break_}{value}\n")
-    with pytest.raises(
-        RecipeError, match=rf"cannot read the recipe .*bread.yaml: .*{message}"
-    ) as e:
-        read_recipe(Bread, path)
-    assert len(str(e.value)) < 1000
-    with pytest.raises(RecipeError, match=f"cannot read the value of --heat: .*{message}") as e:
+    whole = written(tmp_path, f"dough: {{flour: 1}}\noven:{break_}{value}\n")
+    with pytest.raises(RecipeError, match=rf"bread.yaml.*{named}") as refused:
+        read_recipe(Bread, whole)
+    assert len(str(refused.value)) < 1000
+    with pytest.raises(RecipeError, match=rf"--heat.*{named}") as refused:
         read_recipe(Bread, written(tmp_path, "dough: {flour: 1}"), ["--heat", value])
-    assert len(str(e.value)) < 1000
+    assert len(str(refused.value)) < 1000
 
 
-def test_aliases_cannot_multiply(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="has more than 100,000 values"):
+def test_aliases_cannot_multiply_and_long_files_are_not_read(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="100,000"):
         read_recipe(Bread, written(tmp_path, laughs(30)))
-
-
-def test_a_pattern_of_files_is_a_text() -> None:
-    assert parse_overrides(["--sources", "*.tsv", "a.tsv"]) == [("sources", ["*.tsv", "a.tsv"])]
-
-
-def test_a_file_that_is_much_too_long_is_not_read_whole(tmp_path: Path) -> None:
-    path = tmp_path / "data.yaml"
-    with path.open("wb") as file:
+    with (tmp_path / "data.yaml").open("wb") as file:
         file.truncate(10 << 30)
-    with pytest.raises(RecipeError, match="has more than 10,000,000 bytes"):
-        read_recipe(Bread, path)
+    with pytest.raises(RecipeError, match="10,000,000"):
+        read_recipe(Bread, tmp_path / "data.yaml")
 
 
 def test_the_longest_number_allowed_is_read_and_can_be_a_float(tmp_path: Path) -> None:
@@ -363,22 +329,10 @@ def test_the_longest_number_allowed_is_read_and_can_be_a_float(tmp_path: Path) -
     assert (bread.dough.flour, bread.oven.heat) == (2**1023 - 1, 2.0**1023)
 
 
-def test_a_folder_is_no_recipe(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="there is no recipe"):
-        read_recipe(Bread, tmp_path)
-
-
 def test_every_leaf_has_a_dotted_path() -> None:
-    assert list(key_paths(Bread)) == [
-        "dough.flour",
-        "dough.kind",
-        "dough.is_sour",
-        "dough.rest",
-        "oven.heat",
-        "oven.kind",
-        "toppings",
-        "names",
-    ]
+    dough, oven = ("flour", "kind", "is_sour", "rest"), ("heat", "kind")
+    leaves = [*(f"dough.{key}" for key in dough), *(f"oven.{key}" for key in oven)]
+    assert list(key_paths(Bread)) == [*leaves, "toppings", "names"]
 
 
 # Line ends and controls are left out: PyYAML itself reads a next-line character back as a space.
@@ -422,24 +376,23 @@ def test_a_training_recipe_written_and_read_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "message"),
+    ("override", "named"),
     [
-        (["--margin", "2.5"], "training.margin must be from 0 to 2, got 2.5"),
-        (["--margin", ".nan"], "training.margin must be from 0 to 2, got nan"),
-        (["--learning_rate", "0"], "training.learning_rate must be positive, got 0.0"),
-        (["--batch_size", "0"], "training.batch_size must be at least 1, got 0"),
-        (["--vocab_size", "2"], "tokenizer.vocab_size must be from 3 to 2147483647, got 2"),
-        (["--negatives", "hard"], "training.negatives must be one of max, mix, rand, got 'hard'"),
-        (
-            ["--kind", "word"],
-            "kind must be one of contrastive, got 'word'",
-        ),
-        (["--seed", "-1"], "seed must be 0 to"),
-        (["--batch_size", "-" + "9" * 300], "training.batch_size must be at least 1"),
+        ("--margin 2.5", ["training.margin", "2.5"]),
+        ("--margin .nan", ["training.margin", "nan"]),
+        ("--learning_rate 0", ["training.learning_rate", "0.0"]),
+        ("--batch_size 0", ["training.batch_size", "0"]),
+        ("--vocab_size 2", ["tokenizer.vocab_size", "2147483647"]),
+        ("--negatives hard", ["training.negatives", "'hard'"]),
+        ("--kind word", ["kind", "'word'"]),
+        ("--seed -1", ["seed"]),
+        (f"--batch_size -{'9' * 300}", ["training.batch_size"]),
     ],
 )
 def test_a_training_recipe_out_of_range_is_refused(
-    overrides: list[str], message: str, tmp_path: Path
+    override: str, named: list[str], tmp_path: Path
 ) -> None:
-    with pytest.raises(RecipeError, match=message):
-        read_recipe(ContrastiveRecipe, written(tmp_path, "data: {sources: [pairs.tsv]}"), overrides)
+    path = written(tmp_path, "data: {sources: [pairs.tsv]}")
+    with pytest.raises(RecipeError) as refused:
+        read_recipe(ContrastiveRecipe, path, override.split())
+    assert all(each in str(refused.value) for each in named)

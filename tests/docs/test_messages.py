@@ -1,23 +1,44 @@
-"""What messages say of counts."""
+"""Every error of the package is raised with a message."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from paraphrastic_hf.errors import counted
+import paraphrastic_hf
+from paraphrastic_hf.errors import Interrupted, ParaphrasticError
+
+SOURCE = Path(paraphrastic_hf.__file__).parent
 
 
-@pytest.mark.parametrize(
-    ("count", "noun", "said"),
-    [
-        (0, "row", "0 rows"),
-        (1, "row", "1 row"),
-        (12_345, "row", "12,345 rows"),
-        (1, "entry", "1 entry"),
-        (2, "entry", "2 entries"),
-        (2, "LSTM layer", "2 LSTM layers"),
-        (2, "reference", "2 references"),
-    ],
-)
-def test_one_thing_is_counted_as_one(count: int, noun: str, said: str) -> None:
-    assert counted(count, noun) == said
+def names(kind: type[Exception]) -> Iterator[str]:
+    yield kind.__name__
+    for each in kind.__subclasses__():
+        yield from names(each)
+
+
+def raised(path: Path) -> Iterator[ast.Call | ast.Name]:
+    """What a file raises: calls of a class, and classes alone."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call | ast.Name):
+            yield node.exc
+
+
+def test_every_error_carries_a_message() -> None:
+    own, seen = {*names(ParaphrasticError), Interrupted.__name__}, set()
+    for path in SOURCE.rglob("*.py"):
+        for error in raised(path):
+            name = ast.unparse(error.func if isinstance(error, ast.Call) else error)
+            if name in own:
+                assert isinstance(error, ast.Call), f"{path}:{error.lineno}"
+                assert error.args, f"{path}:{error.lineno}"
+                seen.add(name)
+    assert {"RecipeError", "DataError", "ModelError"} <= seen
+
+
+@pytest.mark.parametrize("kind", ParaphrasticError.__subclasses__())
+def test_an_error_is_also_one_of_python(kind: type[Exception]) -> None:
+    assert issubclass(kind, ValueError | RuntimeError | OSError | ImportError)

@@ -9,6 +9,7 @@ import pytest
 from tests.docs.notebooks import NOTEBOOKS, code_cells, printed, read, run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_what_stands_in_it(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

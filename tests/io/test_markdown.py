@@ -8,15 +8,9 @@ from markdown_it import MarkdownIt
 from paraphrastic_hf.io.markdown import Markdown, bold, code, code_block, literal, markdown_table
 
 
-def test_the_first_column_stands_left_and_the_others_right() -> None:
-    assert markdown_table(["system", "a", "b"], [["ours", "1.0", ""]]) == [
-        "| system | a | b |",
-        "|---|---:|---:|",
-        "| ours | 1.0 |  |",
-    ]
-
-
-def test_columns_stand_where_they_are_told_to() -> None:
+def test_the_first_column_stands_left_and_the_others_right_unless_told() -> None:
+    rows = ["| system | a | b |", "|---|---:|---:|", "| ours | 1.0 |  |"]
+    assert markdown_table(["system", "a", "b"], [["ours", "1.0", ""]]) == rows
     assert markdown_table(["n", "text"], [], "rl") == ["| n | text |", "|---:|---|"]
 
 
@@ -36,24 +30,13 @@ def test_a_cell_of_markdown_stays_one_cell(cell: str, shown: str) -> None:
     assert markdown_table(cells, [cells])[::2] == [f"| {shown} |"] * 2
 
 
-HOSTILE = (
-    "<0.001",
-    *(
-        "a|b",
-        r"back\slash",
-        "5 * 3 * 2",
-        "_x_ `y`",
-        r"\|",
-        "__init__",
-        "a_b",
-        "71.8",
-        "-0.3",
-    ),
+HOSTILE = [
+    *("<0.001", "a|b", r"back\slash", "5 * 3 * 2", "_x_ `y`", r"\|", "__init__", "a_b", "-0.3"),
     *("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "&lt;b&gt; AT&T &#60;"),
     *("[x](javascript:alert(1))", "![x](http://a/b.png)", "[x]: javascript:alert(1)", "<http://a>"),
     *("# a", "#a", "> a", "- a", "+ a", "* a", "1. a", "2) a", "---", "===", "~~a~~", "$x$ $$y$$"),
     *("``` a", "<!-- a", "a\n\n# b", "a\n```\n<b>"),
-)
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -80,5 +63,5 @@ def test_cells_are_escaped_once() -> None:
 
 @pytest.mark.parametrize(("rows", "align"), [([["a"]], None), ([["a", "b", "c"]], None), ([], "l")])
 def test_a_row_of_another_width_is_refused(rows: list[list[str]], align: str | None) -> None:
-    with pytest.raises(ValueError, match="must have"):
+    with pytest.raises(ValueError, match="2"):
         markdown_table(["one", "two"], rows, align)

@@ -37,26 +37,17 @@ SHIPPED = {
 SMOKE = sorted(path for path in RECIPES if path.name in ("smoke.yaml", *SHIPPED))
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
-    recipe = load_recipe(path)
+    load = load_corpus_recipe if path in CORPORA else load_recipe
+    recipe = load(path)
     if isinstance(recipe, SupervisedRecipe):
         check_supervised(recipe)
     elif isinstance(recipe, ContrastiveRecipe):
         check_encoders(recipe)
     again = tmp_path / "again.yaml"
     again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
-    assert load_recipe(again) == recipe
-
-
-@pytest.mark.parametrize("path", CORPORA, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_recipe_of_a_corpus_resolves_and_survives_a_round_trip(
-    path: Path, tmp_path: Path
-) -> None:
-    recipe = load_corpus_recipe(path)
-    again = tmp_path / "again.yaml"
-    again.write_text(yaml.safe_dump(to_mapping(recipe)), encoding="utf-8")
-    assert load_corpus_recipe(again) == recipe
+    assert load(again) == recipe
 
 
 # Recipes that keep the last state, and those of words, which the thesis tunes by words (3.5.3).
@@ -72,12 +63,8 @@ LAST_STATE = {
 }
 OF_TWO_LANGUAGES = {
     "default/multilingual",
-    "default/multilingual-dictionaries",
-    "default/multilingual-fifteen",
-    "default/multilingual-taught",
-    "default/multilingual-words",
-    "multilingual-generative/eight-sp",
-    "multilingual-generative/small-sp",
+    *(f"default/multilingual-{name}" for name in ("dictionaries", "fifteen", "taught", "words")),
+    *(f"multilingual-generative/{name}-sp" for name in ("eight", "small")),
     "simple-and-effective-2019/bilingual-en-es",
 }
 
@@ -123,6 +110,7 @@ def test_every_folder_has_a_smoke_recipe() -> None:
     assert {path.parent for path in SMOKE} | made == set(PAPERS)
 
 
+@pytest.mark.slow  # `tests/golden` trains one of them quickly
 @pytest.mark.parametrize("path", SMOKE, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

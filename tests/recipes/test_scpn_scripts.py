@@ -89,6 +89,7 @@ def test_pairs_that_mean_different_things_are_left_out(script: Any, tmp_path: Pa
     assert kept[1] == [near]
 
 
+@pytest.mark.slow
 def test_what_follows_a_template_is_measured_beside_the_source(
     script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

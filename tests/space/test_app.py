@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.limited import MOST_BYTES
 from tests.space.browser import app as served
 
@@ -76,10 +77,13 @@ def test_a_number_of_a_link_is_within_its_bounds(app: Any, given: str, kept: int
 
 
 def test_an_error_of_the_package_is_a_message_on_the_page(app: Any) -> None:
+    with pytest.raises(DataError) as refused:
+        app.answers.similarity("", "", "english")
     page = app.answered(app.answers.similarity)("", "", "english")
-    assert page == app.drawing.note("write two texts to compare")
+    assert page == app.drawing.note(str(refused.value))
 
 
+@pytest.mark.slow
 def test_a_request_is_read_up_to_a_size() -> None:
     line = "a cat sleeps " * 100
     with served() as address:

@@ -1,0 +1,36 @@
+"""Commands of `paraphrastic`, run in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from paraphrastic_hf.cli.main import main
+
+
+class Printed(NamedTuple):
+    out: str
+    err: str
+
+
+Run = Callable[..., Printed]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command of the given words, which must end with `status`; return what it prints."""
+
+    def run(*words: Any, status: int = 0) -> Printed:
+        capsys.readouterr()
+        try:
+            ended = main([str(word) for word in words])
+        except SystemExit as stop:
+            ended = int(stop.code or 0)
+        printed = Printed(*capsys.readouterr())
+        assert ended == status, printed
+        assert "Traceback" not in printed.err
+        return printed
+
+    return run
