@@ -115,7 +115,9 @@ def test_the_nearest_neighbour_of_a_line_is_itself(model: str, tmp_path: Path, r
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(lines) + "\n")
     queries = [lines[17], lines[3], "caf\udce9"]
-    output = run("neighbours", model, corpus, "--query", *queries, "--neighbours", "2").out.splitlines()
+    output = run(
+        "neighbours", model, corpus, "--query", *queries, "--neighbours", "2"
+    ).out.splitlines()
     assert output[1] == f"  1.0000\t18\t{lines[17]}"
     assert output[4] == f"  1.0000\t4\t{lines[3]}"
     assert output[6] == "caf\ufffd"

@@ -137,7 +137,7 @@ def test_an_archive_beside_the_files_is_opened_for_what_they_lack(root: Path) ->
     (root / "toy" / "v1.zip").write_bytes(b"PK no archive")
     folder = open_folder(source("toy"), "default", root)
     assert found(folder, "a.txt") == "plain"
-    with pytest.raises(DataError, match=r"backup\.zip"):
+    with pytest.raises(DataError, match=r"v1\.zip"):
         folder.find("b.txt")
 
 

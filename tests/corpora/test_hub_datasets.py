@@ -10,7 +10,7 @@ import pytest
 
 from paraphrastic_hf.corpora.export import export
 from paraphrastic_hf.corpora.load import load_dataset
-from paraphrastic_hf.errors import DataError, PublishError
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.hub.publish import publish
 from tests.evaluation.sts_files import write_lines, write_sts
 from tests.hub.matrix import hub_of, offline
@@ -86,18 +86,11 @@ def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) ->
     write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
     write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
     export("mr", tmp_path / "mr", data_dir=tmp_path / "MR")
-    with pytest.raises(PublishError, match="--private"):
+    with pytest.raises(DataError, match="mr"):
         publish("dataset", tmp_path / "mr", "me/mr")
     publish("dataset", tmp_path / "mr", "me/mr", private=True)
     assert "datasets/me/mr" not in hub.public
     assert "export.json" not in hub.repositories["datasets/me/mr"]
-
-
-def test_another_corpus_does_not_take_its_place(exported: Path, hub: Hub) -> None:
-    publish("dataset", exported, "me/sts17")
-    hub.repositories[KEY]["README.md"] = b"---\npretty_name: tatoeba\n---\n# Tatoeba\n"
-    with pytest.raises(PublishError, match=r"tatoeba.*sts17"):
-        publish("dataset", exported, "me/sts17")
 
 
 def test_options_of_a_repository_are_named_when_misspelt(tmp_path: Path) -> None:

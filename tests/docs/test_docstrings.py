@@ -47,7 +47,7 @@ def public(path: Path) -> Iterator[tuple[str, Definition, ast.ClassDef | None]]:
             continue
         inherited = {name for base in node.bases for name in classes.get(ast.unparse(base), ())}
         for name, method in functions(node).items():
-            is_full = is_whole and path.parent.name != "models"
+            is_full = is_whole and "models" not in path.parts
             is_asked = not name.startswith("_") if is_full else name == "forward"
             if is_asked and (name not in inherited or ast.get_docstring(method)):
                 yield f"{node.name}.{name}", method, node

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.data_root import write_supervised
+from tests.hub import matrix as hub_matrix
 from tests.hub.matrix import ENCODERS, FAULTS, Models, hub_of
 from tests.hub.server import Hub
-from tests.hub.server import matrix as hub_matrix
 from tests.trained import FAMILIES
 
 # huggingface_hub sends large files by a call that its HTTP library will drop

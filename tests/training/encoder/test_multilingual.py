@@ -13,9 +13,9 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.models.generative.mgt import MGTModel
+from paraphrastic_hf.training.generative import job as generative_run
 from paraphrastic_hf.training.generative.job import Generative
 from paraphrastic_hf.training.generative.objective import PairBatch
-from paraphrastic_hf.training.generative.objective import job as generative_run
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from tests.training.runs import log, train
 

@@ -26,13 +26,13 @@ from paraphrastic_hf.metrics.costs import METRICS, make_cost
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
 from paraphrastic_hf.training.engine.memory import way_out
 from paraphrastic_hf.training.kinds import Context, load_recipe
+from paraphrastic_hf.training.minimum_risk import recipe as minimum_risk_arguments
 from paraphrastic_hf.training.minimum_risk.candidates import (
     CandidateCache,
     CandidateLists,
     CandidateMaker,
 )
 from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
-from paraphrastic_hf.training.minimum_risk.objective import recipe as minimum_risk_arguments
 from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments, CostArguments
 from tests.generation import scpn
 from tests.training.runs import (
