@@ -120,5 +120,5 @@ def test_a_classifier_of_this_package_is_attacked_and_trained_again(tmp_path: Pa
     with pytest.raises(ModelError, match="good"):
         any_classifier.load_classifier(str(tmp_path / "out"), labels=["good"])
     further.write_text("awful\ta text\n", encoding="utf-8")
-    with pytest.raises(DataError, match="awful"):
+    with pytest.raises(DataError, match=r"further\.tsv:1"):
         train(recipe, tmp_path / "again", data_root=data, progress=False)

@@ -83,7 +83,7 @@ def test_every_public_name_command_and_page_is_there(site: Path) -> None:
 
 @pytest.mark.slow
 def test_docstrings_are_drawn_with_their_sections(site: Path) -> None:
-    html = page(site, "reference/encoding.html")
+    html = page(site, "reference/encoders.html")
     start = html.index('id="paraphrastic_hf.encoders.contributions.token_contributions"')
     drawn = html[start : html.index('<h2 id="paraphrastic_hf.', start + 10)]
     for part in ("Parameters:", "Raises:", "ModelError", "Examples:", "&gt;&gt;&gt;"):
