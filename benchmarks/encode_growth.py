@@ -11,7 +11,8 @@
 
 Sentences are random words, as frequent as in `--text`; growth repeats 100,000 distinct ones over
 random tables of the model's vocabulary. 10,000,000 sentences of 300 dimensions take about 15 GB of
-memory; `disk` takes 4 x dimension bytes a line in `--work`.
+memory; `disk` takes 4 x dimension bytes a line in the
+folder for temporary files (TMPDIR).
 
 Try it: --sentences 2000 --disk-lines 5000 --repetitions 1
 """
@@ -40,6 +41,7 @@ DIMENSIONS = (64, 128, 256, 512, 1024)
 WORDS_A_SENTENCE = (5, 10, 20, 50, 100, 200)
 POOL = 100_000  # distinct sentences; longer lists repeat them
 WORDS_TO_GATHER = 1_000_000
+NEW_WORDS = 0.1  # share of the lines of disk that have a word of their own
 
 
 class Words(NamedTuple):
@@ -176,10 +178,10 @@ def our_kernel(
 def disk(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Return seconds and peak memory of `paraphrastic encode` for N/10 and N lines."""
     words, results = Words.of(args.text), []
-    with tempfile.TemporaryDirectory(dir=args.work) as name:
+    with tempfile.TemporaryDirectory() as name:
         texts, output, zeros = (Path(name) / each for each in ("lines.txt", "a.npy", "zeros"))
         for number in (max(1, args.disk_lines // 10), args.disk_lines):
-            write_lines(texts, words, number, args.disk_new_words)
+            write_lines(texts, words, number, NEW_WORDS)
             seconds, peaks, writing = [], [], []
             for _ in range(min(3, args.repetitions)):
                 os.sync()
@@ -238,8 +240,6 @@ def main() -> None:
     option("--text", type=Path, nargs="+", default=[text], help="text; of TSV the first column")
     option("--sentences", type=int, default=1_000_000, help="most sentences of growth")
     option("--disk-lines", type=int, default=1_000_000, help="most lines of disk")
-    option("--disk-new-words", type=float, default=0.1, help="share of lines with their own word")
-    option("--work", type=Path, help="folder for the files of disk")
     args = parser.parse_args()
     results = run_parts(args, parts, "torch")
     tables = [

@@ -77,9 +77,7 @@ def sizes(folder: Path) -> Counter[str]:
 
 def main() -> None:
     parser = options(__doc__, threads=None)
-    names = list(requirements(Path(), ""))
     parser.add_argument("--torch", default="torch", help="requirement, such as torch==2.13.0")
-    parser.add_argument("--only", nargs="+", choices=names, default=names, help="contenders")
     args = parser.parse_args()
     results: dict[str, Any] = {"settings": settings(args), "measured": {}}
     with tempfile.TemporaryDirectory() as folder:
@@ -87,9 +85,8 @@ def main() -> None:
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
         (wheel,) = Path(folder).glob("*.whl")
         for name, wanted in requirements(wheel, args.torch).items():
-            if name in args.only:
-                with tempfile.TemporaryDirectory() as place:
-                    results["measured"][name] = measure(wanted, Path(place) / "venv")
+            with tempfile.TemporaryDirectory() as place:
+                results["measured"][name] = measure(wanted, Path(place) / "venv")
     keys = ("megabytes", "seconds", "distributions")
     rows = {name: {key: row[key] for key in keys} for name, row in results["measured"].items()}
     save(args, results, Table("pip install", rows))

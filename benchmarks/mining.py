@@ -1,6 +1,6 @@
 """How fast is bitext mined, in how much memory and how completely, beside the peers?
 
-The text: `--true-share` of the lines of both sides are sentence pairs of `--text` (English, and the
+The text: a tenth of the lines of both sides are sentence pairs of `--text` (English, and the
 other languages mixed), shuffled. The others join the first half of one sentence and the second half
 of another, so they look like sentences and have no translation. The model may have been trained on
 the pairs: this measures search, not the model.
@@ -36,6 +36,8 @@ from common.report import DATA, Table, options, save, settings
 from common.timing import fresh, peak_mb, timed
 
 K = 4
+MODEL = "multilingual"
+TRUE_SHARE = 0.1  # of the lines
 OURS = ("float32", "bfloat16")
 CONTENDERS = (*OURS, "semantic_search", "faiss-flat", "faiss-ivf", "command")
 LANGUAGES = ("fr", "de", "es", "tr", "ar", "zh")
@@ -164,25 +166,22 @@ def main() -> None:
     option = parser.add_argument
     files = [DATA / "train" / f"en-{each}" / "tatoeba.tsv.xz" for each in LANGUAGES]
     option("--text", type=Path, nargs="+", default=files, help="TSV: English, other language")
-    option("--model", default="multilingual", help="model of the vectors")
     option("--lines", type=int, nargs="+", default=[30_000], help="lines a side")
     option("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
-    option("--true-share", type=float, default=0.1, help="share of lines that have a translation")
     option("--memory", type=float, default=1024, help="MB for ours")
-    option("--work", type=Path, help="folder for texts and vectors")
     args = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": str(args.threads), "HF_HUB_OFFLINE": "1"}
     packages = ("torch", "sentence-transformers", "faiss-cpu")
     results: dict[str, Any] = {"settings": settings(args, *packages), "measured": {}}
-    with tempfile.TemporaryDirectory(dir=args.work) as work:
+    with tempfile.TemporaryDirectory() as work:
         for lines in args.lines:
             folder = Path(work) / str(lines)
-            make_text(folder, args.text, lines, args.true_share)
-            encode(folder, args.model)
+            make_text(folder, args.text, lines, TRUE_SHARE)
+            encode(folder, MODEL)
             for name in args.contenders:
                 load = {"load_average_before": os.getloadavg()[0]}
                 if name == "command":
-                    row = fresh(mine, folder, args.model, args.memory)
+                    row = fresh(mine, folder, MODEL, args.memory)
                 else:
                     row = fresh(search, name, folder, args.memory)
                 results["measured"][f"{lines:,} lines, {name}"] = row | judge(name, folder) | load
