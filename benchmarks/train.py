@@ -44,7 +44,7 @@ import transformers
 from accelerate import Accelerator
 from common.report import Table, options, save, settings, times
 from common.timing import in_turns, spread, timed
-from common.training import LoopWithoutCheckpoints
+from common.training import QUIET, LoopWithoutCheckpoints
 from datasets import Dataset
 from sentence_transformers import (
     SentenceTransformer,
@@ -203,12 +203,7 @@ def train_peer(setting: Setting, pairs: list[Pair], loss: str, workers: int) -> 
             dataloader_num_workers=workers,
             dataloader_pin_memory=False,
             seed=setting.recipe.seed,
-            use_cpu=True,
-            report_to="none",
-            save_strategy="no",
-            eval_strategy="no",
-            logging_strategy="no",
-            disable_tqdm=True,
+            **QUIET,
         )
         trainer = SentenceTransformerTrainer(
             model=model,
@@ -285,26 +280,20 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     transformers.logging.set_verbosity_error()
     described = settings(args, "torch", "transformers", "sentence-transformers")
-    by_size: dict[int, Any] = {}
-    by_rows: dict[int, dict[int, Any]] = {}
+    results: dict[str, Any] = {"settings": described, "measured": {}}
     with tempfile.TemporaryDirectory() as folder:
         setting, pairs = prepare(args, Path(folder))
         described |= {"vocab_and_dim": list(setting.table.shape), "pairs_kept": len(pairs)}
         for size in args.batch_size:
             sized = setting._replace(recipe=make_recipe(size))
-            by_size[size] = measure(sized, pairs, args.repetitions, tuple(PEER_LOSSES))
-            by_rows[size] = {}
+            title = f"batch size {size}"
+            found = {title: measure(sized, pairs, args.repetitions, tuple(PEER_LOSSES))}
+            few = pairs[: args.growth_batches * size]
             for rows in args.vocabulary:
                 wide = sized._replace(table=widen(setting.table, rows, setting.recipe.seed))
-                few = pairs[: args.growth_batches * size]
-                by_rows[size][rows] = measure(wide, few, args.repetitions, ["hinge"])
-    tables = []
-    for size, result in by_size.items():
-        tables.append(table_of(result, f"batch size {size}"))
-        for rows, each in by_rows[size].items():
-            tables.append(table_of(each, f"batch size {size}, {rows:,} rows"))
-    results = {"settings": described, "by_batch_size": by_size, "by_vocabulary": by_rows}
-    save(args, results, *tables)
+                found[f"{title}, {rows:,} rows"] = measure(wide, few, args.repetitions, ["hinge"])
+            results["measured"] |= found
+    save(args, results, *(table_of(each, title) for title, each in results["measured"].items()))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,13 @@ from paraphrastic_hf.training.engine.run_folder import new_accelerator
 from paraphrastic_hf.training.kinds import Context, load_recipe
 
 WARM_UP = 20  # steps of rising learning rate
+QUIET: dict[str, Any] = {  # arguments of the peers' trainers: a CPU, no logs and no checkpoints
+    "use_cpu": True,
+    "report_to": "none",
+    "save_strategy": "no",
+    "logging_strategy": "no",
+    "disable_tqdm": True,
+}
 
 
 class LoopWithoutCheckpoints(TrainingLoop):
@@ -92,14 +99,9 @@ def stock_trainer(
             pad_sequence([torch.tensor(row[key]) for row in rows], True, value)
             for key, value in (("input_ids", pad), ("labels", -100))
         )
-        started = marian.prepare_decoder_input_ids_from_labels(labels)
-        mask = (ids != pad).long()
-        return {
-            "input_ids": ids,
-            "attention_mask": mask,
-            "labels": labels,
-            "decoder_input_ids": started,
-        }
+        shifted = marian.prepare_decoder_input_ids_from_labels(labels)
+        batch = {"input_ids": ids, "attention_mask": (ids != pad).long()}
+        return batch | {"labels": labels, "decoder_input_ids": shifted}
 
     mean = float(np.mean([len(source) + len(target) for source, target in pairs]))
     arguments = Seq2SeqTrainingArguments(
@@ -113,12 +115,8 @@ def stock_trainer(
         train_sampling_strategy="group_by_length",
         max_grad_norm=training.clip or 1e9,
         adam_beta2=training.betas[1],
-        use_cpu=True,
-        save_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
-        logging_strategy="no",
         seed=1,
+        **QUIET,
     )
     rows = [{"input_ids": a, "labels": b, "length": len(a)} for a, b in pairs]
     trainer = Seq2SeqTrainer(marian, arguments, train_dataset=rows, data_collator=collate)
