@@ -1,31 +1,32 @@
-"""What making a corpus costs, in seconds of one processor, so that a busy machine gives the same
-figures.
+"""What does making a corpus (`paraphrastic corpus make`) cost?
 
-* **translation**: sentences a second by CTranslate2 in int8, beside transformers' `generate` in
-  float32, of the same Marian (`--model DIR`, else one of random weights in the size of OPUS-MT's,
-  whose translations run to `--tokens`).
+Seconds are processor seconds, so a busy machine gives the same figures.
+
+* **translation**: sentences a second by CTranslate2 in int8, beside the engine `transformers` and
+  plain `generate` in float32, of the same Marian: `--model`, or one of random weights in the size
+  of OPUS-MT's, whose translations run to `--tokens`.
 * **filters**: rows a second of the steps that need no model, and of the paraphrase score.
-* **engine**: what stages, dealing and files cost over a plain loop of the same steps.
-* **memory**: the largest memory of making corpora of more and more rows (`--sizes`).
+* **engine**: ours over a plain loop of the same steps, which deals nothing, keeps no rejects and
+  cannot go on.
+* **memory**: peak memory of making corpora of more and more rows (`--sizes`).
 
-A further part is a function in `PARTS`.
+Try it: --sentences 2 --rows 1000 --sizes 1000
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.io.files import write_json
+from common.report import options, run_parts, save
+from common.timing import fresh, peak_mb, timed
+
 from paraphrastic_hf.pipelines.deal import deal
 from paraphrastic_hf.pipelines.recipe import CorpusRecipe, EngineArguments, corpus_recipe
 from paraphrastic_hf.pipelines.stages import stages_of
@@ -40,14 +41,11 @@ FILTERS: list[Any] = [
     {"duplicates": {}},
     {"overlap": {"at_most": 0.7}},
 ]
+WITHOUT_ENGINE = [step for step in FILTERS if "copy" not in step]  # copy reads what is translated
 SCORED = [*FILTERS, {"paraphrase_score": {"model": "english"}}]
 
 
-def seconds_of(work: Callable[[], Any]) -> tuple[float, Any]:
-    """How long something takes of this process's processors, and what it gives."""
-    started = time.process_time()
-    found = work()
-    return time.process_time() - started, found
+processor_seconds = partial(timed, clock=time.process_time)
 
 
 def write_pairs(path: Path, rows: int) -> None:
@@ -61,21 +59,15 @@ def write_pairs(path: Path, rows: int) -> None:
 
 
 def recipe_of(path: Path, steps: list[Any], tasks: int = 4) -> CorpusRecipe:
-    """A recipe without an engine."""
-    return corpus_recipe(
-        {
-            "kind": "corpus",
-            "data": {"sources": [str(path)]},
-            "steps": steps,
-            "make": {"tasks": tasks},
-        }
-    )
+    """Return a recipe without an engine."""
+    source = {"kind": "corpus", "data": {"sources": [str(path)]}}
+    return corpus_recipe({**source, "steps": steps, "make": {"tasks": tasks}})
 
 
 def make_here(recipe: CorpusRecipe, output: Path) -> dict[str, float]:
     """Make a corpus in this process; seconds of reading and dealing, and of the stages."""
     tasks = recipe.make.tasks
-    dealing, counts = seconds_of(lambda: deal(recipe.data, output / "work" / "rows", tasks))
+    dealing, counts = processor_seconds(deal, recipe.data, output / "work" / "rows", tasks)
 
     def run() -> None:
         for task in range(tasks):
@@ -84,10 +76,7 @@ def make_here(recipe: CorpusRecipe, output: Path) -> dict[str, float]:
                 flow = stage(flow, task, tasks)
             list(flow)
 
-    return {"dealing": dealing, "stages": seconds_of(run)[0]}
-
-
-# -- parts -----------------------------------------------------------------------------------------
+    return {"dealing": dealing, "stages": processor_seconds(run)[0]}
 
 
 def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -95,10 +84,10 @@ def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     from paraphrastic_hf.pipelines.engines.registry import make_engine
 
     model = args.model or random_model(folder)
-    lines = Path(args.lines).read_text(encoding="utf-8").splitlines() if args.lines else None
+    lines = args.lines.read_text(encoding="utf-8").splitlines() if args.lines else None
     lines = (lines or ["word12 word7 word99 word3 word5 word8 word1 word2"])[: args.sentences]
     lines = (lines * args.sentences)[: args.sentences]
-    found: dict[str, Any] = {"sentences": len(lines), "beams": args.beams, "model": args.model}
+    found: dict[str, Any] = {"sentences": len(lines)}
     for kind in ("ctranslate2", "transformers"):
         engine = make_engine(
             EngineArguments(
@@ -111,12 +100,12 @@ def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
             work=folder,
         )
         engine.translate(lines[:2])
-        seconds, written = seconds_of(lambda engine=engine: engine.translate(lines))
+        seconds, written = processor_seconds(engine.translate, lines)
         words = sum(len(each[0].text.split()) for each in written)
         found[kind] = {"seconds": seconds, "a second": len(lines) / seconds, "words": words}
     plain = plain_generate(args, model)
     plain(lines[:2])
-    seconds, _ = seconds_of(lambda: plain(lines))
+    seconds, _ = processor_seconds(plain, lines)
     found["generate"] = {"seconds": seconds, "a second": len(lines) / seconds}
     for kind in ("transformers", "generate"):
         found[f"times {kind}"] = found[kind]["seconds"] / found["ctranslate2"]["seconds"]
@@ -192,10 +181,10 @@ def time_filters(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     for step in make_steps(SCORED):
         step.score(rows[:10])
         blocks = [rows[start : start + 2000] for start in range(0, len(rows), 2000)]
-        seconds, _ = seconds_of(lambda step=step, blocks=blocks: [step.score(b) for b in blocks])
+        seconds, _ = processor_seconds(list, map(step.score, blocks))
         found[step.name] = len(rows) / seconds
     for name, steps in (("filters", FILTERS), ("filters and paraphrase score", SCORED)):
-        steps = [step for step in steps if "copy" not in step]  # which reads what is translated
+        steps = [step for step in steps if "copy" not in step]
         write_pairs(folder / "few.tsv", 100)
         make_here(recipe_of(folder / "few.tsv", steps), folder / "warm")
         seconds = make_here(recipe_of(path, steps), folder / name)
@@ -211,10 +200,9 @@ def time_engine(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
     path = folder / "pairs.tsv"
     write_pairs(path, args.rows)
-    filters = [step for step in FILTERS if "copy" not in step]
 
     def plain() -> None:
-        steps, rows = make_steps(filters), []
+        steps, rows = make_steps(WITHOUT_ENGINE), []
         with path.open(encoding="utf-8") as file:
             for line in file:
                 first, second = line.rstrip("\n").split("\t")
@@ -228,79 +216,53 @@ def time_engine(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
         pq.write_table(pa.Table.from_pylist(rows), folder / "plain.parquet", compression="zstd")
 
     write_pairs(folder / "few.tsv", 100)
-    make_here(recipe_of(folder / "few.tsv", filters), folder / "warm")  # imports, and first calls
-    loop, _ = seconds_of(plain)
-    ours = sum(make_here(recipe_of(path, filters), folder / "ours").values())
+    make_here(
+        recipe_of(folder / "few.tsv", WITHOUT_ENGINE), folder / "warm"
+    )  # imports, and first calls
+    loop, _ = processor_seconds(plain)
+    ours = sum(make_here(recipe_of(path, WITHOUT_ENGINE), folder / "ours").values())
     return {"rows": args.rows, "plain": loop, "ours": ours, "times": ours / loop}
 
 
-def measure_memory(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """The largest memory of a process that makes a corpus, for each size."""
-    found: dict[str, Any] = {}
-    for size in args.sizes:
-        text = subprocess.run(
-            [sys.executable, __file__, "--peak", str(size)],
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        found[f"{size:,}"] = json.loads(text)
-    return found
+def measure_memory(args: argparse.Namespace, _: Path) -> dict[str, float]:
+    """Return the peak memory of a process that makes a corpus, for each size."""
+    return {f"{size:,} rows, peak MB": fresh(peak_of, size) for size in args.sizes}
 
 
-def peak(rows: int) -> dict[str, float]:
-    """Make a corpus of so many rows here; megabytes before and at most."""
-    filters = [step for step in FILTERS if "copy" not in step and "duplicates" not in step]
+def peak_of(rows: int) -> float:
+    """Make a corpus in this process; return its peak memory."""
+    filters = [step for step in WITHOUT_ENGINE if "duplicates" not in step]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_pairs(folder / "pairs.tsv", rows)
-        before = most_memory()
         make_here(recipe_of(folder / "pairs.tsv", filters, tasks=16), folder / "out")
-        return {"before MB": before, "most MB": most_memory()}
+    return peak_mb()
 
 
-def most_memory() -> float:
-    """The most memory that this process has had so far, in megabytes (Linux)."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
-
-
-PARTS: dict[str, Callable[[argparse.Namespace, Path], dict[str, Any]]] = {
-    "translation": time_translation,
-    "filters": time_filters,
-    "engine": time_engine,
-    "memory": measure_memory,
-}
+def in_a_folder(part: Callable[..., Any], args: argparse.Namespace) -> Any:
+    """Run a part with a temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        return part(args, Path(folder))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--output", help="the folder of the results: corpus.json")
-    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
-    parser.add_argument("--model", help="a Marian (default: random weights)")
-    parser.add_argument("--lines", help="lines to translate (default: words of the random model)")
-    parser.add_argument("--sentences", type=int, default=64)
-    parser.add_argument("--beams", type=int, default=5)
-    parser.add_argument("--tokens", type=int, default=20)
-    parser.add_argument("--batch-tokens", type=int, default=1024, help="of CTranslate2")
-    parser.add_argument("--batch", type=int, default=64, help="lines of `generate`")
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000, 5_000_000])
-    parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
+    found = (time_translation, time_filters, time_engine, measure_memory)
+    names = ("translation", "filters", "engine", "memory")
+    parts = {name: partial(in_a_folder, part) for name, part in zip(names, found, strict=True)}
+    parser = options(__doc__, threads=None, parts=parts)
+    option = parser.add_argument
+    sizes = [100_000, 1_000_000, 5_000_000]
+    option("--model", type=Path, help="a Marian (default: random weights)")
+    option("--lines", type=Path, help="lines to translate (default: words of the random model)")
+    option("--sentences", type=int, default=64, help="lines to translate")
+    option("--beams", type=int, default=5, help="beams")
+    option("--tokens", type=int, default=20, help="most tokens of a translation")
+    option("--batch-tokens", type=int, default=1024, help="tokens a batch of CTranslate2")
+    option("--batch", type=int, default=64, help="lines a batch of `generate`")
+    option("--rows", type=int, default=100_000, help="rows of filters and engine")
+    option("--sizes", type=int, nargs="+", default=sizes, help="rows of memory")
     args = parser.parse_args()
-    if args.peak:
-        print(json.dumps(peak(args.peak)))
-        return
-    found: dict[str, Any] = {"load_average_before": os.getloadavg()[0], "cores": os.cpu_count()}
-    for part in args.parts:
-        with tempfile.TemporaryDirectory() as folder:
-            found[part] = PARTS[part](args, Path(folder))
-        print(part, json.dumps(found[part], indent=2))
-    if args.output:
-        Path(args.output).mkdir(parents=True, exist_ok=True)
-        write_json(Path(args.output) / "corpus.json", found)
+    save(args, run_parts(args, parts, "torch", "transformers", "ctranslate2"))
 
 
 if __name__ == "__main__":

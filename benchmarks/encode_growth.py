@@ -1,173 +1,166 @@
-"""The parts growth and disk of `encode.py`: ours alone, beside what the machine can do."""
+"""How do our encoder's time and memory grow with the text, beside what the machine can do?
+
+* **growth**: `StaticEncoder`, at 1 and at `--threads` threads, on up to `--sentences` sentences, of
+  5 to 200 words, with 64 to 1,024 dimensions. Beside the bytes of table rows that it reads per
+  second is averaging alone, from ids, by torch's `embedding_bag` or our kernel, whichever is
+  faster: of rows drawn evenly from the table, and of the rows of the text, of which the frequent
+  ones stay in the caches.
+* **disk**: `paraphrastic encode` from a file of `--disk-lines` lines, and of a tenth, to `.npy`, in
+  fresh processes on all cores: seconds, peak memory, and the seconds to write as many zeros. Some
+  lines end in a word of their own, because remembered words are what could grow.
+
+Sentences are random words, as frequent as in `--text`; growth repeats 100,000 distinct ones over
+random tables of the model's vocabulary. 10,000,000 sentences of 300 dimensions take about 15 GB of
+memory; `disk` takes 4 x dimension bytes a line in the
+folder for temporary files (TMPDIR).
+
+Try it: --sentences 2000 --disk-lines 5000 --repetitions 1
+"""
 
 from __future__ import annotations
 
+import argparse
+import copy
 import itertools
 import os
-import subprocess
-import sys
-import time
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from encode_contenders import PAUSE, set_threads, spread
+from common.report import DATA, Table, options, run_parts, save
+from common.text import unseen
+from common.timing import fresh, in_turns, peak_mb, set_threads, spread, timed
 
 WORDS = 20
 DIMENSIONS = (64, 128, 256, 512, 1024)
 WORDS_A_SENTENCE = (5, 10, 20, 50, 100, 200)
 POOL = 100_000  # distinct sentences; longer lists repeat them
 WORDS_TO_GATHER = 1_000_000
-CLI = """import sys
-from paraphrastic_hf.cli.main import main
-status = main(sys.argv[1:])
-lines = open("/proc/self/status").read().splitlines()
-print(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
-sys.exit(status)
-"""
+NEW_WORDS = 0.1  # share of the lines of disk that have a word of their own
 
 
 class Words(NamedTuple):
-    """Words of a text with their shares."""
+    """The words of a text with their shares."""
 
     words: np.ndarray  # of str
     shares: np.ndarray
 
     @classmethod
-    def of(cls, lines: Sequence[str]) -> Words:
-        """The words of lines."""
-        counts = Counter(word for line in lines for word in line.split())
+    def of(cls, files: Sequence[Path]) -> Words:
+        """Count the words of the first columns of files."""
+        _, (rows,) = unseen(files, [0], 10**9, 1, 0)
+        counts = Counter(word for (line,) in rows for word in line.split())
         numbers = np.fromiter(counts.values(), float)
         return cls(np.array(list(counts), object), numbers / numbers.sum())
 
-    def sentences(self, number: int, words: int, seed: int) -> list[str]:
-        """Sentences of random words, each as frequent as in the text."""
-        ids = np.random.default_rng(seed).choice(len(self.words), number * words, p=self.shares)
-        chosen = self.words[ids].reshape(number, words).tolist()
-        return [" ".join(row) for row in chosen]
+    def sentences(self, lengths: np.ndarray, rng: np.random.Generator) -> list[str]:
+        """Return sentences of random words, each as frequent as in the text."""
+        chosen = self.words[rng.choice(len(self.words), lengths.sum(), p=self.shares)].tolist()
+        ends = np.cumsum(lengths).tolist()
+        return [" ".join(chosen[a:b]) for a, b in itertools.pairwise([0, *ends])]
 
 
 class Point(NamedTuple):
     """One measurement of the growth."""
 
-    axis: str
     sentences: int
     words: int
     dimension: int
 
 
-def points(args: Any, dimension: int) -> list[Point]:
-    """One axis at a time; the number of words in all is kept where sentences get longer."""
-    most = args.growth_sentences
-    sizes = [n for n in (1000, 10_000, 100_000, 1_000_000, 10_000_000) if n < most] + [most]
+def points(most: int, dimension: int) -> list[Point]:
+    """Return one axis after another; longer sentences are fewer, so that words stay as many."""
     base = min(most, POOL)
+    sizes = [size for size in (1000, 10_000, 100_000, 1_000_000, 10_000_000) if size < most]
     return [
-        *(Point("sentences", n, WORDS, dimension) for n in sizes),
-        *(Point("words", max(1, base * WORDS // n), n, dimension) for n in WORDS_A_SENTENCE),
-        *(Point("dimensions", base, WORDS, n) for n in DIMENSIONS),
+        *(Point(size, WORDS, dimension) for size in (*sizes, most)),
+        *(Point(max(1, base * WORDS // words), words, dimension) for words in WORDS_A_SENTENCE),
+        *(Point(base, WORDS, size) for size in DIMENSIONS),
     ]
 
 
-def growth(
-    encoder: Any, words: Words, threads: Sequence[int], args: Any, tick: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    """Seconds, and bytes of rows read per second, of every point, beside the gather alone.
-
-    Args:
-        encoder: A `SentenceEncoder`, for its tokenizer and the size of its table.
-    """
+def growth(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return seconds and bytes of rows read per second at every point, beside averaging alone."""
+    from paraphrastic_hf import SentenceEncoder
     from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
-    tokenizer, results = encoder.tokenizer, []
-    rng = np.random.default_rng(1)
-    limits: dict[tuple[int, ...], dict[str, dict[str, float]]] = {}
+    encoder, words = SentenceEncoder.from_pretrained(args.model), Words.of(args.text)
+    tokenizer, results, rng = encoder.tokenizer, [], np.random.default_rng(1)
+    limits: dict[tuple[int, int, int], dict[str, float]] = {}
     table = np.empty((0, 0), np.float32)
-    for point in points(args, encoder.dimension):
+    threads = {f"{count} thread(s)": count for count in sorted({1, args.threads})}
+    for point in points(args.sentences, encoder.dimension):
+        print(point, flush=True)
         if table.shape[1] != point.dimension:
             table = rng.standard_normal((tokenizer.vocab_size, point.dimension), np.float32)
-        time.sleep(PAUSE)
-        pool = words.sentences(min(point.sentences, POOL), point.words, seed=point.words)
-        ids = tokenizer.encode_batch(pool)
-        row_ids = len(ids.ids) / len(pool)  # a sentence
+        pool = words.sentences(np.full(min(point.sentences, POOL), point.words), rng)
+        row_ids = len(tokenizer.encode_batch(pool).ids) / len(pool)  # a sentence
         texts = list(itertools.islice(itertools.cycle(pool), point.sentences))
-        calls = max(1, 10_000 // point.sentences)  # short ones are timed together
-        static = {count: StaticEncoder(tokenizer, num_threads=count) for count in threads}
-        runs: dict[int, list[float]] = {count: [] for count in threads}
-        for number in range(-1, args.repetitions):
-            for count in threads:
-                tick(f"growth, {point}: {count} threads")
-                given = texts if number >= 0 else pool  # the first one learns the words
-                started = time.perf_counter()
-                for _ in range(calls):
-                    static[count].encode(given, table, normalize_embeddings=True)
-                if number >= 0:
-                    runs[count].append((time.perf_counter() - started) / calls)
-        for count in threads:
+        calls = max(1, 10_000 // point.sentences)  # short calls are timed together
+        static = {name: StaticEncoder(tokenizer, num_threads=n) for name, n in threads.items()}
+        runs: dict[str, list[float]] = {name: [] for name in threads}
+        for number, name in in_turns(threads, args.repetitions, warm_up=True):
+            given = texts if number >= 0 else pool  # the warm-up learns the words
+            encode = partial(static[name].encode, normalize_embeddings=True)
+            seconds = sum(timed(encode, given, table)[0] for _ in range(calls))
+            if number >= 0:
+                runs[name].append(seconds / calls)
+        for name, count in threads.items():
             key = (count, point.words, point.dimension)
             if key not in limits:
-                number = min(WORDS_TO_GATHER, args.growth_sentences * WORDS) // point.words
-                enough = tokenizer.encode_batch(words.sentences(max(1, number), point.words, 4))
-                limits[key] = gathers(table, enough.ids, np.diff(enough.offsets), count)
-            seconds = spread(runs[count])
-            read = point.sentences * row_ids * point.dimension * 4 / seconds["median"]
-            limit = limits[key]
-            results.append(
-                point._asdict()
-                | {
-                    "threads": count,
-                    "table_megabytes": table.nbytes / 1e6,
-                    "rows_a_sentence": row_ids,
-                    "seconds": seconds,
-                    "sentences_per_second": point.sentences / seconds["median"],
-                    "row_bytes_per_second": read,
-                    "gather_bytes_per_second": limit,
-                    "share_of_random_rows": read / max(limit["random rows"].values()),
-                    "share_of_these_rows": read / max(limit["these rows"].values()),
-                }
+                number = max(1, min(WORDS_TO_GATHER, args.sentences * WORDS) // point.words)
+                batch = tokenizer.encode_batch(words.sentences(np.full(number, point.words), rng))
+                limits[key] = averaging(table, batch.ids, np.diff(batch.offsets), count)
+            seconds = spread(runs[name])
+            rate = point.sentences / seconds["median"]
+            read = rate * row_ids * point.dimension * 4
+            text = (
+                f"{point.sentences:,} of {point.words} words, {point.dimension} dimensions, {name}"
             )
+            row = {
+                "name": text,
+                "seconds": seconds,
+                "sentences/s": rate,
+                "GB/s of rows": read / 1e9,
+            }
+            shares = {f"% of averaging {kind}": 100 * read / v for kind, v in limits[key].items()}
+            results.append(row | shares)
     return results
 
 
-def gathers(
+def averaging(
     table: np.ndarray, ids: np.ndarray, counts: np.ndarray, threads: int
-) -> dict[str, dict[str, float]]:
-    """Bytes of rows read per second by averaging alone: no text, only ids.
-
-    Two kernels, torch's `embedding_bag` and ours; rows drawn evenly, and the rows of the text,
-    whose frequent ones stay in the caches.
-    """
+) -> dict[str, float]:
+    """Return the bytes of rows that the faster kernel averages a second: no text, only ids."""
     import torch
 
     counts = counts.astype(np.int64)
-    random_ids = np.random.default_rng(2).integers(0, len(table), len(ids), np.int32)
-    found: dict[str, dict[str, float]] = {}
+    even = np.random.default_rng(2).integers(0, len(table), len(ids), np.int32)
+    starts = torch.from_numpy(np.cumsum(counts) - counts)
+    found: dict[str, float] = {}
     set_threads(threads)
-    for kind, rows in (("random rows", random_ids), ("these rows", ids)):
-        by_kernel = found[kind] = {}
-        starts = torch.from_numpy(np.cumsum(counts) - counts)
+    for kind, rows in (("even rows", even), ("these rows", ids)):
         inputs = torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(table), starts
-        kernels: dict[str, Callable[[], object]] = {
-            "torch": lambda inputs=inputs: torch.nn.functional.embedding_bag(*inputs, mode="mean"),
-            "ours": our_kernel(table, rows, counts, threads),
-        }
-        for name, kernel in kernels.items():
+        kernels: list[Callable[[], object]] = [
+            lambda inputs=inputs: torch.nn.functional.embedding_bag(*inputs, mode="mean"),
+            our_kernel(table, rows, counts, threads),
+        ]
+        for kernel in kernels:
             kernel()
-            times = []
-            for _ in range(3):
-                started = time.perf_counter()
-                kernel()
-                times.append(time.perf_counter() - started)
-            by_kernel[name] = rows.size * table.shape[1] * 4 / float(np.median(times))
+        best = min(np.median([timed(kernel)[0] for _ in range(3)]) for kernel in kernels)
+        found[kind] = rows.size * table.shape[1] * 4 / float(best)
     return found
 
 
 def our_kernel(
     table: np.ndarray, ids: np.ndarray, counts: np.ndarray, threads: int
 ) -> Callable[[], object]:
-    """The C kernel on bags of ids."""
+    """Return a call of the C kernel on bags of ids."""
     from paraphrastic_hf.encoders.static._words import average
 
     ends = np.cumsum(counts)
@@ -176,70 +169,85 @@ def our_kernel(
     parts = []
     for start, stop in itertools.pairwise(cuts):
         first = ends[start] - counts[start]
-        mine = ids[first : ends[stop - 1]]
-        parts.append((mine, ends[start:stop] - first, table, output[start:stop]))
+        own = ids[first : ends[stop - 1]]
+        parts.append((own, ends[start:stop] - first, table, output[start:stop]))
     pool = ThreadPoolExecutor(threads)
     return lambda: list(pool.map(lambda part: average(*part, False), parts))
 
 
-def made_lines(words: Words, number: int, share_new: float) -> Iterator[list[str]]:
-    """Lines of 5 to 25 words, in blocks; a share of them ends in a word no other line has."""
-    rng = np.random.default_rng(3)
-    for start in range(0, number, 10_000):
-        lengths = rng.integers(5, 26, min(10_000, number - start))
-        chosen = words.words[rng.choice(len(words.words), lengths.sum(), p=words.shares)].tolist()
-        ends = np.cumsum(lengths).tolist()
-        lines = [" ".join(chosen[a:b]) for a, b in itertools.pairwise([0, *ends])]
-        for i in np.flatnonzero(rng.random(len(lines)) < share_new).tolist():
-            lines[i] += f" {start + i}th"
-        yield lines
-
-
-def disk(
-    directory: Path, words: Words, args: Any, folder: Path, tick: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    """Seconds and peak memory of `paraphrastic encode`, a fresh process, for N/10 and N lines."""
-    texts, output, zeros = folder / "lines.txt", folder / "vectors.npy", folder / "zeros"
-    results = []
-    for number in (max(1, args.disk_lines // 10), args.disk_lines):
-        tick(f"disk: writing {number:,} lines")
-        with texts.open("w", encoding="utf-8") as file:
-            for lines in made_lines(words, number, args.disk_new_words):
-                file.writelines(f"{line}\n" for line in lines)
-        seconds, peaks, writing = [], [], []
-        for _ in range(min(3, args.repetitions)):
-            tick(f"disk: encoding {number:,} lines")
-            os.sync()
-            arguments = [str(directory), str(texts), "--output", str(output)]
-            command = [
-                sys.executable,
-                "-c",
-                CLI,
-                "encode",
-                *arguments,
-                "--normalize-embeddings",
-                "--quiet",
-            ]
-            started = time.perf_counter()
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            seconds.append(time.perf_counter() - started)
-            peaks.append(int(done.stdout.split()[-1]) * 1024)  # of its own memory, not a parent's
-            vectors = np.load(output, mmap_mode="r")
-            if len(vectors) != number or not np.isfinite(vectors[-1]).all():
-                raise SystemExit(f"{output} is wrong: {vectors.shape}")
-            size, block = vectors.nbytes, np.zeros((16384, vectors.shape[1]), np.float32)
-            del vectors
-            output.unlink()
-            os.sync()
-            started = time.perf_counter()
-            with zeros.open("wb") as file:
-                for start in range(0, size, block.nbytes):
-                    file.write(block.data.cast("B")[: size - start])
-            writing.append(time.perf_counter() - started)
-            zeros.unlink()
-        result = {"lines": number, "text_bytes": texts.stat().st_size, "vector_bytes": size}
-        result |= {"seconds": spread(seconds), "peak_memory_bytes": spread(peaks)}
-        result |= {"sentences_per_second": number / result["seconds"]["median"]}
-        results.append(result | {"seconds_writing_as_many_zeros": spread(writing)})
-    texts.unlink()
+def disk(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return seconds and peak memory of `paraphrastic encode` for N/10 and N lines."""
+    words, results = Words.of(args.text), []
+    with tempfile.TemporaryDirectory() as name:
+        texts, output, zeros = (Path(name) / each for each in ("lines.txt", "a.npy", "zeros"))
+        for number in (max(1, args.disk_lines // 10), args.disk_lines):
+            write_lines(texts, words, number, NEW_WORDS)
+            seconds, peaks, writing = [], [], []
+            for _ in range(min(3, args.repetitions)):
+                os.sync()
+                took, peak = timed(fresh, encode_file, args.model, texts, output)
+                seconds.append(took)
+                peaks.append(peak)
+                vectors = np.load(output, mmap_mode="r")
+                if len(vectors) != number or not np.isfinite(vectors[-1]).all():
+                    raise SystemExit(f"{output} is wrong: {vectors.shape}")
+                size = vectors.nbytes
+                del vectors
+                output.unlink()
+                os.sync()
+                writing.append(timed(write_zeros, zeros, size)[0])
+                zeros.unlink()
+            row = {"name": f"{number:,} lines, {size / 1e6:,.0f} MB", "seconds": spread(seconds)}
+            results.append(row | {"peak MB": spread(peaks), "writing zeros, s": spread(writing)})
     return results
+
+
+def write_lines(path: Path, words: Words, number: int, share_new: float) -> None:
+    """Write lines of 5 to 25 words; a share of them ends in a word that no other line has."""
+    rng = np.random.default_rng(3)
+    with path.open("w", encoding="utf-8") as file:
+        for start in range(0, number, 10_000):
+            block = words.sentences(rng.integers(5, 26, min(10_000, number - start)), rng)
+            for i in np.flatnonzero(rng.random(len(block)) < share_new).tolist():
+                block[i] += f" {start + i}th"
+            file.writelines(f"{line}\n" for line in block)
+
+
+def encode_file(model: Path, texts: Path, output: Path) -> float:
+    """Run `paraphrastic encode`; return the peak memory."""
+    from paraphrastic_hf.cli.main import main as command
+
+    options = ["--output", str(output), "--normalize-embeddings", "--quiet"]
+    if command(["encode", str(model), str(texts), *options]):
+        raise SystemExit("paraphrastic encode failed")
+    return peak_mb()
+
+
+def write_zeros(path: Path, size: int) -> None:
+    """Write as many zero bytes."""
+    block = bytes(2**25)
+    with path.open("wb") as file:
+        for start in range(0, size, len(block)):
+            file.write(block[: size - start])
+
+
+def main() -> None:
+    parts = {"growth": growth, "disk": disk}
+    parser = options(__doc__, repetitions=3, parts=parts)
+    option = parser.add_argument
+    text = DATA / "train" / "en-en" / "indian_mturk_translations.tsv.xz"
+    option("--model", type=Path, required=True, help="directory of an averaging model")
+    option("--text", type=Path, nargs="+", default=[text], help="text; of TSV the first column")
+    option("--sentences", type=int, default=1_000_000, help="most sentences of growth")
+    option("--disk-lines", type=int, default=1_000_000, help="most lines of disk")
+    args = parser.parse_args()
+    results = run_parts(args, parts, "torch")
+    tables = [
+        Table(name, {row.pop("name"): row for row in copy.deepcopy(results[name])}, ",.4g")
+        for name in args.parts
+    ]
+    save(args, results, *tables)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,26 +1,27 @@
-"""Pairs and tokens per second of training the bilingual generative transformer, beside a plain loop
-and beside `Seq2SeqTrainer`, in one run, each with its loss after equal numbers of pairs.
+"""How fast do generative models train, beside a plain loop and beside `Seq2SeqTrainer`?
 
-* **ours** is `TrainingLoop` with `GenerativeObjective`.
-* **plain** is the same model written as the equations are: every decoder scores the whole
-  vocabulary from [state; v] token by token, Adam over every number, torch's own products and
-  dropout, batches in random order padded to their longest sentence.
-* **levers** are ours with one of them taken away: candidates, the latent's product once a
-  sentence, batches by length, one encoder layer for two, row-sparse tables, products by oneDNN.
-  **bfloat16** is one added: ours with products in bfloat16, for processors that have it.
-* **Seq2SeqTrainer** trains a `MarianMTModel` of the same width, depth, heads, feed-forward size,
-  vocabulary and tokens a step; ours is then Eng. Trans., the same model but for cross-attention.
+Pairs and tokens per second of training the bilingual generative transformer, in one run, each with
+its loss after equal numbers of pairs.
 
-All see the same pairs once, in fp32 but for what says bfloat16. Losses are nats a token of held-out
+* **bgt**: ours is `TrainingLoop` with `GenerativeObjective`, also in bfloat16. `plain` is the same
+  model written as the equations are: every decoder scores the whole vocabulary from [state; v]
+  token by token, Adam over every number, torch's own products and dropout, batches in random order
+  padded to their longest sentence.
+* **levers**: ours with one feature taken away: candidates, the latent's product once a sentence,
+  batches by length, one encoder layer for two, row-sparse tables, products by oneDNN.
+* **marian**: `Seq2SeqTrainer` with a `MarianMTModel` of the same width, depth, heads, feed-forward
+  size, vocabulary and tokens a step. Ours is then Eng. Trans., the same model without
+  cross-attention.
+
+All see the same pairs once, in float32 unless named bfloat16. Losses are nats a token of held-out
 pairs over the whole vocabulary, in evaluation mode; for BGT the mean over its tasks.
+
+Try it: --pairs 200 --batch-tokens 512
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,94 +32,46 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-import transformers
+from common import training
+from common.report import Table, options, save, settings
+from common.timing import timed
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import (
-    DataCollatorForSeq2Seq,
-    MarianConfig,
-    MarianMTModel,
-    PrinterCallback,
-    Seq2SeqTrainer,
-    Seq2SeqTrainingArguments,
-)
+from transformers import MarianConfig, MarianMTModel
 
 from paraphrastic_hf.generation.gauges import measure
-from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.layers import product
 from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.training.data import batching, bitexts
-from paraphrastic_hf.training.engine.loop import TrainingLoop
-from paraphrastic_hf.training.engine.run_folder import new_accelerator
 from paraphrastic_hf.training.generative.job import Generative
-from paraphrastic_hf.training.kinds import Context, load_recipe
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "bilingual-generative-2020" / "small-bgt.yaml"
 TRANSLATION = RECIPE.with_name("small-english-translation.yaml")
 OURS, BFLOAT16 = ("ours", "ours, bfloat16"), ("--training.precision", "bf16")
 
 
-class Timed(TrainingLoop):
-    """Without checkpoints and evaluation, which the others do not have."""
-
-    def _between_steps(self, *_: Any) -> None:
-        pass
-
-
-class Setting:
-    """One recipe, its tokenized pairs and a model at its start."""
+class Setting(training.Setting):
+    """One recipe, its tokenized pairs and an untrained model."""
 
     def __init__(self, recipe: Path, work: Path, args: argparse.Namespace, *more: str) -> None:
         options = ["--held_out", "500", "--epochs", "1", "--development", "none", *more]
         options += ["--batch_tokens", str(args.batch_tokens), "--accumulate", "1"]
         options += ["--hidden_size", "512", "--state_size", "256", "--feed_forward", "512"]
-        options += ["--warmup_steps", "20", "--schedule", "inverse_root", "--log_every", "1000"]
-        self.recipe = load_recipe(recipe, options)
-        self.kind = Generative(self.recipe, Context(data_root=args.data))
-        self.kind.prepare(work)
-        torch.manual_seed(1)
-        self.model: LatentModel = self.kind.build(work)
-        order = np.random.default_rng(0).permutation(len(self.kind.kept))
-        self.kind.kept = self.kind.kept.select(order[: args.pairs])
+        options += ["--warmup_steps", str(training.WARM_UP), "--schedule", "inverse_root"]
+        super().__init__(Generative, recipe, [*options, "--log_every", "1000"], work, args)
+        self.kind.kept = self.kind.kept.select(self.chosen)
 
     def loss(self) -> float:
-        """Nats a token of held-out pairs."""
-        kind = self.kind
-        length = self.recipe.data.max_length
+        """Return nats a token of held-out pairs."""
+        length, kind = self.recipe.data.max_length, self.kind
         held_out = kind.held_out.select(np.arange(200)).grouped()
         return -measure(self.model, kind.corpus.sentences, held_out, length).likelihood
 
-    def tokens(self, side: int | None = None) -> int:
-        """Tokens of the pairs, of both sides or one."""
-        kept = self.kind.kept.sides
-        sides = kept if side is None else kept[:, side]
-        return int(self.kind.corpus.sentences.lengths(sides).sum())
 
-
-def run_ours(setting: Setting, folder: Path) -> float:
-    """Seconds to train once over the pairs."""
-    recipe = setting.recipe
-    accelerator = new_accelerator(recipe.training.precision)
-    objective = setting.kind.objective(setting.model, accelerator)
-    loop = Timed(
-        setting.model,
-        recipe.training,
-        recipe.run,
-        seed=1,
-        directory=folder,
-        accelerator=accelerator,
-        show_progress=False,
-    )
-    started = time.perf_counter()
-    loop.train(objective)
-    loop._settle()
-    return time.perf_counter() - started
-
-
-def run_plain(setting: Setting, folder: Path) -> float:
-    """Seconds of the plain loop over the same pairs."""
+def run_plain(setting: Setting) -> float:
+    """Return the seconds of the plain loop over the same pairs."""
     model, kind, recipe = setting.model, setting.kind, setting.recipe
     rate, warm_up = recipe.training.learning_rate, recipe.training.warmup_steps
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
@@ -185,7 +138,7 @@ def _plain_loss(
 
 
 def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float, float]:
-    """Seconds of `Seq2SeqTrainer` over the same English to French pairs, and nats a token."""
+    """Return the seconds of `Seq2SeqTrainer` on the same English-French pairs, and nats a token."""
     config, kind = setting.model.config, setting.kind
     end = config.decoder_start_token_id
     torch.manual_seed(1)
@@ -207,73 +160,22 @@ def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float
             forced_eos_token_id=end,
         )
     )
+    texts, most = kind.corpus.sentences, setting.recipe.data.max_length
 
-    def rows(pairs: np.ndarray) -> list[dict[str, list[int]]]:
-        texts, most = kind.corpus.sentences, setting.recipe.data.max_length
-        cut = [(texts[a][:most].tolist(), texts[b][:most].tolist()) for a, b in pairs]
-        return [{"input_ids": a, "labels": b, "length": len(a)} for a, b in cut]
+    def cut(sides: np.ndarray) -> list[tuple[list[int], list[int]]]:
+        return [(texts[a][:most].tolist(), texts[b][:most].tolist()) for a, b in sides]
 
-    data = rows(kind.kept.sides)
-    mean = np.mean([len(row["input_ids"]) + len(row["labels"]) for row in data])
-    batch = max(1, round(batch_tokens / mean))
-    arguments = Seq2SeqTrainingArguments(
-        output_dir=str(folder),
-        num_train_epochs=1,
-        per_device_train_batch_size=batch,
-        learning_rate=setting.recipe.training.learning_rate,
-        warmup_steps=20,
-        lr_scheduler_type="inverse_sqrt",
-        label_smoothing_factor=setting.recipe.training.label_smoothing,
-        train_sampling_strategy="group_by_length",
-        max_grad_norm=25.0,
-        adam_beta2=0.98,
-        use_cpu=True,
-        save_strategy="no",
-        report_to=[],
-        disable_tqdm=True,
-        logging_strategy="no",
-        dataloader_num_workers=0,
-        remove_unused_columns=True,
-        seed=1,
-    )
-    collator = DataCollatorForSeq2Seq(Padder(), model=marian)
-    trainer = Seq2SeqTrainer(marian, arguments, train_dataset=data, data_collator=collator)
-    trainer.remove_callback(PrinterCallback)
-    started = time.perf_counter()
-    trainer.train()
-    seconds = time.perf_counter() - started
+    given = setting.recipe.training
+    trainer = training.stock_trainer(marian, cut(kind.kept.sides), given, batch_tokens, folder)
+    seconds, _ = timed(trainer.train)
     marian.eval()
     nats = tokens = 0.0
     with torch.no_grad():
-        for row in rows(kind.held_out.sides[:200]):
-            labels = torch.tensor([row["labels"]])
-            loss = marian(torch.tensor([row["input_ids"]]), labels=labels).loss
-            nats, tokens = nats + float(loss) * labels.numel(), tokens + labels.numel()
+        for source, target in cut(kind.held_out.sides[:200]):
+            labels = torch.tensor([target])
+            loss = marian(torch.tensor([source]), labels=labels).loss
+            nats, tokens = nats + float(loss) * len(target), tokens + len(target)
     return seconds, nats / tokens
-
-
-class Padder:
-    """As much of a tokenizer as the collator asks for."""
-
-    padding_side, model_input_names = "right", ["input_ids", "attention_mask"]
-
-    def pad(self, features: Any, **_: Any) -> dict[str, Tensor]:
-        longest = {
-            key: max(len(row[key]) for row in features)
-            for key in ("input_ids", "labels")
-            if key in features[0]
-        }
-        ids = [
-            row["input_ids"] + [0] * (longest["input_ids"] - len(row["input_ids"]))
-            for row in features
-        ]
-        batch = {"input_ids": torch.tensor(ids)}
-        batch["attention_mask"] = (batch["input_ids"] != 0).long()
-        if "labels" in longest:
-            labels = [list(row["labels"]) for row in features]
-            labels = [row + [-100] * (longest["labels"] - len(row)) for row in labels]
-            batch["labels"] = torch.tensor(labels)
-        return batch
 
 
 def scores_by_token(
@@ -294,7 +196,7 @@ def plan_in_random_order(
 
 
 def torch_products() -> AbstractContextManager[Any]:
-    """Dense layers as torch computes them."""
+    """Compute dense layers as torch does."""
     return patch.object(product, "ONEDNN", None)
 
 
@@ -318,64 +220,47 @@ LEVERS: dict[str, tuple[tuple[str, ...], Callable[[], AbstractContextManager[Any
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", required=True, help="the folder of all data")
-    parser.add_argument("--pairs", type=int, default=6000, help="pairs that each sees once")
-    parser.add_argument("--batch-tokens", type=int, default=4096, help="tokens a step, both sides")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--work", help="folder that keeps the tokenized pairs")
-    parser.add_argument("--parts", nargs="+", default=["bgt", "levers", "marian"])
-    parser.add_argument("--output", required=True, help="folder of the results")
+    parser = options(__doc__, threads=2, parts=("bgt", "levers", "marian"), data=True)
+    option = parser.add_argument
+    option("--pairs", type=int, default=6000, help="pairs that each sees once")
+    option("--batch-tokens", type=int, default=4096, help="tokens a step, both sides")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    results: dict[str, Any] = {
-        "pairs": args.pairs,
-        "batch_tokens": args.batch_tokens,
-        "threads": args.threads,
-        "load_average_before": os.getloadavg()[0],
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "machine": platform.processor() or platform.machine(),
-        "runs": {},
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        work = Path(args.work or folder) / "work"
+    results = {"settings": settings(args, "torch", "transformers"), "runs": {}}
 
-        def note(
-            name: str, setting: Setting, seconds: float, loss: float, side: int | None
-        ) -> None:
-            results["runs"][name] = {
-                "pairs_per_second": round(len(setting.kind.kept) / seconds, 1),
-                "tokens_per_second": round(setting.tokens(side) / seconds),
-                "seconds": round(seconds, 1),
-                "held_out_nats_per_token": round(loss, 3),
-            }
-            print(name, results["runs"][name], flush=True)
+    def note(name: str, setting: Setting, seconds: float, loss: float, side: int | None) -> None:
+        sides = setting.kind.kept.sides
+        sides = sides if side is None else sides[:, side]
+        results["runs"][name] = {
+            "pairs/s": len(setting.kind.kept) / seconds,
+            "tokens/s": int(setting.kind.corpus.sentences.lengths(sides).sum()) / seconds,
+            "held-out nats a token": loss,
+        }
+        print(name, results["runs"][name], flush=True)
 
-        Setting(RECIPE, work, args)  # tokenizes, where that has not been done
-        if "bgt" in args.parts or "levers" in args.parts:
-            for name, (options, without) in LEVERS.items():
-                if name in OURS or "levers" in args.parts:
-                    with without():
-                        setting = Setting(RECIPE, work, args, *options)
-                        seconds = run_ours(setting, Path(folder) / name)
-                    note(name, setting, seconds, setting.loss(), None)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        work = folder / "work"
+        for name, (more, without) in LEVERS.items():
+            if "levers" in args.parts or ("bgt" in args.parts and name in OURS):
+                with without():
+                    setting = Setting(RECIPE, work, args, *more)
+                    seconds = training.run_ours(setting, folder / name)
+                note(name, setting, seconds, setting.loss(), None)
         if "bgt" in args.parts:
             setting = Setting(RECIPE, work, args)
             with torch_products():
-                seconds = run_plain(setting, Path(folder))
+                seconds = run_plain(setting)
             note("plain", setting, seconds, setting.loss(), None)
         if "marian" in args.parts:
             for name, more in zip(OURS, ((), BFLOAT16), strict=True):
                 setting = Setting(TRANSLATION, work, args, *more)
-                seconds = run_ours(setting, Path(folder) / f"translation {name}")
+                seconds = training.run_ours(setting, folder / f"translation {name}")
                 note(f"{name}, Eng. Trans.", setting, seconds, setting.loss(), 1)
             setting = Setting(TRANSLATION, work, args)
-            seconds, loss = run_marian(setting, Path(folder) / "marian", args.batch_tokens)
-            note("Seq2SeqTrainer, Marian", setting, seconds, loss, 1)
-    output = Path(args.output)
-    output.mkdir(parents=True, exist_ok=True)
-    write_json(output / "generative.json", results)
-    print(json.dumps(results["runs"], indent=1))
+            found = run_marian(setting, folder / "marian", args.batch_tokens)
+            note("Seq2SeqTrainer, Marian", setting, *found, 1)
+    save(args, results, Table("training", results["runs"], ",.4g"))
 
 
 if __name__ == "__main__":

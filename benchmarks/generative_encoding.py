@@ -1,79 +1,51 @@
-"""Sentences per second of a model's sentence encoder beside a stock sentence transformer, in one
-run on the same lines: `python benchmarks/generative_encoding.py MODEL --peer DIR --data DATA
---output DIR`.
+"""How fast does a generative model's sentence encoder encode, beside a sentence transformer?
 
-Both encode the lines in batches of 64 sorted by length, in float32 on the same threads, in turn;
-the figure is the best of the repetitions. The lines are first sentences of STS 2012 to 2016.
+Both encode the same first sentences of STS 2012 to 2016 in batches of 64 sorted by length, in
+float32 on the same threads, in turns. Figures are medians, with the range.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import platform
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import torch
+from common.report import Table, options, save, settings, times
+from common.timing import in_turns, spread, timed
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf import load_dataset
 from paraphrastic_hf.encoders.load import load_encoder
-from paraphrastic_hf.io.files import write_json
-
-SETS = ("sts12", "sts13", "sts14", "sts15", "sts16")
-
-
-def lines(data: str, count: int) -> list[str]:
-    """First sentences of the sets of STS, each once."""
-    found: dict[str, None] = {}
-    for name in SETS:
-        rows = load_dataset("sts", name, split="test", data_dir=Path(data) / "eval")
-        found.update(dict.fromkeys(rows["sentence1"]))
-    return list(found)[:count]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", help="a directory that `paraphrastic train` wrote")
-    parser.add_argument("--peer", required=True, help="what SentenceTransformer loads")
-    parser.add_argument("--data", required=True, help="the folder of all data")
-    parser.add_argument("--lines", type=int, default=4000)
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--output", required=True, help="folder of the results")
+    parser = options(__doc__, threads=2, repetitions=3, data=True)
+    parser.add_argument("model", type=Path, help="a directory that `paraphrastic train` wrote")
+    parser.add_argument("--peer", required=True, help="a model that SentenceTransformer loads")
+    parser.add_argument("--lines", type=int, default=4000, help="sentences")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    text = lines(args.data, args.lines)
-    ours = load_encoder(args.model)
+    names = [f"sts{year}" for year in range(12, 17)]
+    sets = [load_dataset("sts", name, split="test", data_dir=args.data / "eval") for name in names]
+    text = list(dict.fromkeys(line for rows in sets for line in rows["sentence1"]))[: args.lines]
+    ours = load_encoder(str(args.model))
     peer = SentenceTransformer(args.peer, device="cpu")
-    contenders: dict[str, Callable[[Sequence[str]], np.ndarray]] = {
+    encoders: dict[str, Callable[[list[str]], object]] = {
         "ours": lambda texts: ours.encode(texts, batch_size=64),
-        "peer": lambda texts: peer.encode(list(texts), batch_size=64),
+        "peer": lambda texts: peer.encode(texts, batch_size=64),
     }
-    best = dict.fromkeys(contenders, float("inf"))
-    for encode in contenders.values():
+    for encode in encoders.values():
         encode(text[:64])
-    for _ in range(args.repetitions):
-        for name, encode in contenders.items():
-            start = time.perf_counter()
-            encode(text)
-            best[name] = min(best[name], time.perf_counter() - start)
-    results = {
-        "lines": len(text),
-        "threads": args.threads,
-        "repetitions": args.repetitions,
-        "load_average": os.getloadavg()[0],
-        "machine": platform.processor() or platform.machine(),
-        "sentences_per_second": {name: round(len(text) / best[name], 1) for name in best},
-        "ours_over_peer": round(best["peer"] / best["ours"], 2),
+    runs: dict[str, list[float]] = {name: [] for name in encoders}
+    for _, name in in_turns(encoders, args.repetitions):
+        runs[name].append(len(text) / timed(encoders[name], text)[0])
+    rates = {name: spread(each) for name, each in runs.items()}
+    results = {"settings": settings(args, "torch", "sentence-transformers"), "measured": rates}
+    over = {
+        name: {"sentences/s": rate, "ours over it": times(rates["ours"], rate)}
+        for name, rate in rates.items()
     }
-    Path(args.output).mkdir(parents=True, exist_ok=True)
-    write_json(Path(args.output) / "generative-encoding.json", results)
-    print(json.dumps(results, indent=1))
+    save(args, results, Table("encoder", over))
 
 
 if __name__ == "__main__":

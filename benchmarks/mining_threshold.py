@@ -1,40 +1,38 @@
-"""Precision, recall and number of mined pairs by threshold: the table of `docs/guides/mine.md`.
+"""Which margin should `paraphrastic mine` ask for? The table of `docs/guides/mine.md`.
 
-The threshold of `paraphrastic mine` is chosen on development data, and BUCC 2018 zh-en (XTREME's
-pack, 8,624 and 13,589 sentences, 257 pairs) only shows what it comes to. The development sets are
-ru-en and zh-en: 3 % of the sentences of a side are premises of XNLI dev whose translation is on the
-other side. The other premises and news of WMT 2021 to 2023 (`train/en-XX/wmt21_23_refs.tsv.xz`) are
-on one side only. The model was trained on the news but not on XNLI. Figures are means over three
-seeds and both languages; a mined pair that is not a known one counts as wrong.
-
-    python benchmarks/mining_threshold.py /path/to/data
+Precision, recall and number of mined pairs by threshold. The threshold is chosen on development
+data; BUCC 2018 zh-en (XTREME's pack, 8,624 and 13,589 sentences, 257 pairs) only shows the result.
+Development sets are ru-en and zh-en: 3 % of the sentences of a side are premises of XNLI dev whose
+translation is on the other side. The other premises, and news of WMT 2021 to 2023, are on one side
+only. The model was trained on the news but not on XNLI. Figures are means over three seeds and both
+languages; a mined pair that is not a known one counts as wrong.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from common.report import Table, options, save, settings
 
 from paraphrastic_hf import SentenceEncoder, load_dataset, mine
 from paraphrastic_hf.evaluation.suites.retrieval import f1_score
 from paraphrastic_hf.io.lines import text_lines
-from paraphrastic_hf.io.markdown import markdown_table
 
+COLUMNS = ("pairs", "precision", "recall", "F1")
 THRESHOLDS = np.arange(1.05, 1.55, 0.05)
 Sides = tuple[list[str], list[str]]
 
 
 def rows_of(path: Path) -> list[list[str]]:
-    """The columns of each line of a table."""
+    """Return the columns of each line."""
     return [line.split("\t") for _, line in text_lines(path)]
 
 
 def development_set(data: Path, language: str, seed: int) -> tuple[Sides, dict[int, int]]:
-    """About 4,000 sentences a side, and the places of those that are pairs."""
+    """Return about 4,000 sentences a side, and the places of those that are pairs."""
     choice = random.Random(seed)
     premises = [
         (theirs[0], english[0])
@@ -58,7 +56,7 @@ def development_set(data: Path, language: str, seed: int) -> tuple[Sides, dict[i
 
 
 def bucc(data: Path) -> tuple[Sides, dict[int, int]]:
-    """BUCC zh-en, and the places of its pairs."""
+    """Return BUCC zh-en, and the places of its pairs."""
     sides, numbers = [], []
     for split, language in (("source", "zh"), ("target", "en")):
         rows = load_dataset("bucc", "zh-en", data_dir=data, streaming=True, split=split)
@@ -71,7 +69,7 @@ def bucc(data: Path) -> tuple[Sides, dict[int, int]]:
 
 
 def figures(encoder: SentenceEncoder, sides: Sides, gold: dict[int, int]) -> np.ndarray:
-    """Pairs, precision, recall and F1 at each threshold, (thresholds, 4)."""
+    """Return pairs, precision, recall and F1 at each threshold, (thresholds, 4)."""
     pairs = mine(*(encoder.encode(side) for side in sides))
     places = zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)
     is_gold = np.array([gold.get(source) == target for source, target in places])
@@ -83,22 +81,17 @@ def figures(encoder: SentenceEncoder, sides: Sides, gold: dict[int, int]) -> np.
 
 
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    data = parser.parse_args().data
+    args = options(__doc__, threads=None, data=True).parse_args()
     encoder = SentenceEncoder.from_pretrained("multilingual")
     tried = [(language, seed) for language in ("ru", "zh") for seed in (1, 2, 3)]
-    developed = np.mean([figures(encoder, *development_set(data, *each)) for each in tried], 0)
-    columns = ("pairs", "precision", "recall", "F1")
-    header = ["threshold", *(f"{name}, {at}" for at in ("dev", "BUCC") for name in columns)]
-    rows = [
-        [f"{threshold:.2f}", *(f"{n:,.0f}" if i % 4 == 0 else f"{n:.1f}" for i, n in enumerate(it))]
-        for threshold, it in zip(
-            THRESHOLDS, np.hstack([developed, figures(encoder, *bucc(data))]), strict=True
-        )
-    ]
-    print("\n".join(markdown_table(header, rows)))
+    dev = np.mean([figures(encoder, *development_set(args.data, *each)) for each in tried], 0)
+    test = figures(encoder, *bucc(args.data))
+    columns = [f"{name}, {at}" for at in ("dev", "BUCC") for name in COLUMNS]
+    rows = {
+        f"{threshold:.2f}": dict(zip(columns, row.tolist(), strict=True))
+        for threshold, row in zip(THRESHOLDS, np.hstack([dev, test]), strict=True)
+    }
+    save(args, {"settings": settings(args), "measured": rows}, Table("threshold", rows, ",.1f"))
 
 
 if __name__ == "__main__":

@@ -1,27 +1,28 @@
-"""How fast SCPN trains and writes, beside a stock Bart of like size that reads sentence and parse
-as one text, in one run; and what twenty templates of a sentence cost beside one.
+"""How fast does SCPN train and write, beside a stock Bart that reads the parse as text?
 
-    python benchmarks/paraphrase.py --steps 20 --output benchmarks/results/paraphrase
+Both learn from the same made pairs of `recipes/scpn-2018`, in one run; figures are target tokens a
+second, forward and back, after three steps of warm-up. Writing is a search with three beams for 30
+sentences by random weights. Twenty templates of one sentence are compared with one template.
 
-Both learn from the same made pairs of `recipes/scpn-2018`; target tokens a second. Writing is a
-search with three beams for 30 sentences.
+Try it: --steps 2
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
+from common.report import Table, options, save, settings
+from common.timing import timed
 
 from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.writing import GenerationOptions
-from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.models.seq2seq.stock import generation_settings
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.engine.run import train
@@ -36,15 +37,8 @@ NAMES = {"scpn": "small-scpn.yaml", "bart": "small-transformer.yaml"}
 LINE = "the girl wrote a letter in the garden ."
 
 
-def seconds(call: Any) -> float:
-    """How long a call takes."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def training(name: str, args: argparse.Namespace) -> dict[str, float]:
-    """Target tokens that a model trains on in a second, forward and back, and its size."""
+    """Return the target tokens a second, forward and back, and the size of the model."""
     recipe = load_recipe(RECIPES / NAMES[name], OPTIONS)
     with tempfile.TemporaryDirectory() as folder:
         kind = Paraphrasing(recipe, Context())
@@ -69,11 +63,11 @@ def training(name: str, args: argparse.Namespace) -> dict[str, float]:
             own = [kind.corpus.sentences.lengths(batch.own)[:, 1].sum() for batch in found.batches]
             steps.append((int(sum(own)), took))
     tokens, spent = map(sum, zip(*steps[WARM:], strict=True))
-    return {"tokens_per_second": tokens / spent, "parameters": model.num_parameters()}
+    return {"tokens trained/s": tokens / spent, "parameters": model.num_parameters()}
 
 
 def writing(name: str, args: argparse.Namespace) -> dict[str, float]:
-    """Tokens written in a second, and the seconds of one template and of twenty."""
+    """Return the tokens written in a second, and the seconds of one template and of twenty."""
     recipe = load_recipe(RECIPES / NAMES[name], [*OPTIONS, "--steps", "1"])
     rows = [line.split("\t") for line in (RECIPES / "pairs.tsv").read_text("utf-8").splitlines()]
     parses = list(dict.fromkeys(row[3] for row in rows))[:20]
@@ -89,30 +83,22 @@ def writing(name: str, args: argparse.Namespace) -> dict[str, float]:
             if each is not None:  # random weights end anywhere
                 each.model.generation_config.min_new_tokens = how.max_tokens - 1
 
-        def times(templates: list[str]) -> float:
-            return min(
-                seconds(lambda: paraphraser.paraphrase([LINE], templates, **loose))
-                for _ in range(4)
-            )
+        def best_of_four(templates: list[str]) -> float:
+            paraphrase = partial(paraphraser.paraphrase, [LINE], templates, **loose)
+            return min(timed(paraphrase)[0] for _ in range(4))
 
-        once, twenty = times(parses[:1]), times(parses)
-        ids: list[int] = []
-
-        def many() -> None:
-            found = paraphraser.writer.write([LINE] * 30, [parses[:1]] * 30, how, scores=False)
-            ids.extend(len(each[0][0].ids) for each in found)
-
-        took = seconds(many)
+        once, twenty = best_of_four(parses[:1]), best_of_four(parses)
+        write = partial(paraphraser.writer.write, scores=False)
+        took, found = timed(write, [LINE] * 30, [parses[:1]] * 30, how)
     return {
-        "tokens_per_second": sum(ids) / took,
-        "one_template": once,
-        "twenty_templates": twenty,
-        "times": twenty / once,
+        "tokens written/s": sum(len(each[0][0].ids) for each in found) / took,
+        "one template, s": once,
+        "twenty templates, s": twenty,
     }
 
 
 def larger(recipe: Any, end: int, vocab: int) -> Any:
-    """A model with random weights and the output layer of a real vocabulary."""
+    """Return a model with random weights and the output layer of a real vocabulary."""
     model_class, config = model_of_size(recipe, vocab, end)
     model = model_class(config)
     if hasattr(model, "stock"):
@@ -121,29 +107,14 @@ def larger(recipe: Any, end: int, vocab: int) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--vocab", type=int, default=6000)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--output", type=Path)
+    parser = options(__doc__, threads=1)
+    parser.add_argument("--steps", type=int, default=20, help="steps of training")
+    parser.add_argument("--vocab", type=int, default=6000, help="entries of the vocabulary")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    found = {
-        name: {
-            "training": training(name, args),
-            "writing": writing(name, args),
-        }
-        for name in NAMES
-    }
-    for name, figures in found.items():
-        print(name, figures)
-    if args.output:
-        settings = {"threads": args.threads, "steps": args.steps, "torch": torch.__version__}
-        args.output.mkdir(parents=True, exist_ok=True)
-        write_json(
-            args.output / "paraphrase.json",
-            {**settings, "machine": platform.machine(), "systems": found},
-        )
+    found = {name: training(name, args) | writing(name, args) for name in NAMES}
+    results = {"settings": settings(args, "torch", "transformers"), "measured": found}
+    save(args, results, Table("model", found, ",.3g"))
 
 
 if __name__ == "__main__":

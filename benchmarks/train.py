@@ -1,22 +1,27 @@
-"""Training throughput, in pairs per second, beside sentence-transformers' own trainer in one run.
+"""How many pairs a second does training see, beside sentence-transformers' own trainer?
 
-Both sides train the same averaging encoder on CPU, one epoch: the same initial table, sentencepiece
-tokenizer, pairs, batch size, threads and constant learning rate, Adam without weight decay or
-clipping, fp32, no dropout, evaluation, logs or checkpoints. Negatives come from the mini-batch.
+Both train the same averaging encoder on a CPU for one epoch: the same initial table, sentencepiece
+tokenizer, pairs, batch size, threads and constant learning rate; Adam without weight decay or
+clipping, float32, no dropout, evaluation, logs or checkpoints. Negatives come from the batch.
 
 * Ours is `TrainingLoop` with `ContrastiveObjective`. It tokenizes once, before training, so it has
-  two figures: training alone, and together with `build_corpus`.
-* The peer is `SentenceTransformerTrainer` with the stock `StaticEmbedding`. It tokenizes in the
-  collator, in every epoch, so its figure is from text. Every loss runs with 0 and with 1 data
-  loader worker (a process besides `--threads`), and the better median counts.
+  two figures: training alone, and with `build_corpus`.
+* The peer is `SentenceTransformerTrainer` with the stock `StaticEmbedding` and fused AdamW. It
+  tokenizes in every epoch, so its figure is from text. It runs with 0 and 1 data loader workers;
+  the better median counts.
 
-Losses of the peer: `hinge`, our `margin_loss` with the hardest in-batch negative in both
-directions, is the same task. `MegaBatchMarginLoss` is the nearest it ships: one direction, two
-margins, and not in its mini-batched form, which refuses StaticEmbedding.
-`MultipleNegativesRankingLoss` is its most common choice. Only ours keeps equal sentences from being
-each other's negatives.
+Losses of the peer: `hinge` is our `margin_loss` with the hardest negative in the batch, the same
+task, so `mean_loss` in the JSON should agree with ours to about a percent. `MegaBatchMarginLoss` is
+the nearest that the peer ships, `MultipleNegativesRankingLoss` its most common choice.
 
-With `--vocabulary`, ours and the peer's `hinge` also train larger tables (`train_growth.py`).
+`--vocabulary 20000 100000` also trains tables of that many rows for `--growth-batches` batches: the
+rows of the text, then random ones that no sentence uses, so a batch needs the same work at every
+size. Our optimizer costs the rows used, the peer's the whole table.
+
+Contenders take turns, after a warm-up of four batches; imports, tokenizer training and building
+models are not timed. Figures are medians, with the range. Use an idle machine.
+
+Try it: --pairs 5000 --repetitions 1
 """
 
 from __future__ import annotations
@@ -26,23 +31,21 @@ import itertools
 import json
 import math
 import os
-import platform
 import random
-import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import sentence_transformers
 import torch
 import transformers
 from accelerate import Accelerator
+from common.report import Table, options, save, settings, times
+from common.timing import in_turns, spread, timed
+from common.training import QUIET, LoopWithoutCheckpoints
 from datasets import Dataset
-from matplotlib.figure import Figure
 from sentence_transformers import (
     SentenceTransformer,
     SentenceTransformerTrainer,
@@ -53,11 +56,8 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from sentence_transformers.util import cos_sim
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from tqdm.auto import tqdm
-from train_growth import plot_growth, show_growth, widen
 from transformers import PrinterCallback
 
-from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.io.pairs import Pair, read_pairs
 from paraphrastic_hf.losses.margin import margin_loss
 from paraphrastic_hf.text.subword import SubwordTokenizer
@@ -72,7 +72,6 @@ from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.encoder.build import build_model
 from paraphrastic_hf.training.encoder.recipe import EncoderRunArguments
 from paraphrastic_hf.training.encoder.settings import ModelArguments
-from paraphrastic_hf.training.engine.loop import TrainingLoop
 from paraphrastic_hf.training.engine.recipe import DataArguments, SourceArguments
 
 OURS, OURS_FROM_TEXT = "ours, training alone", "ours, with tokenization"
@@ -120,15 +119,8 @@ PEER_LOSSES: dict[str, Callable[[SentenceTransformer, float], nn.Module]] = {
 }
 
 
-class LoopWithoutCheckpoints(TrainingLoop):
-    """The peer writes no checkpoint, so neither do we; `train` still brings all rows up to date."""
-
-    def _between_steps(self, *_: Any) -> None:
-        pass
-
-
 def make_recipe(batch_size: int) -> ContrastiveRecipe:
-    """Our defaults, but for mega-batches, dropout and development set.
+    """Return our defaults without mega-batches, dropout and development set.
 
     `opposite_side` is the peer's pool of negatives; for bitext it equals our default.
     """
@@ -143,11 +135,11 @@ def make_recipe(batch_size: int) -> ContrastiveRecipe:
 
 
 def prepare(args: argparse.Namespace, directory: Path) -> tuple[Setting, list[Pair]]:
-    """The tokenizer of all the text, the initial table, a sample of the pairs; nothing is timed."""
+    """Return the tokenizer of all text, the initial table and a sample of the pairs."""
     recipe = make_recipe(1)
     pairs = [p for file in args.data for p in read_pairs(file, max_words=recipe.data.max_words)]
-    lines = (side for pair in pairs for side in pair)
-    train_tokenizer(recipe.tokenizer, lines, recipe.seed).save(directory)
+    text = (side for pair in pairs for side in pair)
+    train_tokenizer(recipe.tokenizer, text, recipe.seed).save(directory)
     model_bytes = (directory / SubwordTokenizer.file).read_bytes()
     tokenizer = SubwordTokenizer(model_bytes, num_threads=args.threads)
     pairs = random.Random(recipe.seed).sample(pairs, min(args.pairs, len(pairs)))
@@ -161,15 +153,14 @@ def prepare(args: argparse.Namespace, directory: Path) -> tuple[Setting, list[Pa
 
 
 def train_ours(setting: Setting, pairs: list[Pair]) -> Run:
-    """One epoch of our trainer; tokenization is timed apart."""
-    recipe, num_pairs = setting.recipe, len(pairs)
-    one_log_line = math.ceil(num_pairs / recipe.training.batch_size)
+    """Train one epoch by our loop; tokenization is timed apart."""
+    recipe = setting.recipe
+    one_log_line = math.ceil(len(pairs) / recipe.training.batch_size)
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
-        started = time.perf_counter()
         source = SourcePairs(recipe.data.sources[0], pairs)
-        corpus = build_corpus([source], setting.tokenizer, directory / "corpus")
-        tokenizing = time.perf_counter() - started
+        files = directory / "corpus"
+        tokenizing, corpus = timed(build_corpus, [source], setting.tokenizer, files)
         model = build_model(recipe, setting.tokenizer)
         model.set_input_embeddings(
             nn.Embedding.from_pretrained(setting.table.clone(), freeze=False)
@@ -184,17 +175,15 @@ def train_ours(setting: Setting, pairs: list[Pair]) -> Run:
             accelerator=accelerator,
             show_progress=False,
         )
-        task = ContrastiveObjective(recipe, corpus, model, accelerator)
-        started = time.perf_counter()
-        loop.train(task)
-        training = time.perf_counter() - started
+        objective = ContrastiveObjective(recipe, corpus, model, accelerator)
+        training, _ = timed(loop.train, objective)
         log = json.loads((directory / "logs" / "train.jsonl").read_text(encoding="utf-8"))
-    rates = {OURS: num_pairs / training, OURS_FROM_TEXT: num_pairs / (training + tokenizing)}
+    rates = {OURS: len(pairs) / training, OURS_FROM_TEXT: len(pairs) / (training + tokenizing)}
     return Run(rates, log["loss"])
 
 
 def train_peer(setting: Setting, pairs: list[Pair], loss: str, workers: int) -> Run:
-    """One epoch of sentence-transformers' trainer, from text; only `train()` is timed."""
+    """Train one epoch by sentence-transformers' trainer, from text; only `train()` is timed."""
     training = setting.recipe.training
     tokenizer = Tokenizer.from_file(setting.tokenizer_file)
     tokenizer.enable_truncation(setting.recipe.data.max_length)
@@ -214,12 +203,7 @@ def train_peer(setting: Setting, pairs: list[Pair], loss: str, workers: int) -> 
             dataloader_num_workers=workers,
             dataloader_pin_memory=False,
             seed=setting.recipe.seed,
-            use_cpu=True,
-            report_to="none",
-            save_strategy="no",
-            eval_strategy="no",
-            logging_strategy="no",
-            disable_tqdm=True,
+            **QUIET,
         )
         trainer = SentenceTransformerTrainer(
             model=model,
@@ -228,161 +212,88 @@ def train_peer(setting: Setting, pairs: list[Pair], loss: str, workers: int) -> 
             loss=PEER_LOSSES[loss](model, training.margin),
         )
         trainer.remove_callback(PrinterCallback)
-        started = time.perf_counter()
-        output = trainer.train()
-        seconds = time.perf_counter() - started
+        seconds, output = timed(trainer.train)
     return Run({peer_name(loss, workers): len(pairs) / seconds}, output.training_loss)
 
 
 def peer_name(loss: str, workers: int) -> str:
-    """Of the peer with one loss and number of data loader workers."""
+    """Return the name of the peer with one loss and number of data loader workers."""
     return f"peer, {loss}, workers: {workers}"
 
 
 def measure(
-    setting: Setting,
-    pairs: list[Pair],
-    repetitions: int,
-    bar: tqdm,
-    peer_losses: Sequence[str] = tuple(PEER_LOSSES),
+    setting: Setting, pairs: list[Pair], repetitions: int, peer_losses: Sequence[str]
 ) -> dict[str, Any]:
-    """All contenders in turn: once on a few batches to warm up, then `repetitions` times."""
+    """Return all rates, the peer's better one for each loss, and the mean losses."""
     contenders: dict[str, Callable[[list[Pair]], Run]] = {"ours": lambda p: train_ours(setting, p)}
     for loss, workers in itertools.product(peer_losses, PEER_WORKERS):
         contenders[peer_name(loss, workers)] = lambda p, loss=loss, workers=workers: train_peer(
             setting, p, loss, workers
         )
     batch_size = setting.recipe.training.batch_size
-    rates: dict[str, list[float]] = {}
+    print(f"batch size {batch_size}, {len(setting.table):,} rows", flush=True)
+    runs: dict[str, list[float]] = {}
     mean_loss: dict[str, float] = {}
-    for repetition, (name, train) in itertools.product(range(-1, repetitions), contenders.items()):
-        bar.set_description(f"batch {batch_size}, {len(setting.table):,} rows: {name}")
-        is_warm_up = repetition < 0
-        run = train(pairs[: WARM_UP_BATCHES * batch_size] if is_warm_up else pairs)
-        if not is_warm_up:
+    for number, name in in_turns(contenders, repetitions, warm_up=True):
+        run = contenders[name](pairs[: WARM_UP_BATCHES * batch_size] if number < 0 else pairs)
+        if number >= 0:
             mean_loss[name] = run.mean_loss
             for figure, rate in run.rates.items():
-                rates.setdefault(figure, []).append(rate)
-        bar.update()
-    return summarize(rates, peer_losses) | {"mean_loss": mean_loss}
-
-
-def summarize(rates: dict[str, list[float]], peer_losses: Sequence[str]) -> dict[str, Any]:
-    """Median and range of every figure; ours over the peer's, with its better number of workers."""
-    median = {name: statistics.median(runs) for name, runs in rates.items()}
+                runs.setdefault(figure, []).append(rate)
+    rates = {name: spread(each) for name, each in runs.items()}
     best = [
-        max((peer_name(loss, workers) for workers in PEER_WORKERS), key=median.__getitem__)
+        max((peer_name(loss, each) for each in PEER_WORKERS), key=lambda n: rates[n]["median"])
         for loss in peer_losses
     ]
-    return {
-        "pairs_per_second": {
-            name: {"median": median[name], "lowest": min(runs), "highest": max(runs), "runs": runs}
-            for name, runs in rates.items()
-        },
-        "best_of_peer": best,
-        "ratios": {
-            f"{ours} / {peer}": median[ours] / median[peer]
-            for ours, peer in itertools.product((OURS, OURS_FROM_TEXT), best)
-        },
-    }
+    return {"pairs_per_second": rates, "best_of_peer": best, "mean_loss": mean_loss}
 
 
-def plot(results: dict[int, dict[str, Any]], path: Path) -> None:
-    """Median pairs per second with the range of the repetitions, one panel a batch size."""
-    figure = Figure(figsize=(7 * len(results), 3.5), layout="constrained")
-    panels = figure.subplots(1, len(results), squeeze=False)[0]
-    for axes, (batch_size, result) in zip(panels, results.items(), strict=True):
-        names = [OURS, OURS_FROM_TEXT, *result["best_of_peer"]]
-        found = [result["pairs_per_second"][name] for name in names]
-        median, lowest, highest = (
-            np.array([value[key] for value in found]) for key in ("median", "lowest", "highest")
-        )
-        colors = ["C0" if name.startswith("ours") else "C1" for name in names]
-        axes.barh(names, median, xerr=[median - lowest, highest - median], color=colors, capsize=3)
-        axes.invert_yaxis()
-        axes.set(title=f"batch size {batch_size}", xlabel="pairs per second")
-    figure.savefig(path, dpi=150)
+def widen(table: Tensor, rows: int, seed: int) -> Tensor:
+    """Return the table with random rows after its own, (rows, dim)."""
+    more = rows - len(table)
+    if more < 0:
+        raise SystemExit(f"--vocabulary must be at least the text's {len(table):,}, got {rows:,}")
+    generator = torch.Generator().manual_seed(seed)
+    return torch.cat([table, torch.randn(more, table.shape[1], generator=generator)])
 
 
-def describe(args: argparse.Namespace, setting: Setting, num_pairs: int) -> dict[str, Any]:
-    """The settings a number needs beside it."""
-    modules = (torch, transformers, sentence_transformers)
-    return {
-        "data": [Path(file).name for file in args.data],
-        "pairs": num_pairs,
-        "vocab_size": setting.tokenizer.vocab_size,
-        "hidden_size": setting.table.shape[1],
-        "seed": setting.recipe.seed,
-        "repetitions": args.repetitions,
-        "growth_batches": args.growth_batches,
-        "threads": args.threads,
-        "cores": os.cpu_count(),
-        "load_average_before": os.getloadavg()[0],
-        "machine": platform.platform(),
-        "versions": {module.__name__: module.__version__ for module in modules},
-    }
-
-
-def show(results: dict[int, dict[str, Any]]) -> None:
-    """Print every figure and ratio."""
-    for batch_size, result in results.items():
-        print(f"\nbatch size {batch_size}, pairs per second: median (lowest to highest)")
-        for name, value in result["pairs_per_second"].items():
-            spread = f"({value['lowest']:,.0f} to {value['highest']:,.0f})"
-            print(f"  {value['median']:>8,.0f}  {spread:<20}  {name}")
-        for name, ratio in result["ratios"].items():
-            print(f"  {ratio:>7.2f}x  {name}")
+def table_of(result: dict[str, Any], title: str) -> Table:
+    """Return the rates of ours and of the peer's best, and ours over them."""
+    rates = result["pairs_per_second"]
+    rows = {}
+    for name in (OURS, OURS_FROM_TEXT, *result["best_of_peer"]):
+        over = {f"{own}, over it": times(rates[own], rates[name]) for own in (OURS, OURS_FROM_TEXT)}
+        rows[name] = {"pairs/s": rates[name], **over}
+    return Table(title, rows)
 
 
 def main() -> None:
-    """Measure, then write `train.json` and `train.png`."""
-    summary = (__doc__ or "").splitlines()[0]
-    parser = argparse.ArgumentParser(description=summary)
-    parser.add_argument(
-        "--data", nargs="+", required=True, help="TSV files of pairs; also .gz, .xz"
-    )
-    parser.add_argument("--pairs", type=int, default=50_000, help="pairs drawn from all files")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--batch-size", type=int, nargs="+", default=[128, 1024])
-    parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument(
-        "--vocabulary", type=int, nargs="*", default=[], help="rows of further tables to train"
-    )
-    parser.add_argument("--growth-batches", type=int, default=40, help="of a run with such a table")
-    parser.add_argument("--output", type=Path, required=True, help="folder of the two results")
+    parser = options(__doc__, repetitions=3)
+    option = parser.add_argument
+    option("--data", type=Path, nargs="+", required=True, help="TSV files of pairs, also packed")
+    option("--pairs", type=int, default=50_000, help="pairs drawn from all files")
+    option("--batch-size", type=int, nargs="+", default=[128, 1024], help="pairs a batch")
+    option("--vocabulary", type=int, nargs="*", default=[], help="rows of further tables")
+    option("--growth-batches", type=int, default=40, help="batches with each such table")
     args = parser.parse_args()
-    os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # the peer's tokenizer, at its first use
+    os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # read by `tokenizers` at its first use
     torch.set_num_threads(args.threads)
     transformers.logging.set_verbosity_error()
-    args.output.mkdir(parents=True, exist_ok=True)
-    contenders = 1 + len(PEER_LOSSES) * len(PEER_WORKERS)
-    contenders += len(args.vocabulary) * (1 + len(PEER_WORKERS))
-    runs = len(args.batch_size) * (1 + args.repetitions) * contenders
-    results, by_rows = {}, {}
-    with tempfile.TemporaryDirectory() as folder, tqdm(total=runs, unit=" runs") as bar:
-        bar.set_description("training the tokenizer")
+    described = settings(args, "torch", "transformers", "sentence-transformers")
+    results: dict[str, Any] = {"settings": described, "measured": {}}
+    with tempfile.TemporaryDirectory() as folder:
         setting, pairs = prepare(args, Path(folder))
-        settings = describe(args, setting, len(pairs))
-        for batch_size in args.batch_size:
-            sized = setting._replace(recipe=make_recipe(batch_size))
-            results[batch_size] = measure(sized, pairs, args.repetitions, bar)
-            by_rows[batch_size] = {
-                rows: measure(
-                    sized._replace(table=widen(setting.table, rows, setting.recipe.seed)),
-                    pairs[: args.growth_batches * batch_size],
-                    args.repetitions,
-                    bar,
-                    ["hinge"],
-                )
-                for rows in args.vocabulary
-            }
-    everything = {"settings": settings, "by_batch_size": results, "by_vocabulary": by_rows}
-    write_json(args.output / "train.json", everything)
-    plot(results, args.output / "train.png")
-    show(results)
-    if args.vocabulary:
-        plot_growth(by_rows, args.output / "train-vocabulary.png", OURS)
-        show_growth(by_rows, OURS)
+        described |= {"vocab_and_dim": list(setting.table.shape), "pairs_kept": len(pairs)}
+        for size in args.batch_size:
+            sized = setting._replace(recipe=make_recipe(size))
+            title = f"batch size {size}"
+            found = {title: measure(sized, pairs, args.repetitions, tuple(PEER_LOSSES))}
+            few = pairs[: args.growth_batches * size]
+            for rows in args.vocabulary:
+                wide = sized._replace(table=widen(setting.table, rows, setting.recipe.seed))
+                found[f"{title}, {rows:,} rows"] = measure(wide, few, args.repetitions, ["hinge"])
+            results["measured"] |= found
+    save(args, results, *(table_of(each, title) for title, each in results["measured"].items()))
 
 
 if __name__ == "__main__":

@@ -1,37 +1,34 @@
-"""What minimum risk costs, beside the ways it would be written without this package, in one run.
+"""What do minimum risk training and minimum Bayes risk cost, beside loops as one would write them?
 
-* **risk**: a step of minimum risk training, beside the naive loop: for each sentence one
-  `generate`, and for each candidate a scoring call and a forward pass; then the step.
+* **risk**: a step of minimum risk training (search, cost, one pass), beside the naive loop: for
+  each sentence one `generate`, for each candidate a scoring call and a forward pass.
 * **cost**: SimiLE, SIM, Half, chrF and BLEU as costs of n-best lists, in candidates a second,
   beside sacrebleu's `sentence_score`, one candidate at a time.
-* **mbr**: minimum Bayes risk over samples: seconds a sentence of the exact rule and of the mean
-  vector, by each metric, and of drawing the samples.
+* **mbr**: seconds a sentence to draw samples, and to choose among them by each metric, exactly and
+  by the mean vector.
 
-The model is any encoder-decoder (`--model DIR`); the lists of `cost` and `mbr` are made by it. A
-further part is a function in `PARTS`.
+The model makes the lists of `cost` and `mbr`.
+
+Try it: --sentences 4 --naive 1 --lines 4 --samples 4 --mbr-lines 2
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import tempfile
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import transformers
 from accelerate import Accelerator
+from common.report import options, run_parts, save
+from common.timing import timed
 from torch.nn import functional as F
 
 from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.metrics.costs import make_cost
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.utilities import make_utility
@@ -42,26 +39,20 @@ from paraphrastic_hf.training.minimum_risk.objective import Translations
 RECIPE = Path(__file__).parents[1] / "recipes" / "beyond-bleu-2019" / "small-minimum-risk.yaml"
 
 
-def seconds_of(work: Callable[[], Any]) -> tuple[float, Any]:
-    """How long something takes, and what it gives."""
-    started = time.perf_counter()
-    found = work()
-    return time.perf_counter() - started, found
-
-
 def time_risk(args: argparse.Namespace) -> dict[str, Any]:
-    """A step of ours over `--sentences`, and the same sentences one by one."""
-    options = ["--start", args.model, "--held_out", "0", "--development", "none"]
-    options += ["--training.batch_size", str(args.sentences), "--batch_tokens", "100000"]
-    options += ["--count", str(args.candidates)]
-    recipe = load_recipe(RECIPE, options)
+    """Time a step of ours, and the same sentences one by one."""
+    more = ["--start", str(args.model), "--held_out", "0", "--development", "none"]
+    more += ["--training.batch_size", str(args.sentences), "--batch_tokens", "100000"]
+    more += ["--count", str(args.candidates)]
+    recipe = load_recipe(RECIPE, more)
     found: dict[str, Any] = {"sentences": args.sentences, "candidates": args.candidates}
     with tempfile.TemporaryDirectory() as folder:
-        kind = MinimumRisk(recipe, Context(data_root=args.data))
+        kind = MinimumRisk(recipe, Context(data_root=str(args.data)))
         kind.prepare(Path(folder))
         model = kind.build(Path(folder))
         objective = kind.objective(model, Accelerator(cpu=True))
         objective.cache = None
+        scorer = SimileScorer(similarity="sentences")
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
 
         def ours() -> np.ndarray:
@@ -74,14 +65,14 @@ def time_risk(args: argparse.Namespace) -> dict[str, Any]:
 
         def naive(numbers: np.ndarray) -> None:
             for number in numbers:
-                naive_loss(kind.translator, kind.kept, int(number), recipe).backward()
+                naive_loss(kind.translator, kind.kept, int(number), recipe, scorer).backward()
             optimizer.step()
             optimizer.zero_grad()
 
         chosen = ours()  # warm
-        found["ours_seconds"], chosen = seconds_of(ours)
+        found["ours_seconds"], chosen = timed(ours)
         few = chosen[: args.naive]
-        spent, _ = seconds_of(lambda: naive(few))
+        spent, _ = timed(naive, few)
         found["naive_seconds"] = spent / len(few) * len(chosen)
         found["naive_measured_on"] = len(few)
         found["times_as_fast"] = found["naive_seconds"] / found["ours_seconds"]
@@ -89,10 +80,9 @@ def time_risk(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def naive_loss(
-    translator: Translator, pairs: Translations, number: int, recipe: Any
+    translator: Translator, pairs: Translations, number: int, recipe: Any, scorer: SimileScorer
 ) -> torch.Tensor:
-    """The loss of one sentence as the equation reads: search, score each candidate, run each
-    through the model."""
+    """Return the loss of one sentence as the equation reads, one candidate at a time."""
     model, tokenizer, args = translator.model, translator.tokenizer, recipe.training
     source = torch.tensor([pairs.sources[number].tolist()])
     (reference,) = pairs.references(np.array([number]))
@@ -107,7 +97,6 @@ def naive_loss(
             max_length=int(1.5 * source.shape[1]) + 6,
         )
     model.train()
-    scorer = naive_loss.__dict__.setdefault("scorer", SimileScorer(similarity="sentences"))
     scores, costs = [], []
     for row in written:
         labels = row[None, 1:]
@@ -124,16 +113,16 @@ def naive_loss(
 
 
 def lines_of(args: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """Sentences and references of the recipe's source."""
+    """Return sentences and references of the recipe's source."""
     from paraphrastic_hf.training.data.sources import read_sources
 
-    (item,) = read_sources(load_recipe(RECIPE), args.data)
+    (item,) = read_sources(load_recipe(RECIPE), str(args.data))
     english, german = zip(*item.pairs[-args.lines :], strict=True)
     return list(german), list(english)
 
 
 def time_cost(args: argparse.Namespace) -> dict[str, Any]:
-    """Candidates a second of each cost."""
+    """Return candidates a second of each cost."""
     from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
 
     sources, references = lines_of(args)
@@ -146,7 +135,7 @@ def time_cost(args: argparse.Namespace) -> dict[str, Any]:
     for name in ("simile", "sim", "half", "bleu", "chrf"):
         cost = make_cost(name)
         cost(lists[:4], references[:4])
-        spent, _ = seconds_of(lambda cost=cost: cost(lists, references))  # type: ignore[misc]
+        spent, _ = timed(cost, lists, references)
         results[f"{name}_per_second"] = round(count / spent)
     for name, metric in (("bleu", BLEU(effective_order=True)), ("chrf", CHRF())):
 
@@ -155,75 +144,44 @@ def time_cost(args: argparse.Namespace) -> dict[str, Any]:
                 for text in texts:
                     metric.sentence_score(text, [reference])
 
-        spent, _ = seconds_of(one_by_one)
+        spent, _ = timed(one_by_one)
         results[f"sacrebleu_{name}_per_second"] = round(count / spent)
-    results["simile_times_sacrebleu_bleu"] = round(
-        results["simile_per_second"] / results["sacrebleu_bleu_per_second"], 1
-    )
     return results
 
 
 def time_mbr(args: argparse.Namespace) -> dict[str, Any]:
-    """Seconds a sentence to draw `--samples`, and to choose among them."""
+    """Return seconds a sentence to draw `--samples`, and to choose among them."""
     sources, _ = lines_of(args)
     translator = Translator.from_pretrained(args.model, device="cpu")
     lines = sources[: args.mbr_lines]
-    spent, found = seconds_of(
-        lambda: translator.translate(
-            lines, outputs=args.samples, sample=True, max_tokens=40, scores=False
-        )
-    )
+    draw = partial(translator.translate, sample=True, max_tokens=40, scores=False)
+    spent, found = timed(partial(draw, outputs=args.samples), lines)
     results: dict[str, Any] = {"samples": args.samples, "drawing": spent / len(lines)}
     lists = [[each.text for each in one] for one in found]
     for name in ("simile", "sim", "bleu", "chrf"):
         utility = make_utility(name)
         minimum_bayes_risk(lists[:1], utility)
         for aggregate in (False, True) if name in ("simile", "sim") else (False,):
-            spent, _ = seconds_of(
-                lambda utility=utility, aggregate=aggregate: minimum_bayes_risk(  # type: ignore[misc]
-                    lists, utility, aggregate=aggregate
-                )
-            )
+            choose = partial(minimum_bayes_risk, aggregate=aggregate)
+            spent, _ = timed(choose, lists, utility)
             results[f"{name}{' by the mean' if aggregate else ''}"] = spent / len(lines)
     return results
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
-    "risk": time_risk,
-    "cost": time_cost,
-    "mbr": time_mbr,
-}
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", required=True, help="the folder of all data")
-    parser.add_argument("--model", required=True, help="an encoder-decoder of German to English")
-    parser.add_argument("--parts", nargs="+", choices=tuple(PARTS), default=list(PARTS))
-    parser.add_argument("--sentences", type=int, default=32, help="of a step")
-    parser.add_argument(
-        "--naive", type=int, default=8, help="of them that the naive loop is run on"
-    )
-    parser.add_argument("--candidates", type=int, default=8, help="of a list")
-    parser.add_argument("--lines", type=int, default=200, help="lists of part cost")
-    parser.add_argument("--samples", type=int, default=64, help="of a sentence, for part mbr")
-    parser.add_argument("--mbr-lines", type=int, default=20, help="sentences of part mbr")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--output", required=True, help="folder of the results")
+    parts = {"risk": time_risk, "cost": time_cost, "mbr": time_mbr}
+    parser = options(__doc__, threads=2, parts=parts, data=True)
+    option = parser.add_argument
+    option("--model", type=Path, required=True, help="an encoder-decoder of German to English")
+    option("--sentences", type=int, default=32, help="sentences of a step")
+    option("--naive", type=int, default=8, help="sentences of it that the naive loop runs on")
+    option("--candidates", type=int, default=8, help="candidates of a sentence")
+    option("--lines", type=int, default=200, help="sentences of cost")
+    option("--samples", type=int, default=64, help="samples of a sentence, for mbr")
+    option("--mbr-lines", type=int, default=20, help="sentences of mbr")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    results: dict[str, Any] = {
-        "threads": args.threads,
-        "load_average_before": os.getloadavg()[0],
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "machine": platform.processor() or platform.machine(),
-    }
-    for name in args.parts:
-        results[name] = PARTS[name](args)
-        print(name, json.dumps(results[name], indent=1), flush=True)
-    output = Path(args.output)
-    output.mkdir(parents=True, exist_ok=True)
-    write_json(output / "translation.json", results)
+    save(args, run_parts(args, parts, "torch", "transformers", "sacrebleu"))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = sorted([*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/*.py")])
+SCRIPTS = sorted([*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/**/*.py")])
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")

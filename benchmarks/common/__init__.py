@@ -1,0 +1,1 @@
+"""Timing, text, tables and plots that the benchmarks share."""

@@ -1,0 +1,166 @@
+"""Options, settings, tables, plots and the files of the results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from paraphrastic_hf.io.files import write_json
+from paraphrastic_hf.io.markdown import markdown_table
+
+DATA = Path(os.environ.get("PARAPHRASTIC_DATA", "."))
+NAME = Path(sys.argv[0]).stem  # of the script, and of its results
+RANGE = ("median", "lowest", "highest")
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Show the docstring as it is, and the defaults that there are."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return super()._get_help_string(action) if action.default is not None else action.help
+
+
+def options(
+    doc: str | None,
+    *,
+    threads: int | None = os.cpu_count(),
+    repetitions: int | None = None,
+    parts: Iterable[str] = (),
+    data: bool = False,
+) -> argparse.ArgumentParser:
+    """Return a parser with the options that most scripts have; its help is the script's docstring.
+
+    Args:
+        doc: The docstring.
+        threads: Default of `--threads`; no such option if None.
+        repetitions: Default of `--repetitions`; no such option if None.
+        parts: Choices of `--parts`.
+        data: Whether to add `--data`, the folder of all data.
+    """
+    parser = argparse.ArgumentParser(description=doc, formatter_class=_Help)
+    option = parser.add_argument
+    place = Path("results") / NAME
+    option("--output", type=Path, default=place, metavar="DIR", help="folder of the results")
+    if threads:
+        option("--threads", type=int, default=threads, metavar="N", help="threads")
+    if repetitions:
+        text = "measurements of every contender"
+        option("--repetitions", type=int, default=repetitions, metavar="N", help=text)
+    if names := list(parts):
+        option("--parts", nargs="+", choices=names, default=names, help="parts to run")
+    if data:
+        text = "folder of all data, PARAPHRASTIC_DATA if that is set"
+        is_needed = "PARAPHRASTIC_DATA" not in os.environ
+        option("--data", type=Path, required=is_needed, default=DATA, metavar="DIR", help=text)
+    return parser
+
+
+def settings(args: argparse.Namespace, *packages: str) -> dict[str, Any]:
+    """Return what a figure needs beside it: options, machine, load and versions."""
+    found: dict[str, Any] = {}
+    for name, value in vars(args).items():
+        if isinstance(value, list):
+            found[name] = [each.name if isinstance(each, Path) else each for each in value]
+        elif name != "output":
+            found[name] = value.name if isinstance(value, Path) else value
+    cpu = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.+)", cpu.read_text()) if cpu.exists() else None
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    commit = subprocess.run(git, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    versions: dict[str, str | None] = {"python": platform.python_version()}
+    for name in ("paraphrastic-hf", "numpy", *packages):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = None
+    return found | {
+        "processor": model[1] if model else platform.processor(),
+        "cores": os.cpu_count(),
+        "load_average_before": os.getloadavg()[0],
+        "commit": commit,
+        "versions": versions,
+    }
+
+
+def run_parts(
+    args: argparse.Namespace, parts: Mapping[str, Callable[..., Any]], *packages: str
+) -> dict[str, Any]:
+    """Run the parts that `--parts` names; write the results after each."""
+    results: dict[str, Any] = {"settings": settings(args, *packages)}
+    for name in args.parts:
+        results[name] = parts[name](args)
+        write(args, results)
+    return results
+
+
+def write(args: argparse.Namespace, results: dict[str, Any]) -> None:
+    """Write `NAME.json`."""
+    args.output.mkdir(parents=True, exist_ok=True)
+    write_json(args.output / f"{NAME}.json", results)
+
+
+class Table(NamedTuple):
+    """Figures by name and column; the first column also becomes a panel of bars."""
+
+    title: str
+    rows: Mapping[str, Mapping[str, Any]]  # numbers, `spread`s or text
+    form: str = ",.0f"  # of the numbers
+
+    def markdown(self) -> str:
+        """Return a Markdown table."""
+        columns = list(dict.fromkeys(column for row in self.rows.values() for column in row))
+        cells = [
+            [name, *(self._cell(row.get(c, "")) for c in columns)]
+            for name, row in self.rows.items()
+        ]
+        return "\n".join(markdown_table([self.title, *columns], cells))
+
+    def _cell(self, value: Any) -> str:
+        if isinstance(value, Mapping):
+            median, low, high = (format(value[key], self.form) for key in RANGE)
+            return f"{median} ({low} to {high})"
+        return value if isinstance(value, str) else format(value, self.form)
+
+    def draw(self, axes: Any) -> None:
+        """Draw the first column as bars with their ranges."""
+        for name, row in self.rows.items():
+            column, value = next(iter(row.items()))
+            median, low, high = (
+                (value[key] for key in RANGE) if isinstance(value, Mapping) else (value,) * 3
+            )
+            color = "C0" if name.startswith("ours") else "C1"
+            axes.barh(name, median, xerr=[[median - low], [high - median]], color=color, capsize=3)
+            axes.set(xlabel=f"{self.title}: {column}")
+        axes.invert_yaxis()
+
+
+def times(ours: Any, other: Any) -> str:
+    """Return the ratio of two medians with at least two digits."""
+    ratio = ours["median"] / other["median"]
+    return f"{ratio:,.0f}x" if ratio >= 20 else f"{ratio:.1f}x" if ratio >= 2 else f"{ratio:.2f}x"
+
+
+def save(args: argparse.Namespace, results: dict[str, Any], *tables: Table) -> None:
+    """Write `NAME.json`, and `NAME.md` and `NAME.png` of the tables; print them or the JSON."""
+    write(args, results)
+    if not tables:
+        print(json.dumps(results, indent=1))
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7 * len(tables), 4), layout="constrained")
+    for number, each in enumerate(tables, 1):
+        each.draw(figure.add_subplot(1, len(tables), number))
+    figure.savefig(args.output / f"{NAME}.png", dpi=150)
+    text = "\n\n".join(each.markdown() for each in tables)
+    (args.output / f"{NAME}.md").write_text(f"{text}\n", encoding="utf-8")
+    print(f"\n{text}")
