@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.encoders.weighted import WeightedConfig, WeightedModel
     from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
     from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+    from paraphrastic_hf.models.register import register_encoder
     from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
     from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
     from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
@@ -84,6 +85,7 @@ _PUBLIC = {
     "CharCnnModel": "paraphrastic_hf.models.encoders.char_cnn",
     "CharagramConfig": "paraphrastic_hf.models.encoders.charagram",
     "CharagramModel": "paraphrastic_hf.models.encoders.charagram",
+    "register_encoder": "paraphrastic_hf.models.register",
     "ClassifierConfig": "paraphrastic_hf.models.supervised.classifier",
     "ClassifierModel": "paraphrastic_hf.models.supervised.classifier",
     "GatedConfig": "paraphrastic_hf.models.encoders.gated",
@@ -172,6 +174,7 @@ __all__ = [
     "load_recipe",
     "mine",
     "packaged_model",
+    "register_encoder",
     "token_contributions",
     "train",
     "tune",

@@ -133,8 +133,8 @@ def in_a_line(error: BaseException) -> str:
         return f"its weights are damaged ({said}); copy, download or train it again"
     if "trust_remote_code" in str(error):
         return (
-            "it needs Python code of its own, which has not run; read that code, and pass "
-            "trust_remote_code=True or --trust-remote-code if you trust it"
+            "it needs Python code of its own, which has not run; read that code, and if you trust "
+            "it, import it, or pass trust_remote_code=True or --trust-remote-code"
         )
     return said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
 

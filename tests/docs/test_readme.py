@@ -210,7 +210,7 @@ def run_page(page: str) -> None:
         place = f"{page}, line {block.line}"
         try:
             if block.language == "python":
-                names: dict[str, Any] = {"__name__": "readme"}
+                names: dict[str, Any] = {"__name__": "__main__"}  # as in a notebook
                 exec(compile(block.text, place, "exec"), names)
             elif block.language == "sh":
                 for command in filter(is_run, commands(block.text)):

@@ -95,8 +95,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     of_model.add_argument(
         "--allow-code",
         action="store_true",
-        help="send the paraphrastic_*.py in DIR as they are (default: write those of this package "
-        "anew, and refuse others)",
+        help="send the Python files in DIR as they are, as those of an encoder of your own "
+        "(default: write those of this package anew, and refuse others)",
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=run)

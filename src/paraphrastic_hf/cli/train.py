@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SPLITS = ("validation", "test")
 EXAMPLES = """\
-A recipe may name a Python function, which training then runs (engine: python, metric: function).
+A recipe may name Python code, which training then runs (engine: python, metric: function,
+model.kind: module:Class).
 Read a recipe from elsewhere as you would read a script.
 
 examples:

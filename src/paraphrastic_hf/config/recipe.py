@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 MOST_BYTES = 10_000_000  # of a recipe file
 FILE = "FILE"  # among the choices of a key: it also takes the path of a file
+CODE = "module:Class"  # among the choices of a key: it also takes code that Python can import
 CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
 SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -92,7 +93,7 @@ def argument(
     Args:
         default: Its value where a recipe does not give one; a recipe must, if there is none.
         help: What it is, for `--help` and for messages.
-        choices: The allowed values of a string.
+        choices: The allowed values of a string; kept as given, so a list may grow.
         at_least: Smallest value of a number, or of each number of a list.
         at_most: Largest value.
         above: Values must be larger than this.
@@ -105,7 +106,7 @@ def argument(
         ...     heat: float = argument(180.0, help="degrees Celsius", at_least=50, at_most=300)
     """
     bounds = Bounds(at_least, at_most, above, below)
-    metadata = {"help": help, "choices": tuple(choices), "bounds": bounds, "names": names}
+    metadata = {"help": help, "choices": choices, "bounds": bounds, "names": names}
     if isinstance(default, (list, dict)) or dataclasses.is_dataclass(default):
         return dataclasses.field(default_factory=lambda: copy.deepcopy(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -322,7 +323,10 @@ def _checked(
         return build(typing.cast(type, hint), value, where, start)
     converted = convert(hint, value, where)
     choices = field.metadata.get("choices", ())
-    if choices and converted not in choices and not (FILE in choices and names_file(converted)):
+    is_open = (FILE in choices and names_file(converted)) or (
+        CODE in choices and ":" in str(converted)
+    )
+    if choices and converted not in choices and not is_open:
         raise RecipeError(f"{where} must be one of {', '.join(choices)}, got {converted!r}")
     return converted
 

@@ -31,8 +31,8 @@ from paraphrastic_hf.conversion.theano_file import check_numbers, check_vocabula
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, make_tokenizer
 from paraphrastic_hf.errors import DataError, counted, in_a_line
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig
-from paraphrastic_hf.models.encoders.mixed import MODEL_OF_TYPE
 from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig
+from paraphrastic_hf.models.families import families_by_type
 from paraphrastic_hf.models.table import TableConfig
 from paraphrastic_hf.text.contract import TextTokenizer
 
@@ -120,7 +120,7 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
         differences.append("The release cuts by Moses first: give text that is cut so.")
     tokenizer, table = _tokenizer(words, table, settings, path, choices, lowercase, differences)
     config, state = _encoder(cells, table, settings, path)
-    model = MODEL_OF_TYPE[config.model_type](config)
+    model = families_by_type()[config.model_type](config)
     kind = choices.kind or ("trigrams" if settings.ngrams else "pieces")
     kind += "-blstm" if cells else ""
     return Converted(

@@ -36,9 +36,10 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig
 from paraphrastic_hf.models.encoders.charagram import CharagramConfig
 from paraphrastic_hf.models.encoders.gated import GatedConfig
-from paraphrastic_hf.models.encoders.mixed import MODEL_OF_TYPE, MixedConfig, MixedModel
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.encoders.projection import ProjectionConfig
 from paraphrastic_hf.models.encoders.recurrent import RecurrentConfig
+from paraphrastic_hf.models.families import families_by_type
 from paraphrastic_hf.models.table import TableConfig
 from paraphrastic_hf.text.mixed import MixedTokenizer
 
@@ -95,7 +96,7 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
         )
     differences = tuple(dict.fromkeys(_differences([piece.part for piece in pieces], choices)))
     if len(pieces) == 1:
-        model = MODEL_OF_TYPE[configs[0].model_type](configs[0])
+        model = families_by_type()[configs[0].model_type](configs[0])
         return Converted(filled(model, states[0]), tokenizers[0], kind, differences)
     mixed = MixedModel(MixedConfig.of(configs, str(combine)))
     state = {k: v for n, own in enumerate(states) for k, v in prefixed(f"parts.{n}.", own).items()}

@@ -29,7 +29,13 @@ from paraphrastic_hf.hub.licences import (
     source_licences,
 )
 from paraphrastic_hf.hub.results import own_results
-from paraphrastic_hf.hub.trained import PICTURE, TrainedModel, dataset_title, model_class
+from paraphrastic_hf.hub.trained import (
+    PICTURE,
+    TrainedModel,
+    dataset_title,
+    model_class,
+    own_module,
+)
 from paraphrastic_hf.io.files import PARTS_FOLDER, WEIGHTS, content_hash, read_json, write_bytes
 from paraphrastic_hf.io.markdown import code, literal, markdown_table
 from paraphrastic_hf.metrics.permutation import p_text
@@ -168,7 +174,8 @@ def render(
     title = title or (repository or trained.name).rpartition("/")[2]
     table, begun = _sources(trained, sources, data_root)
     is_half = trained.is_stock and _first_dtype(trained) == "F16"  # sums of many rows overflow
-    is_own = str(trained.config["model_type"]).startswith("paraphrastic-")
+    module = own_module(trained.encoder)
+    has_code = module or str(trained.config["model_type"]).startswith("paraphrastic-")
     size = (trained.directory / WEIGHTS).stat().st_size
     change = run.get("change")
     text: str = _template(TEMPLATE.read_text(encoding="utf-8")).render(
@@ -183,7 +190,8 @@ def render(
         size=f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB",
         is_packaged=is_packaged,
         is_half=is_half,
-        trust=", trust_remote_code=True" if is_own and not trained.is_stock else "",
+        trust=", trust_remote_code=True" if has_code and not trained.is_stock else "",
+        module=module,
         writes=_writing(trained.config),
         command=command or f"paraphrastic train recipe.yaml --output {shlex.quote(trained.name)}",
         duration=_duration(run["progress"]["seconds"]),

@@ -41,7 +41,7 @@ from paraphrastic_hf.io.send import copy_files
 # Files of a model's folder that any loader reads; the rest, such as checkpoints, stays here.
 FILES = (
     *("config.json", "model*.safetensors", "model.safetensors.index.json", GENERATION_CONFIG),
-    *("paraphrastic_*.py", *TOKENIZER_FILES, *SENTENCE_TRANSFORMERS_FILES),
+    *("*.py", *TOKENIZER_FILES, *SENTENCE_TRANSFORMERS_FILES),
     *("special_tokens_map.json", "vocab.json", "merges.txt", "*.spm", TEMPLATES),
 )
 RECORDS = ("recipe.yaml", "run.json", PICTURE)
@@ -200,6 +200,8 @@ def _add_code(output: Path) -> None:
     if getattr(config, "auto_map", None) or not issubclass(model or object, ParaphrasticModel):
         return
     code = write_remote_code(model, output)
+    if code is None:  # defined in a notebook
+        return
     known = {"AutoConfig": write_remote_code(type(config), output)}
     known |= dict.fromkeys((model.auto_class, *model.further_auto_classes), code)
     written = read_json(output / "config.json")

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from paraphrastic_hf.config.recipe import read_mapping
-from paraphrastic_hf.errors import ModelError
+from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.io.files import GENERATION_CONFIG, STATIC_EMBEDDING, read_json
+from paraphrastic_hf.io.remote_code import PACKAGE
 
 PICTURE = "training.png"  # the training curve, beside the model
 
@@ -51,7 +52,7 @@ class TrainedModel:
             config = AutoConfig.from_pretrained(directory, trust_remote_code=False).to_dict()
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"{directory} holds no finished run of `paraphrastic train`"
+                f"{directory} holds no finished run of `paraphrastic train`: {in_a_line(error)}"
             ) from error
         return cls(directory, recipe, run, config)
 
@@ -145,6 +146,14 @@ class TrainedModel:
 def dataset_title(dataset: Mapping[str, Any]) -> str:
     """What a card calls a corpus of a recipe, as messages of training do."""
     return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
+
+
+def own_module(config: Mapping[str, Any]) -> str | None:
+    """The module of an encoder that `register_encoder` added; None if it cannot be imported."""
+    from paraphrastic_hf.models.families import families_by_type
+
+    module = getattr(families_by_type().get(config["model_type"]), "__module__", PACKAGE)
+    return None if module.partition(".")[0] in (PACKAGE, "__main__") else module
 
 
 def model_class(config: Mapping[str, Any]) -> type | None:

@@ -136,6 +136,7 @@ class SentenceEncoderModel(ParaphrasticModel):
     """Base of every encoder of this package."""
 
     ignores_order: ClassVar[bool] = False  # whether the order of tokens never counts
+    tokenizer_kinds: ClassVar[tuple[str, ...]] = ()  # of recipes that it takes; () for any
     most_tokens: ClassVar[int] = 2**18  # of a batch of several texts to encode, with its padding
 
     def sparse_tables(self) -> list[nn.Embedding]:

@@ -1,10 +1,12 @@
-"""The families of encoders over one table of token vectors (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1).
+"""The families of encoders (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1) by the kind that a recipe names.
 
-A new family adds its line here.
+A new family is a file in `models/encoders/`, whose name is its kind, and a line here. One outside
+this package is added by `register_encoder`.
 """
 
 from __future__ import annotations
 
+from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingModel
 from paraphrastic_hf.models.encoders.char_cnn import CharCnnModel
 from paraphrastic_hf.models.encoders.charagram import CharagramModel
@@ -12,9 +14,8 @@ from paraphrastic_hf.models.encoders.gated import GatedModel
 from paraphrastic_hf.models.encoders.projection import ProjectionModel
 from paraphrastic_hf.models.encoders.recurrent import RecurrentModel
 from paraphrastic_hf.models.encoders.weighted import WeightedModel
-from paraphrastic_hf.models.table import TableModel
 
-FAMILIES: dict[str, type[TableModel]] = {
+FAMILIES: dict[str, type[SentenceEncoderModel]] = {
     "averaging": AveragingModel,
     "weighted": WeightedModel,
     "projection": ProjectionModel,
@@ -23,3 +24,8 @@ FAMILIES: dict[str, type[TableModel]] = {
     "charagram": CharagramModel,
     "char_cnn": CharCnnModel,
 }
+
+
+def families_by_type() -> dict[str, type[SentenceEncoderModel]]:
+    """Return the families by the `model_type` of their configurations."""
+    return {model.config_class.model_type: model for model in FAMILIES.values()}

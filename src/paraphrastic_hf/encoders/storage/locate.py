@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
 from paraphrastic_hf.errors import (
     ModelError,
     in_a_line,
@@ -25,12 +26,7 @@ DERIVED_MODELS = {"simile": ("english", 0.5)}
 ASSETS = Path(__file__).parents[2] / "assets"
 OUTPUTS = "runs"  # where recipes and examples have models written
 OWN = "paraphrastic-"  # the model types of this package begin so
-LOADERS = {  # what loads a model of a type of this package
-    **dict.fromkeys(
-        ("averaging", "weighted", "projection", "recurrent", "gated", "charagram", "char-cnn"),
-        ("SentenceEncoder",),
-    ),
-    "mixed": ("SentenceEncoder",),
+LOADERS = {  # of a type of this package; all others are encoders, which SentenceEncoder loads
     **dict.fromkeys(("bgt", "mgt"), ("SentenceEncoder", "LatentGenerator")),
     **dict.fromkeys(("relatedness", "classifier"), ("SentencePredictor",)),
     **dict.fromkeys(("paraphraser", "scpn"), ("SyntacticParaphraser", "Translator")),
@@ -245,8 +241,8 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
     Raises:
         ModelError: It is of another kind.
     """
-    name, is_own = shown_name(directory), kind.startswith(OWN)
-    known = LOADERS.get(kind.removeprefix(OWN), loaders) if is_own else STOCK
+    name, is_own = shown_name(directory), kind.startswith(OWN) or kind in ENCODER_KINDS
+    known = LOADERS.get(kind.removeprefix(OWN), ("SentenceEncoder",)) if is_own else STOCK
     if not set(known).isdisjoint(loaders):
         return
     if not is_own:

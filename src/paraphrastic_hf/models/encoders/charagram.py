@@ -67,6 +67,7 @@ class CharagramModel(TableModel):
         "{{ activation }} of the sum of the vectors of its {{ tokens }} (CHARAGRAM; thesis, 3.6.2)"
     )
     ignores_order = True
+    tokenizer_kinds = ("char_ngram",)
 
     def __init__(self, config: CharagramConfig) -> None:
         super().__init__(config)

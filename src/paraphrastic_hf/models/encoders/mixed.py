@@ -18,10 +18,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
 from paraphrastic_hf.models.base import SentenceEncoderModel
-from paraphrastic_hf.models.families import FAMILIES
-from paraphrastic_hf.models.table import TableConfig, TableModel
+from paraphrastic_hf.models.families import families_by_type
 
-MODEL_OF_TYPE = {model.config_class.model_type: model for model in FAMILIES.values()}
 COMBINATIONS = ("add", "concatenate")
 
 
@@ -51,7 +49,7 @@ class MixedConfig(PreTrainedConfig):
     pad_token_id: int | None = 0
 
     @classmethod
-    def of(cls, configs: Sequence[TableConfig], combine: str) -> MixedConfig:
+    def of(cls, configs: Sequence[PreTrainedConfig], combine: str) -> MixedConfig:
         """The mixture of encoders with these configurations."""
         sizes = [config.hidden_size for config in configs]
         return cls(
@@ -63,13 +61,13 @@ class MixedConfig(PreTrainedConfig):
 
     def validate_parts(self) -> None:
         """Refuse what cannot be mixed."""
-        parts = self.parts or []
+        parts, known = self.parts or [], families_by_type()
         if len(parts) < 2:
             raise ValueError(f"a mixture needs two parts or more, got {len(parts)}")
         for part in parts:
-            if part.get("model_type") not in MODEL_OF_TYPE:
+            if part.get("model_type") not in known:
                 raise ValueError(
-                    f"a part of a mixture must be one of {', '.join(MODEL_OF_TYPE)}, got "
+                    f"a part of a mixture must be one of {', '.join(known)}, got "
                     f"{part.get('model_type')!r}"
                 )
         if self.combine not in COMBINATIONS:
@@ -140,7 +138,7 @@ class MixedModel(SentenceEncoderModel):
 
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
-    ) -> Iterator[tuple[TableModel, tuple[Tensor, Tensor]]]:
+    ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
         """Each part with its own ids, from 0 on, and the mask of its own tokens."""
         first = 0
         for part in self._models():
@@ -149,8 +147,8 @@ class MixedModel(SentenceEncoderModel):
             yield part, ((input_ids - first).masked_fill(~own, 0), own)
             first = last
 
-    def _models(self) -> list[TableModel]:
-        return cast(list[TableModel], list(self.parts))
+    def _models(self) -> list[SentenceEncoderModel]:
+        return cast(list[SentenceEncoderModel], list(self.parts))
 
     def _combine(self, vectors: list[Tensor]) -> Tensor:
         if self.config.combine == "concatenate":
@@ -158,6 +156,6 @@ class MixedModel(SentenceEncoderModel):
         return torch.stack(vectors).sum(0)
 
 
-def _new_part(settings: dict[str, Any]) -> TableModel:
-    model_class = MODEL_OF_TYPE[settings["model_type"]]
+def _new_part(settings: dict[str, Any]) -> SentenceEncoderModel:
+    model_class = families_by_type()[settings["model_type"]]
     return model_class(model_class.config_class.from_dict(settings))

@@ -21,14 +21,15 @@ from transformers.utils import logging
 from paraphrastic_hf.layers.dropout import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
-from paraphrastic_hf.models.encoders.mixed import MODEL_OF_TYPE, MixedModel
+from paraphrastic_hf.models.encoders.mixed import MixedModel
+from paraphrastic_hf.models.families import families_by_type
 
 logger = logging.get_logger(__name__)
 
-ENCODER_OF_TYPE: dict[str, type[SentenceEncoderModel]] = {
-    **MODEL_OF_TYPE,
-    MixedModel.config_class.model_type: MixedModel,
-}
+
+def encoders_by_type() -> dict[str, type[SentenceEncoderModel]]:
+    """Return the encoders that a head can be put on, by `model_type`."""
+    return {**families_by_type(), MixedModel.config_class.model_type: MixedModel}
 
 
 @strict
@@ -62,10 +63,10 @@ class SupervisedConfig(PreTrainedConfig):
 
     def validate_encoder(self) -> None:
         """Refuse an encoder that is not of this package."""
-        kind = (self.encoder or {}).get("model_type")
-        if kind not in ENCODER_OF_TYPE:
+        kind, known = (self.encoder or {}).get("model_type"), encoders_by_type()
+        if kind not in known:
             raise ValueError(
-                f"encoder must be the configuration of one of {', '.join(ENCODER_OF_TYPE)}, got "
+                f"encoder must be the configuration of one of {', '.join(known)}, got "
                 f"{kind!r}; give a model's config.to_dict()"
             )
 
@@ -87,7 +88,7 @@ class SupervisedModel(ParaphrasticModel):
     def __init__(self, config: SupervisedConfig) -> None:
         super().__init__(config)
         settings = config.encoder or {}
-        encoder_class = ENCODER_OF_TYPE[settings["model_type"]]
+        encoder_class = encoders_by_type()[settings["model_type"]]
         self.encoder = encoder_class(encoder_class.config_class.from_dict(settings))
 
     def _init_weights(self, module: nn.Module) -> None:

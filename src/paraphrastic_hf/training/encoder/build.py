@@ -6,23 +6,22 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
 from huggingface_hub.errors import StrictDataclassError
+from transformers import PreTrainedConfig
 
-from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.errors import RecipeError, nearest_name
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingModel
 from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.families import FAMILIES
-from paraphrastic_hf.models.table import TableConfig, TableModel
+from paraphrastic_hf.models.register import encoder_class
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.encoder.settings import EncoderArguments, ModelArguments
 from paraphrastic_hf.training.encoder.start import resolve_vectors, start_from_vectors
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
-
-READS_ORDER = ("recurrent", "gated", "char_cnn")
-TABLE_ALONE = {"averaging"}
 
 
 def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
@@ -58,12 +57,9 @@ def check_encoders(recipe: EncoderRecipe) -> None:
     """
     if recipe.start is not None:
         return
-    configs = []
-    for encoder in recipe.encoders:
-        configs.append(check_encoder(encoder))
-    kinds = {encoder.model.kind for encoder in recipe.encoders}
+    configs = [check_encoder(encoder) for encoder in recipe.encoders]
     _check_finish(recipe)
-    if recipe.keeps_tables and kinds <= TABLE_ALONE:
+    if recipe.keeps_tables and all(_is_its_table(encoder) for encoder in recipe.encoders):
         raise RecipeError(
             "training.freeze tables leaves nothing to train in an encoder that is its table: "
             "set model.kind to weighted, or leave it out"
@@ -82,7 +78,7 @@ def _check_finish(recipe: EncoderRecipe) -> None:
     if not asked:
         return
     name, value = asked[0], getattr(recipe.finish, asked[0])
-    if recipe.parts or recipe.model.kind != "averaging":
+    if recipe.parts or encoder_class(recipe.model.kind) is not AveragingModel:
         what = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
             f"finish.{name} ({value!r}) changes the table of an averaging model, which {what} is "
@@ -106,7 +102,7 @@ def _finish_asked(recipe: EncoderRecipe) -> list[str]:
     ]
 
 
-def check_encoder(encoder: EncoderArguments) -> TableConfig:
+def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
     """The configuration of one encoder, before its vocabulary is known.
 
     Raises:
@@ -115,8 +111,16 @@ def check_encoder(encoder: EncoderArguments) -> TableConfig:
     """
     _check_tokenizer(encoder)
     config = build_config(encoder.model, encoder.tokenizer.vocab_size)
-    check_memory(FAMILIES[encoder.model.kind], build_config(encoder.model, SMALLEST_TABLE))
+    smallest = build_config(encoder.model, SMALLEST_TABLE)
+    check_memory(encoder_class(encoder.model.kind), smallest)
     return config
+
+
+def _is_its_table(encoder: EncoderArguments) -> bool:
+    """Whether nothing but a table of token vectors is trained."""
+    with torch.device("meta"):
+        model = encoder_class(encoder.model.kind)(build_config(encoder.model, SMALLEST_TABLE))
+    return not any(model.composition())
 
 
 def build_model(
@@ -135,55 +139,65 @@ def build_model(
     return model
 
 
-def build_config(arguments: ModelArguments, vocab_size: int) -> TableConfig:
+def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig:
     """The configuration of one encoder.
 
     Raises:
         RecipeError: A setting that its family does not have, or settings that do not go together.
     """
-    config_class = FAMILIES[arguments.kind].config_class
+    config_class, plain = encoder_class(arguments.kind).config_class, ModelArguments()
+    known = _fields(config_class)
     given = {
         name: value
         for name, value in dataclasses.asdict(arguments).items()
-        if value is not None and name not in ("kind", "vectors", "bad_vectors")
+        if value is not None
+        and name not in ("kind", "vectors", "bad_vectors", "options")
+        # an encoder of a user's own may lack what all of ours have
+        and (name in known or value != getattr(plain, name))
     }
-    for name in given:
-        if not _has(config_class, name):
-            kinds = [kind for kind, model in FAMILIES.items() if _has(model.config_class, name)]
-            raise RecipeError(
-                f"model.{name} ({given[name]!r}) has no meaning for model.kind {arguments.kind}: "
-                f"leave it out, or set model.kind to {' or '.join(kinds)}"
-            )
+    for name in (name for name in given if name not in known):
+        kinds = [kind for kind, model in FAMILIES.items() if name in _fields(model.config_class)]
+        raise RecipeError(
+            f"model.{name} ({given[name]!r}) has no meaning for model.kind {arguments.kind}: "
+            f"leave it out, or set model.kind to {' or '.join(kinds)}"
+        )
+    for name in (name for name in arguments.options if name not in known):
+        raise RecipeError(
+            f"model.options.{name} is no field of {config_class.__name__}; "
+            f"{nearest_name(name, sorted(known))}"
+        )
     try:
-        return config_class(vocab_size=vocab_size, **given)
-    except StrictDataclassError as error:
+        return config_class(**{**given, **arguments.options, "vocab_size": vocab_size})
+    except (StrictDataclassError, ValueError, TypeError) as error:
         raise RecipeError(f"model: {error.__cause__ or error}") from error
 
 
-def _has(config_class: type, name: str) -> bool:
-    return name in {field.name for field in dataclasses.fields(config_class)}
+def _fields(config_class: type) -> set[str]:
+    return {field.name for field in dataclasses.fields(config_class)}
 
 
 def _check_tokenizer(encoder: EncoderArguments) -> None:
     kind, marks = encoder.tokenizer.kind, encoder.tokenizer.marks
-    if encoder.model.kind == "charagram" and kind != "char_ngram":
+    model_class = encoder_class(encoder.model.kind)
+    if kind not in (model_class.tokenizer_kinds or [kind]):
         raise RecipeError(
-            f"model.kind charagram adds up character n-grams, and tokenizer.kind {kind} has none: "
-            "set tokenizer.kind to char_ngram"
+            f"model.kind {encoder.model.kind} does not read tokens of tokenizer.kind {kind}: set "
+            f"tokenizer.kind to {' or '.join(model_class.tokenizer_kinds)}"
         )
     if marks != "none" and kind == "char_ngram":
         raise RecipeError(
             "tokenizer.marks are not for char_ngram, whose spaces mark the ends of a text; leave "
             "them out"
         )
-    if marks != "none" and encoder.model.kind not in READS_ORDER:
+    if marks != "none" and model_class.ignores_order:
+        readers = [kind for kind, model in FAMILIES.items() if not model.ignores_order]
         raise RecipeError(
             f"tokenizer.marks moves every vector of model.kind {encoder.model.kind} alike: leave "
-            f"it out, or set model.kind to {', '.join(READS_ORDER)}"
+            f"it out, or set model.kind to {', '.join(readers)}"
         )
 
 
-def _mixed_config(configs: Sequence[TableConfig], combine: str) -> MixedConfig:
+def _mixed_config(configs: Sequence[PreTrainedConfig], combine: str) -> MixedConfig:
     try:
         return MixedConfig.of(configs, combine)
     except StrictDataclassError as error:
@@ -192,11 +206,14 @@ def _mixed_config(configs: Sequence[TableConfig], combine: str) -> MixedConfig:
 
 def build_encoder(
     arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
-) -> TableModel:
+) -> SentenceEncoderModel:
     """One encoder at its random or given start."""
-    config = build_config(arguments, tokenizer.vocab_size)
-    check_memory(FAMILIES[arguments.kind], config)
-    model = FAMILIES[arguments.kind](config)
+    config, model_class = (
+        build_config(arguments, tokenizer.vocab_size),
+        encoder_class(arguments.kind),
+    )
+    check_memory(model_class, config)
+    model = model_class(config)
     if arguments.vectors is not None:
         path = resolve_vectors(arguments.vectors, data_root)
         start_from_vectors(model, tokenizer, path, bad_rows=arguments.bad_vectors)

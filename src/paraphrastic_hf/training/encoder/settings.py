@@ -2,12 +2,15 @@
 
 A key of one family of encoders has no default here: left out, it has the default of the family's
 configuration (`models/`), and `training/encoder/build.py` refuses it for the families that lack it.
+Keys of other encoders are given under `model.options`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
 from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.engine.recipe import refuse_unless
@@ -126,16 +129,8 @@ class ModelArguments:
     kind: str = argument(
         "averaging",
         help="encoder family; DAN is a projection, LSTM-AVG recurrent, GRAN gated; weighted is an "
-        "average with a number a word",
-        choices=(
-            "averaging",
-            "weighted",
-            "projection",
-            "recurrent",
-            "gated",
-            "charagram",
-            "char_cnn",
-        ),
+        "average with a number a word; module:Class is an encoder of your own",
+        choices=ENCODER_KINDS,
     )
     hidden_size: int = argument(
         300, help="dimensions of a sentence vector", at_least=1, at_most=MOST_DIMENSIONS
@@ -204,6 +199,9 @@ class ModelArguments:
     )
     dense_activation: str | None = argument(
         None, help="char_cnn: of the dense layer, tanh or linear; none for no dense layer"
+    )
+    options: dict[str, Any] = argument(
+        {}, help="values for other fields of the encoder's configuration, by name"
     )
 
 
