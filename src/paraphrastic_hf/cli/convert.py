@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.corpora.readers.words import BAD_ROWS
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--bad-rows",
-        choices=("refuse", "skip", "last"),
+        choices=BAD_ROWS,
         default="refuse",
         help="what to do about a malformed row or a repeated word among vectors as text: refuse "
         "the file (default), skip the row, or, of a repeated word, keep the last row",

@@ -10,6 +10,7 @@ from paraphrastic_hf.cli.shared.smaller import add_dimension_option, smaller
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.io.files import WEIGHTS
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 OF_RUNS = ("run.json", "recipe.yaml")  # files of `paraphrastic train`
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
         encoder.save_pretrained(output, precision=precision)
     except ValueError as error:
         raise ModelError(f"{arguments.model}, --precision {precision}: {error}") from error
-    size = (output / "model.safetensors").stat().st_size
+    size = (output / WEIGHTS).stat().st_size
     shown = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
     print(f"{output}: {encoder.dimension} dimensions, {shown} of weights")
 

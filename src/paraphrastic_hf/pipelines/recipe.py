@@ -22,6 +22,7 @@ from paraphrastic_hf.config.recipe import (
     set_key,
 )
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.generation.writing import MOST_BEAMS, MOST_OUTPUTS, MOST_TOKENS
 from paraphrastic_hf.io.pairs import MAX_BAD_ROWS
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, dealing_side
@@ -30,8 +31,6 @@ from paraphrastic_hf.training.engine.paths import named_weights
 from paraphrastic_hf.training.engine.recipe import DatasetArguments, refuse_unless, seed_argument
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
-# As in `generation/writing.py`, which wants torch.
-MOST_BEAMS, MOST_OUTPUTS, MOST_TOKENS = 1000, 100_000, 100_000
 PROGRAMS = ("apertium", "command")  # engines that are programs, of no directory and without scores
 
 

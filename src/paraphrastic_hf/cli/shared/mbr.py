@@ -9,8 +9,9 @@ from paraphrastic_hf.encoders.languages import written_language
 from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText
+from paraphrastic_hf.metrics.scorer import SIMILARITIES
+from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, UTILITIES, make_utility
 
-METRICS = ("simile", "sim", "bleu", "chrf")
 WAYS = ("likely", "mbr")
 
 
@@ -26,7 +27,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--metric",
-        choices=METRICS,
+        choices=UTILITIES,
         help="with --decode mbr, what says how well two translations agree (default: simile)",
     )
     parser.add_argument(
@@ -36,7 +37,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--metric-similarity",
-        choices=("sentences", "windows"),
+        choices=SIMILARITIES,
         default="sentences",
         help="with --decode mbr and simile or sim, compare sentences (default) or, slower, windows "
         "of five tokens, as `paraphrastic simile --similarity` does",
@@ -76,7 +77,6 @@ def decider(
     if arguments.aggregate and by_windows:
         raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
-    from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
 
     model = arguments.metric_model or "simile"
     if arguments.metric_model and metric not in ("simile", "sim"):

@@ -22,6 +22,7 @@ from paraphrastic_hf.io.download import cache_folder
 from paraphrastic_hf.io.files import (
     MODULES,
     STATIC_EMBEDDING,
+    WEIGHTS,
     content_hash,
     digest_of,
     open_to_readers,
@@ -31,7 +32,6 @@ from paraphrastic_hf.io.files import (
     write_json,
 )
 
-WEIGHTS = "model.safetensors"
 RECORD = "sha256"  # of the copy beside which it lies
 
 

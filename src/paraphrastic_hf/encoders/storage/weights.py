@@ -16,7 +16,7 @@ from paraphrastic_hf.encoders.static.table import Table
 from paraphrastic_hf.encoders.storage.packing import has_scales, holds, width
 from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.files import MODULES, SETTINGS, other_loader, read_json
+from paraphrastic_hf.io.files import MODULES, SETTINGS, WEIGHTS, other_loader, read_json
 
 if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
@@ -170,7 +170,7 @@ def read_table(directory: Path) -> Table | None:
             return None
         is_packed = bool(config.get("packed"))
         name = "embedding.packed" if is_packed else "embedding.weight"
-        with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
+        with safe_open(directory / WEIGHTS, framework="numpy") as tensors:
             rows = tensors.get_tensor(name)
     except (OSError, ValueError, AttributeError, TypeError, SafetensorError):
         return None
@@ -238,7 +238,7 @@ def read_static_embedding(directory: Path) -> np.ndarray:
                 f"{directory} has the modules {', '.join(kinds)}, not a StaticEmbedding alone; "
                 f"{other_loader(directory)}"
             )
-        with safe_open(directory / "model.safetensors", framework="numpy") as tensors:
+        with safe_open(directory / WEIGHTS, framework="numpy") as tensors:
             rows = tensors.get_tensor("embedding.weight")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         if isinstance(error, ModelError):

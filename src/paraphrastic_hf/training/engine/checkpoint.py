@@ -22,12 +22,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from paraphrastic_hf.errors import CheckpointError
-from paraphrastic_hf.io.files import read_json, replacing, write_json
+from paraphrastic_hf.io.files import WEIGHTS, read_json, replacing, write_json
 from paraphrastic_hf.training.engine.row_adam import RowAdam
 
 logger = logging.getLogger(__name__)
 
-WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
+OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
 
 
 def save_checkpoint(

@@ -15,6 +15,7 @@ from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.io.pairs import BAD_ROWS, MAX_BAD_ROWS
 
+HELD_OUT, NONE = "held_out", "none"  # of run.development: by the loss of these, or not at all
 MORE_THAN_ONCE = "give its pairs more than once, or cut it with max_pairs"  # for a weight
 Check = tuple[bool, str, object, str]
 

@@ -42,8 +42,9 @@ from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.encoder.start import resolve_vectors, start_from_vectors
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.paths import resolve_model
+from paraphrastic_hf.training.engine.recipe import HELD_OUT
 from paraphrastic_hf.training.generative.objective import GenerativeObjective
-from paraphrastic_hf.training.generative.recipe import HELD_OUT, GenerativeRecipe
+from paraphrastic_hf.training.generative.recipe import GenerativeRecipe
 from paraphrastic_hf.training.kinds import Context
 
 logger = logging.getLogger(__name__)

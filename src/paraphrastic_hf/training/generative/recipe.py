@@ -14,6 +14,7 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import DEVELOPMENT_SETS
 from paraphrastic_hf.training.encoder.settings import TokenizerArguments, check_marks
 from paraphrastic_hf.training.engine.recipe import (
+    HELD_OUT,
     MORE_THAN_ONCE,
     DataArguments,
     RunArguments,
@@ -22,8 +23,6 @@ from paraphrastic_hf.training.engine.recipe import (
     refuse_unless,
     seed_argument,
 )
-
-HELD_OUT = "held_out"
 
 
 @dataclass(frozen=True)

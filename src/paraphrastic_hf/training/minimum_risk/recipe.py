@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.generation.writing import MOST_BEAMS
+from paraphrastic_hf.metrics.costs import METRICS
+from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SIMILARITIES
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES
 from paraphrastic_hf.training.encoder.settings import TokenizerArguments
 from paraphrastic_hf.training.engine.recipe import (
@@ -24,13 +27,8 @@ from paraphrastic_hf.training.seq2seq.recipe import (
     chosen_by_score,
 )
 
-# As in `metrics/costs.py`, `metrics/scorer.py`, `losses/minimum_risk.py` and
-# `generation/writing.py`, which would import what no recipe needs.
-METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
-SIMILARITIES = ("sentences", "windows")
-PROBABILITIES = ("sequence", "token", "released")
+PROBABILITIES = ("sequence", "token", "released")  # as in `losses/minimum_risk.py`, without torch
 REFERENCES = ("as_found", "excluded", "added")
-MOST_BEAMS = 1000
 DEVELOPMENT = ("expected_cost", "first", "none")
 
 
@@ -114,7 +112,7 @@ class CostArguments:
         choices=METRICS,
     )
     model: str = argument(
-        "simile",
+        DEFAULT_MODEL,
         help="simile, sim, half: the model of SIM, as `paraphrastic simile` takes it",
         names="weights",
     )

@@ -24,7 +24,7 @@ from paraphrastic_hf.training.data.sources import check_sources, read_sources, w
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.engine.paths import resolve_path
-from paraphrastic_hf.training.engine.recipe import SourceArguments
+from paraphrastic_hf.training.engine.recipe import NONE, SourceArguments
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.paraphrase.objective import ParaphraseObjective
 from paraphrastic_hf.training.paraphrase.parsed_pairs import (
@@ -38,7 +38,6 @@ from paraphrastic_hf.training.paraphrase.parsed_pairs import (
     writes_sentences,
 )
 from paraphrastic_hf.training.paraphrase.recipe import (
-    NONE,
     PARAPHRASER,
     SCPN,
     STOCK,

@@ -29,8 +29,8 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import read_columns, write_columns
 from paraphrastic_hf.training.data.sources import SourcePairs
+from paraphrastic_hf.training.engine.recipe import NONE
 from paraphrastic_hf.training.paraphrase.recipe import (
-    NONE,
     PARSE,
     SENTENCE,
     STOCK,

@@ -17,7 +17,9 @@ from paraphrastic_hf.training.encoder.settings import (
     check_marks,
 )
 from paraphrastic_hf.training.engine.recipe import (
+    HELD_OUT,
     MORE_THAN_ONCE,
+    NONE,
     DataArguments,
     RunArguments,
     check_source,
@@ -26,7 +28,6 @@ from paraphrastic_hf.training.engine.recipe import (
 )
 from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments, chosen_by_score
 
-HELD_OUT, NONE = "held_out", "none"
 SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
 SCPN, PARAPHRASER, STOCK = "scpn", "paraphraser", ("marian", "bart")
 RECURRENT = ("embedding_size", "template_embedding_size", "template_hidden_size", "copy")

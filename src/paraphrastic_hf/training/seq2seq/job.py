@@ -26,10 +26,9 @@ from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.engine.checkpoint import load_average, weights_of
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.memory import check_memory
-from paraphrastic_hf.training.engine.recipe import SourceArguments
+from paraphrastic_hf.training.engine.recipe import NONE, SourceArguments
 from paraphrastic_hf.training.translation.objective import nats_of_targets
 
-NONE = "none"  # of run.development: the last weights are kept
 STOCK_CLASSES: dict[str, tuple[Any, Any]] = {
     "marian": (TrainedMarian, marian_config),
     "bart": (TrainedBart, bart_config),

@@ -37,7 +37,7 @@ from paraphrastic_hf.text.sentences import Sentences
 from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
 
-HELD_OUT = 0.1
+HELD_OUT_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def read_splits(
     first = next(iter(found))
     made = [split for split in SPLITS if split == first or split not in found]
     if len(made) > 1:
-        share = HELD_OUT if task.held_out is None else task.held_out
+        share = HELD_OUT_SHARE if task.held_out is None else task.held_out
         shares = [1 - share * (len(made) - 1), *[share] * (len(made) - 2)]
         found.update(zip(made, split_in_order(found[first], shares), strict=True))
     if names_file(recipe.run.development):

@@ -16,6 +16,8 @@ from paraphrastic_hf.training.encoder.settings import (
     check_marks,
 )
 from paraphrastic_hf.training.engine.recipe import (
+    HELD_OUT,
+    NONE,
     RunArguments,
     check_source,
     refuse_unless,
@@ -27,7 +29,7 @@ from paraphrastic_hf.training.seq2seq.recipe import (
     chosen_by_score,
 )
 
-HELD_OUT, BLEU, NONE = "held_out", "bleu", "none"
+BLEU = "bleu"
 OF_FAMILY = {
     "gated_conv": ("embedding_size", "kernel_width"),
     "marian": ("heads", "feed_forward"),
