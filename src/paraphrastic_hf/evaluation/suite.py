@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+SIMILARITY, CLASSIFICATION = "sentence-similarity", "text-classification"  # tasks of the Hub
+
 
 @dataclass(frozen=True)
 class Row:
@@ -51,6 +53,8 @@ class Suite:
         papers: Published systems and their figures, by the same names.
         notes: What a reader must know.
         is_kept: Whether finished tasks may be kept for a later run; measured times may not.
+        hub_task: Task of the Hub that the figures are published under; None to publish none, such
+            as times and scores that a model is chosen by.
     """
 
     summary: str
@@ -60,6 +64,7 @@ class Suite:
     papers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     is_kept: bool = True
+    hub_task: str | None = SIMILARITY
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:

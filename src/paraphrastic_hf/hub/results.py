@@ -18,7 +18,9 @@ from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.storage.fingerprint import is_identified
 from paraphrastic_hf.errors import PublishError
+from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import read_results
+from paraphrastic_hf.evaluation.suite import SIMILARITY
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
 RESULTS_FOLDER = ".eval_results"
@@ -30,14 +32,6 @@ MEASURES = {  # a word in the unit or name of a figure: what the Hub calls the m
     "perplexity": "perplexity",
     "mse": "mse",
     "cost": "expected_cost",
-}
-NOT_SCORES = ("speed", "development")  # suites of times, and of what a model is chosen by
-TASKS = {  # suite: task of the Hub
-    "transfer": "text-classification",
-    "probing": "text-classification",
-    "xnli": "text-classification",
-    "tatoeba": "sentence-similarity",
-    "bucc": "sentence-similarity",
 }
 # Benchmarks with the rows of ours, and how many these are: (group, name, measure): id, task, size.
 BENCHMARKS = {
@@ -60,11 +54,13 @@ def figures(trained: TrainedModel, suites: Sequence[Mapping[str, Any]] = ()) -> 
     """
     found = list(_of_run(trained))
     for results in suites:
-        suite = results["suite"]
-        for name, value in results["headline"].items() if suite not in NOT_SCORES else ():
+        suite = results["suite"]  # or the name of a file of scored pairs
+        task = SUITES[suite].hub_task if suite in SUITES else SIMILARITY
+        if task is None:
+            continue
+        for name, value in results["headline"].items():
             unit = _unit(name, results["unit"])
             measure = _measure(f"{name} {unit}" if name in ("Pearson", "Spearman") else unit)
-            task = TASKS.get(suite, "sentence-similarity")
             found.append(_figure(task, suite, name, measure, unit, value))
     return [figure for figure in found if math.isfinite(figure.metric_value)]
 

@@ -1,4 +1,4 @@
-"""Encoders outside this package: make one known to recipes, Auto classes and `SentenceEncoder`."""
+"""Encoders from outside this package, to be trained and used as those of the thesis are."""
 
 from __future__ import annotations
 

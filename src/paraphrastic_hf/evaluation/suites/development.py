@@ -54,4 +54,5 @@ DEVELOPMENT = Suite(
         "No test: recipes select models by these pairs, 100 of STS-B dev, 482 of SICK trial and "
         "258 of Annotated-PPDB dev.",
     ),
+    hub_task=None,
 )

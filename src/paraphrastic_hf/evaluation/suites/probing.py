@@ -22,7 +22,7 @@ from paraphrastic_hf.evaluation.measures.protocols import (
     fitted_by_validation,
     stratified_folds,
 )
-from paraphrastic_hf.evaluation.suite import Row, Suite, Task
+from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite, Task
 
 PARTS = 5  # a task without a training split is cut into so many parts; on one of them C is chosen
 ONLY = "embedding"  # the group of a model that is one encoder
@@ -215,4 +215,5 @@ PROBING = Suite(
         "100,000, 10,000 and 10,000 sentences, fewer if there are fewer.",
         "Of a model with several encoders the headline is of the first; the others are groups.",
     ),
+    hub_task=CLASSIFICATION,
 )

@@ -267,4 +267,5 @@ SPEED = Suite(
         "tokens figure counts the copy to it.",
     ),
     is_kept=False,
+    hub_task=None,
 )

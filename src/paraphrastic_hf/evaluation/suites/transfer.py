@@ -25,7 +25,7 @@ from paraphrastic_hf.evaluation.measures.protocols import (
     pair_features,
 )
 from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
-from paraphrastic_hf.evaluation.suite import Row, Suite, Task
+from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite, Task
 
 SPLITS = ("train", "validation", "test")
 SCORES = 5  # the highest score of relatedness; the lowest is 1
@@ -208,4 +208,5 @@ TRANSFER = Suite(
         "SICK-R: Kullback-Leibler divergence from the distribution of scores, C (1/4 to 1024) by "
         "Pearson r on the validation set. SentEval stops squared errors early, without a penalty.",
     ),
+    hub_task=CLASSIFICATION,
 )

@@ -24,7 +24,7 @@ from paraphrastic_hf.evaluation.measures.protocols import (
     nested_folds,
     pair_features,
 )
-from paraphrastic_hf.evaluation.suite import Row, Suite
+from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite
 from paraphrastic_hf.evaluation.suites.transfer import read_columns
 
 CLASSES = 3
@@ -99,4 +99,5 @@ XNLI = Suite(
         "Vectors are divided by the root mean square of the lengths of the English ones.",
         "Languages whose files are not in the data folder are left out.",
     ),
+    hub_task=CLASSIFICATION,
 )
