@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.config.packaged_recipes import find_recipe, recipe_names
-from paraphrastic_hf.config.recipe import CORPUS, FILE, key_paths, kind_of, read_mapping
+from paraphrastic_hf.config.recipe import CODE, CORPUS, FILE, key_paths, kind_of, read_mapping
 from paraphrastic_hf.extras import require
 
 EPILOG = """\
@@ -135,6 +135,6 @@ def recipe_keys(kinds: Sequence[str] | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for kind in KINDS if kinds is None else kinds:
         for key, field in key_paths(classes[kind]).items():
-            choices = [each for each in field.metadata["choices"] if each != FILE]
+            choices = [each for each in field.metadata["choices"] if each not in (FILE, CODE)]
             found[key] = list(dict.fromkeys((*found.get(key, ()), *choices)))
     return found

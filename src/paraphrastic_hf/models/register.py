@@ -53,8 +53,9 @@ def register_encoder(model_class: Encoder) -> Encoder:
     is_again = kind in FAMILIES  # as where a notebook runs a cell twice
     AutoConfig.register(kind, config_class, exist_ok=is_again)
     AutoModel.register(config_class, model_class, exist_ok=is_again)
-    config_class.register_for_auto_class()
-    model_class.register_for_auto_class("AutoModel")
+    if model_class.__module__ != "__main__":  # a notebook, which transformers cannot copy
+        config_class.register_for_auto_class()
+        model_class.register_for_auto_class("AutoModel")
     FAMILIES[kind] = model_class
     if kind not in ENCODER_KINDS:
         ENCODER_KINDS.insert(0, kind)
