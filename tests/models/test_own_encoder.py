@@ -20,9 +20,11 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
 from paraphrastic_hf.config.recipe import CODE
 from paraphrastic_hf.errors import ModelError, RecipeError
+from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.families import FAMILIES
 from paraphrastic_hf.models.register import encoder_class
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
+from tests.models.encoders import NAMES, new_encoder
 from tests.trained import code_of
 from tests.training.runs import train
 
@@ -31,7 +33,6 @@ from torch import nn
 
 from paraphrastic_hf import register_encoder
 from paraphrastic_hf.layers.pooling import mean_rows
-from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
@@ -190,3 +191,12 @@ def test_only_an_encoder_with_a_type_of_its_own_is_registered() -> None:
 
 def test_kinds_that_need_no_torch_are_the_families() -> None:
     assert {*ENCODER_KINDS} == {*FAMILIES, CODE}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_states_and_pooling_alone_make_an_encoder_of_flat_ids(name: str) -> None:
+    model, lengths = new_encoder(name), torch.tensor([2, 0, 3])
+    ids = torch.tensor([3, 4, 5, 3, 6])
+    torch.testing.assert_close(
+        SentenceEncoderModel.embed_flat(model, ids, lengths), model.embed_flat(ids, lengths)
+    )

@@ -2,8 +2,9 @@
 padded ids and a mask in, one vector a text out.
 
 Ids may also come flat, text after text, with the lengths: what padding would be added for and then
-taken out again. A family is one file beside this one: its config, then its model. A model
-implements `token_states`, `embed_flat`, and `pool` where the mean is not what it does.
+taken out again. A family is one file in `encoders/`: its config, then its model. A model
+implements `token_states`, `pool` where the mean is not what it does, and `embed_flat` where it can
+do without padding.
 """
 
 from __future__ import annotations
@@ -153,8 +154,11 @@ class SentenceEncoderModel(ParaphrasticModel):
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """Sentence vectors, (batch, dim), from ids, (tokens,), text after text, and lengths,
-        (batch,), 0 allowed."""
-        raise TypeError(f"{type(self).__name__} must define embed_flat")
+        (batch,), 0 allowed; from a padded batch unless a model says otherwise."""
+        longest = int(lengths.max()) if lengths.any() else 1  # no batch is without columns
+        mask = torch.arange(longest, device=ids.device) < lengths.unsqueeze(1)
+        padded = torch.zeros_like(mask, dtype=ids.dtype).masked_scatter(mask, ids)
+        return self.states_and_embedding(padded, mask.long())[1]
 
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor

@@ -18,8 +18,8 @@ Encoder = TypeVar("Encoder", bound=type[SentenceEncoderModel])
 def register_encoder(model_class: Encoder) -> Encoder:
     """Make an encoder of your own one that recipes train and `SentenceEncoder` loads.
 
-    `AutoConfig` and `AutoModel` know it, too, and its file is saved beside the weights. A recipe
-    names it by the `model_type` of its configuration.
+    `AutoConfig` and `AutoModel` know it, too, and its file is saved beside the weights, unless it
+    is defined in a notebook. A recipe names it by the `model_type` of its configuration.
 
     Args:
         model_class: A subclass of `TableModel`, or of `SentenceEncoderModel`, whose `config_class`
