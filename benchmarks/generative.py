@@ -47,7 +47,7 @@ from paraphrastic_hf.generation.gauges import measure
 from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.layers import product
 from paraphrastic_hf.layers.embedding import rows_of
-from paraphrastic_hf.layers.latent_decoder import Scorer
+from paraphrastic_hf.layers.latent import Scorer
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.training import batching, bitexts
 from paraphrastic_hf.training.engine.loop import TrainingLoop

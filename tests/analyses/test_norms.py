@@ -10,7 +10,7 @@ import pytest
 from paraphrastic_hf.analyses import weighting as w
 from paraphrastic_hf.analyses.norms import most_frequent_tags, norms, power_of_ten, word_norms
 from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by, read_tagged
-from paraphrastic_hf.corpora.readers.word_list import read_word_list
+from paraphrastic_hf.corpora.readers.words import read_word_list
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate

@@ -11,7 +11,7 @@ import pytest
 from paraphrastic_hf.cli import attack as attack_command
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation import adversarial_files
+from paraphrastic_hf.evaluation import adversarial
 from paraphrastic_hf.predictors import any_classifier
 from tests.data_root import write_supervised
 from tests.generation import scpn
@@ -161,20 +161,20 @@ def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.tsv"
     path.write_text("3\ta text\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:1 is no paraphrase: .* 1 to 2"):
-        adversarial_files.read_paraphrases(str(path), 2)
+        adversarial.read_paraphrases(str(path), 2)
     path.write_text("good\ta\nbad\tb\tc\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:2 has 3 columns"):
-        adversarial_files.read_examples(str(path))
+        adversarial.read_examples(str(path))
     for text in ("good\ta\n\nbad\tb\n", "good\ta\nbad\t \n"):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=r"rows.tsv:2 is blank or has a blank column"):
-            adversarial_files.read_examples(str(path))
+            adversarial.read_examples(str(path))
     path.write_text("\n1\ta text\n\n9\tanother\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:4 is no paraphrase"):
-        adversarial_files.read_paraphrases(str(path), 2)
+        adversarial.read_paraphrases(str(path), 2)
     path.write_text("9" * 5000 + "\ta text\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:1 is no paraphrase"):
-        adversarial_files.read_paraphrases(str(path), 2)
+        adversarial.read_paraphrases(str(path), 2)
 
 
 @pytest.mark.parametrize(

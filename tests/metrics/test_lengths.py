@@ -11,7 +11,7 @@ import sentencepiece
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.metrics.lengths import length_counter
+from paraphrastic_hf.metrics.scorer import length_counter
 from paraphrastic_hf.text.normalize import normalize
 from tests.metrics.conftest import averaging
 from tests.texts import SENTENCES

@@ -11,7 +11,7 @@ import pytest
 from paraphrastic_hf.evaluation.measures.judged import Judged, judged_p_value
 from paraphrastic_hf.metrics import permutation
 from paraphrastic_hf.metrics.corpus_bleu import bleu_of_counts
-from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import p_text, paired_p_value
 from tests.evaluation.made_pairs import correlation_p_value
 
 

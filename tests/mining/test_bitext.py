@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.bitext import CANDIDATES, link, mine
-from paraphrastic_hf.mining.margin_score import SCORES, margin_score, neighbour_mean
+from paraphrastic_hf.mining.bitext import (
+    CANDIDATES,
+    SCORES,
+    link,
+    margin_score,
+    mine,
+    neighbour_mean,
+)
 from paraphrastic_hf.mining.neighbours import Neighbours
 
 

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.folders import add_data_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
+from paraphrastic_hf.cli.shared.options import add_data_option
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.encoders import add_trust_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
+from paraphrastic_hf.cli.shared.options import add_trust_option
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.generation.writing import Translate
@@ -100,9 +100,10 @@ def run(arguments: argparse.Namespace) -> None:
         attack,
         attack_markdown,
         back_translation,
+        read_examples,
+        read_paraphrases,
         report_attack,
     )
-    from paraphrastic_hf.evaluation.adversarial_files import read_examples, read_paraphrases
 
     examples = read_examples(arguments.file)
     sources: list[tuple[str, list[list[str]]]] = [

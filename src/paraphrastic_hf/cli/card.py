@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from paraphrastic_hf.cli.shared.folders import add_data_option, data_root
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,8 @@ import json
 import os
 from typing import Any
 
-from paraphrastic_hf.cli.shared.folders import add_data_option, data_root
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root
 from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
@@ -130,7 +130,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _info(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpora.card import counts_table
     from paraphrastic_hf.corpora.load import STOCK_FIELDS, builder_class, find_source
-    from paraphrastic_hf.corpora.source import checksums
+    from paraphrastic_hf.corpora.sources import checksums
 
     source = find_source(arguments.name)
     print(f"{source.name}: {source.summary}\n")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
@@ -18,6 +17,7 @@ from paraphrastic_hf.cli.shared.lines import (
     column_blocks,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input

@@ -7,11 +7,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.options import (
+    add_data_option,
+    add_encoder_options,
+    add_smaller_options,
+    evaluation_folder,
+    named_encoder,
+    smaller,
+)
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.cli.shared.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
@@ -20,6 +19,7 @@ from paraphrastic_hf.cli.shared.lines import (
     open_output,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import read_blocks

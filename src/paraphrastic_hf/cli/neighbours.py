@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from paraphrastic_hf.cli.shared.lines import holds_output
-from paraphrastic_hf.cli.shared.smaller import add_dimension_option, smaller
+from paraphrastic_hf.cli.shared.options import add_dimension_option, smaller
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError

@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import Any
 
-from paraphrastic_hf.cli.shared.folders import VARIABLE, add_data_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.options import VARIABLE, add_data_option
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.extras import require
 

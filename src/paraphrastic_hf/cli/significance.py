@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.evaluate import add_pairs_options, chosen_pairs
-from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
-from paraphrastic_hf.cli.shared.smaller import add_smaller_options, smaller
+from paraphrastic_hf.cli.shared.options import (
+    add_data_option,
+    add_smaller_options,
+    evaluation_folder,
+    smaller,
+)
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.io.markdown import literal

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.io.markdown import markdown_table
 
 Counts = Mapping[str, Mapping[str, "int | None"]]

@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.corpora.card import dataset_card
 from paraphrastic_hf.corpora.load import find_source, load_dataset
-from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.io.files import (
     read_json,

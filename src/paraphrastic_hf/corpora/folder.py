@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from paraphrastic_hf.corpora.source import Source
-from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES, Source
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.io.archives import ARCHIVES, is_archive, unpack
 from paraphrastic_hf.io.download import cache_folder, fetch

@@ -10,11 +10,10 @@ from typing import Any, get_type_hints
 
 from paraphrastic_hf.config.recipe import convert
 from paraphrastic_hf.corpora.folder import corpus_folder
-from paraphrastic_hf.corpora.source import Source
-from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES, Source
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.snapshot import snapshot
+from paraphrastic_hf.io.download import snapshot
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
 # What every configuration of `datasets` has.

@@ -22,7 +22,7 @@ from paraphrastic_hf.evaluation.measures.word_scores import (
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.markdown import code, markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
-from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import p_text, paired_p_value
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.systems import compare_systems
 

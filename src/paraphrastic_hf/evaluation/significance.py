@@ -27,7 +27,7 @@ from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask
 from paraphrastic_hf.io.markdown import bold, markdown_table
-from paraphrastic_hf.metrics.permutation import p_text
+from paraphrastic_hf.metrics.resampling import p_text
 
 COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}

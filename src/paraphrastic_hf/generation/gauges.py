@@ -22,7 +22,7 @@ from paraphrastic_hf.layers.gaussian import (
     mutual_information,
     standard_log_density,
 )
-from paraphrastic_hf.layers.padding import moved
+from paraphrastic_hf.layers.packing import moved
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.generative.latent import LatentModel, Side, language_of
 from paraphrastic_hf.text.ragged import Ragged

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from paraphrastic_hf.layers.attention import attend
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 
 HALF = 0.5**0.5

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.attention import Attention
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 
 LONGEST_WAVE = 10_000.0

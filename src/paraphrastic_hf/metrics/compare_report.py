@@ -14,7 +14,7 @@ from paraphrastic_hf.io.files import replacing, write_bytes, write_json
 from paraphrastic_hf.io.markdown import Markdown, code, literal, markdown_table
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
-from paraphrastic_hf.metrics.permutation import p_text
+from paraphrastic_hf.metrics.resampling import p_text
 from paraphrastic_hf.metrics.systems import SystemScores
 
 MOST_SHOWN = 1000  # characters of a text

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.bootstrap import Interval, drawn_counts
-from paraphrastic_hf.metrics.permutation import paired_p_value
+from paraphrastic_hf.metrics.resampling import Interval, drawn_counts, paired_p_value
 
 ORDER = 4  # n-grams of one to four words
 

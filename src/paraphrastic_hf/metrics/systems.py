@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.bootstrap import Interval, confidence_intervals
-from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import (
+    Interval,
+    confidence_intervals,
+    p_text,
+    paired_p_value,
+)
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
 ONE_SEGMENT = "No interval: one segment does not show how scores vary."

@@ -10,9 +10,8 @@ import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.bayes_risk import Utility
-from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
-from paraphrastic_hf.metrics.semantic import length_penalty, simile
+from paraphrastic_hf.metrics.semantic import Embedded, SentenceVectors, length_penalty, simile
 from paraphrastic_hf.metrics.sentence_scores import (
     char_profile,
     chrf_score,

@@ -11,6 +11,7 @@ Approximate search is in `approximate.py`, what the neighbours are for in `bitex
 from __future__ import annotations
 
 import time
+import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,10 +26,72 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.best import RunningTopK
-from paraphrastic_hf.mining.checkpoint import read_search, write_search
-from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, Tile
+from paraphrastic_hf.io.files import naming, replacing
+from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, RunningTopK, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
+
+ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
+
+
+def write_search(
+    path: Path | None, key: str, done: int, forward: RunningTopK, backward: RunningTopK
+) -> None:
+    """Keep what a search has found so far; the file is written whole or not at all.
+
+    Args:
+        path: The file to write; nothing happens if it is None.
+        key: Says which search it is.
+        done: Number of strips of the matrix that were searched.
+        forward: The best targets so far of each source.
+        backward: The best sources so far of each target.
+
+    Example:
+        >>> best = RunningTopK(rows=2, keep=1), RunningTopK(rows=3, keep=1)
+        >>> write_search(Path("search.npz"), "en-de", 7, *best)  # doctest: +SKIP
+        >>> read_search(Path("search.npz"), "en-de", *best)  # doctest: +SKIP
+        7
+    """
+    if path is None:
+        return
+    arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
+    with naming(path), replacing(path) as partial, partial.open("wb") as file:
+        np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
+
+
+def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
+    """Fill in what a kept search has found, and return how many strips of the matrix it searched.
+
+    Args:
+        path: The file that `write_search` wrote, or None.
+        key: Says which search it is.
+        forward: Where to put the best targets of each source.
+        backward: Where to put the best sources of each target.
+
+    Returns:
+        The number of strips; 0, with nothing filled in, where there is no such file, it is of
+        another search, or it is damaged.
+
+    Example:
+        >>> read_search(None, "en-de", RunningTopK(2, 1), RunningTopK(3, 1))
+        0
+    """
+    if path is None:
+        return 0
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            if str(kept["key"]) != key:
+                return 0
+            arrays = [kept[name] for name in ARRAYS]
+            done = int(kept["done"])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return 0
+    places = (forward.scores, forward.columns, backward.scores, backward.columns)
+    if any(own.shape != read.shape for own, read in zip(places, arrays, strict=True)):
+        return 0
+    for own, read in zip(places, arrays, strict=True):
+        own[:] = read
+    return done
+
 
 MEGABYTE = 2**20
 TILE = 2048  # height and width of a tile: 16 MB of float32, which a cache can hold

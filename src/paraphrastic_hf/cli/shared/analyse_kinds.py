@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paraphrastic_hf.analyses.report import Analysis
-from paraphrastic_hf.cli.shared.folders import data_root
+from paraphrastic_hf.cli.shared.options import data_root
 from paraphrastic_hf.corpora.folder import evaluation_files
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import DataError, RecipeError
@@ -25,7 +25,7 @@ WORDS = "words/enwiki_vocab_min200.txt.xz"
 
 def neighbours(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.neighbours import neighbours as analyse
-    from paraphrastic_hf.corpora.readers.word_list import read_word_list
+    from paraphrastic_hf.corpora.readers.words import read_word_list
 
     among = None
     if arguments.rows and arguments.among:
@@ -44,7 +44,7 @@ def neighbours(arguments: argparse.Namespace) -> Analysis:
 def norms(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.norms import norms as analyse
     from paraphrastic_hf.analyses.tagged import read_tagged
-    from paraphrastic_hf.corpora.readers.word_list import read_word_list
+    from paraphrastic_hf.corpora.readers.words import read_word_list
 
     root = Path(data_root(arguments.data, "the tagged corpus"))
     counts = read_word_list(arguments.words or root / WORDS)

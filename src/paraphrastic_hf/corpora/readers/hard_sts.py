@@ -16,10 +16,9 @@ from typing import Any
 import datasets
 import numpy as np
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.similarity import sts_datasets
-from paraphrastic_hf.corpora.schema import NUMBER, TEXT, scored_pair
 
 logger = logging.getLogger(__name__)
 

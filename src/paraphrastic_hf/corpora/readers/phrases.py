@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import datasets
 from datasets import Sequence as ListOf
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.schema import NUMBER, TEXT, scored_pair
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.io.lines import number_in, table_rows
 

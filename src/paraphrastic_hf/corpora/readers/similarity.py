@@ -12,7 +12,7 @@ from pathlib import Path
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import TEXT, WHOLE, Corpus, Row, labelled, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.sts_files import (
     STS17_TRACKS,
@@ -22,7 +22,6 @@ from paraphrastic_hf.corpora.readers.sts_files import (
     read_sts_train,
     read_track,
 )
-from paraphrastic_hf.corpora.schema import TEXT, WHOLE, labelled, scored_pair
 from paraphrastic_hf.errors import DataError, MissingFileError, counted
 from paraphrastic_hf.io.lines import number_in, table_rows
 

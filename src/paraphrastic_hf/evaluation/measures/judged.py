@@ -1,7 +1,7 @@
 """An encoder's results on each example of a dataset.
 
 Resampling the examples gives the interval of a score (thesis, 7.4). Exchanging the results of two
-encoders on some examples gives the p-value of their difference (`metrics/permutation.py`).
+encoders on some examples gives the p-value of their difference (`metrics/resampling.py`).
 `Judged` is for accuracies, F1 and other ratios of sums, `Ranked` for correlations with scores and
 for how cosines rank labeled pairs.
 """
@@ -16,8 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from paraphrastic_hf.evaluation.suite import Row, Task
-from paraphrastic_hf.metrics.bootstrap import Interval, check_finite, drawn_examples
-from paraphrastic_hf.metrics.permutation import ROUNDING, exchanges
+from paraphrastic_hf.metrics.resampling import (
+    ROUNDING,
+    Interval,
+    check_finite,
+    drawn_examples,
+    exchanges,
+)
 
 EDGES = (0.025, 0.975)  # of a 95 % interval
 
@@ -271,7 +276,7 @@ def judged_p_value(
 ) -> float:
     """Compute how likely two equally good encoders differ at least as much as these two do.
 
-    The test is the paired permutation test of `metrics/permutation.py`, which exchanges what the
+    The test is the paired permutation test of `metrics/resampling.py`, which exchanges what the
     two did on an example.
 
     Args:

@@ -16,14 +16,14 @@ import numpy as np
 
 from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 from paraphrastic_hf.evaluation.measures.similarity import pearson
-from paraphrastic_hf.evaluation.metric_systems import (
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
+from paraphrastic_hf.evaluation.suites.sts import YEARS
+from paraphrastic_hf.evaluation.suites.translation import (
     METRICS,
     Measure,
     matching_measure,
     semantic_measure,
 )
-from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
-from paraphrastic_hf.evaluation.suites.sts import YEARS
 from paraphrastic_hf.metrics.matching import MATCHING
 
 SYMMETRIC = " symmetric"
