@@ -273,7 +273,7 @@ def test_a_blank_line_is_no_neighbour_and_the_numbers_of_lines_stay(
 def test_mine_leaves_blank_lines_out_and_names_them(
     model: str, bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--k", "1"]
+    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--neighbours", "1"]
     assert main([*command, "--output", str(tmp_path / "pairs.tsv")]) == 0
     texts = [line.split("\t")[1] for line in (tmp_path / "pairs.tsv").read_text().splitlines()]
     assert "the cat" in texts
@@ -284,7 +284,17 @@ def test_mine_leaves_blank_lines_out_and_names_them(
 def test_text_that_mining_kept_is_read_again_to_be_refused(
     model: str, bad: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["mine", bad, bad, "--model", model, "--k", "1", "--work", str(tmp_path / "work")]
+    command = [
+        "mine",
+        bad,
+        bad,
+        "--model",
+        model,
+        "--neighbours",
+        "1",
+        "--work",
+        str(tmp_path / "work"),
+    ]
     assert main([*command, "--output", str(tmp_path / "pairs.tsv")]) == 0
     assert main([*command, "--output", str(tmp_path / "o"), "--bad-lines", "refuse"]) == 2
     assert "bad.txt:2 is blank; mend it" in capsys.readouterr().err
@@ -494,7 +504,7 @@ ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
 @pytest.mark.parametrize(
     ("command", "columns"),
     [
-        ("mine LINES LINES --model MODEL --score cosine --k 1", 3),
+        ("mine LINES LINES --model MODEL --score cosine --neighbours 1", 3),
         ("neighbours MODEL LINES --query QUERY --neighbours 3", 3),
         ("score MODEL PAIRS", 3),
     ],

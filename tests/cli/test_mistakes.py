@@ -79,7 +79,7 @@ MISTAKES = {  # the command, and what its message names
     "data info nosuch": "nosuch",
     "corpus sample nofile": "nofile",
     "analyse variables average --output x": "average",
-    "mine lines.txt lines.txt --model english --k 0": "0",
+    "mine lines.txt lines.txt --model english --neighbours 0": "0",
     "pack english --output full": "full",
 }
 PROGRAM = """

@@ -44,13 +44,8 @@ def test_templates_are_the_top_of_the_trees(
 ) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("She drove.\n", encoding="utf-8")
-    shown = []
-    for option in (["--template"], ["--depth", "2"], ["--depth", "1"]):
-        assert parse(str(lines), "--parser", model, *option) == 0
-        shown.append(capsys.readouterr().out.strip())
-    assert shown[0] == shown[1]
-    assert not read_tree(shown[0]).words()
-    assert read_tree(shown[2]).height == 2
+    assert parse(str(lines), "--parser", model, "--template") == 0
+    assert not read_tree(capsys.readouterr().out.strip()).words()
 
 
 def test_pairs_are_written_with_their_trees(
@@ -76,7 +71,6 @@ def test_pairs_are_written_with_their_trees(
     [
         ([], "name either a file of lines"),
         (["a", "--pairs", "b"], "name either a file of lines"),
-        (["a", "--depth", "0"], "--depth must be at least 1, got 0"),
         (["a", "--keep-same"], "is about --pairs"),
         (["--pairs", "a", "--template"], "--pairs writes whole trees"),
         (["no-such-file"], "no-such-file"),

@@ -51,9 +51,9 @@ def mined(
     [
         ([], "other"),
         (["--neighbours", "2", "--score", "distance", "--candidates", "intersection"], "other"),
-        (["--many", "--threshold", "1.0", "--candidates", "forward"], "other"),
-        (["--different", "--score", "cosine"], "own"),
-        (["--different", "--neighbours", "1"], "other"),
+        (["--allow-many-to-many", "--threshold", "1.0", "--candidates", "forward"], "other"),
+        (["--exclude-identical", "--score", "cosine"], "own"),
+        (["--exclude-identical", "--neighbours", "1"], "other"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
@@ -123,7 +123,9 @@ def test_mistakes_are_one_line_with_the_way_out(
         own, other, "--output", output, "--neighbours", "3"
     )
     assert "is not empty" in refused(own, other, "--output", str(encoded))
-    assert "--neighbours must be at least 1" in refused(own, other, "--output", output, "--k", "0")
+    assert "--neighbours must be at least 1" in refused(
+        own, other, "--output", output, "--neighbours", "0"
+    )
     half = tmp_path / "half"
     half.mkdir()
     record = json.loads((encoded / "own" / "files.json").read_text(encoding="utf-8"))

@@ -58,9 +58,6 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     Args:
         run: Output directory of `paraphrastic train`.
         name: What to call the run; if None, the name of the directory.
-
-    Raises:
-        DataError: The folder holds no log of `paraphrastic train`, or no development score.
     """
     run = Path(run)
     recipe, evaluations = read_evaluations(run)
@@ -88,9 +85,6 @@ def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, An
 
     Returns:
         The recipe, and the entries of its log in their order.
-
-    Raises:
-        DataError: The folder holds no recipe or no log of `paraphrastic train`.
     """
     run = Path(run)
     try:
@@ -114,9 +108,6 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
 
     Args:
         runs: Output directories of `paraphrastic train`, by name or in a list.
-
-    Raises:
-        DataError: Two of a list have one name.
     """
     if isinstance(runs, Mapping):
         return dict(runs)
@@ -139,10 +130,6 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
     Args:
         runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
             directories, whose own names the runs then have.
-
-    Raises:
-        DataError: A run has no log or no development score, the runs were scored on different
-            sets or count different things, or two of them have one name.
     """
     runs = named_runs(runs)
     curves = [read_curve(run, name) for name, run in runs.items()]

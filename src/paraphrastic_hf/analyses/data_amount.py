@@ -37,16 +37,10 @@ def data_amount(
     the first. Each larger set holds the smaller ones.
 
     Args:
-        recipe: The recipe to train.
         folder: A folder; the runs are kept in `runs` within it.
         sizes: Numbers of pairs; None is the thesis's choice, all pairs, halved until there are
             fewer than ten.
         orders: Which of `random` and `ordered` to train.
-        data_root: Folder that recipe paths start from.
-
-    Raises:
-        DataError: The sources are missing, or have fewer pairs than a size.
-        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
     """
     sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)

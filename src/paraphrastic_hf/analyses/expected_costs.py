@@ -41,9 +41,6 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
     Args:
         run: Output directory of `paraphrastic train`.
         name: What to call the run; if None, the name of the directory.
-
-    Raises:
-        DataError: The folder holds no log of minimum risk training, or no evaluation.
     """
     recipe, entries = read_evaluations(run)
     evaluations = [entry for entry in entries if LOGGED in entry]
@@ -66,9 +63,6 @@ def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Ana
     Args:
         runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
             directories, whose own names the runs then have.
-
-    Raises:
-        DataError: A run has no log of minimum risk training, or two of them have one name.
     """
     named = named_runs(runs)
     found = [read_costs(run, name) for name, run in named.items()]

@@ -43,15 +43,10 @@ def neighbours(
             `SentenceEncoder` with one table.
         queries: Words, phrases or n-grams. A query that a model does not know has no neighbours in
             that model; some model must know it.
-        among: The texts in which to look for neighbours.
         most: How many of these texts or table entries to look in, from the first on; None for all.
             Entries are sorted by frequency where the tokenizer has whole words or n-grams (Table 8
             has the 10,000 most frequent).
         count: Number of neighbours of each query, 1 or more, without the query itself.
-
-    Raises:
-        DataError: No model knows a query, or a number is out of range.
-        ModelError: Without `among`, a model does not have exactly one table.
     """
     if count < 1:
         raise DataError(f"the number of neighbours must be at least 1, got {count}")
@@ -92,10 +87,6 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
 
     Args:
         encoder: A `SentenceEncoder` with one table.
-        name: What to call it in messages.
-
-    Raises:
-        ModelError: The model has no table that can be read, or several.
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(

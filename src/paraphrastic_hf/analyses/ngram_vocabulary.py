@@ -37,16 +37,7 @@ def ngram_vocabulary(
     (`--epochs 5 --lambda_all 0`).
 
     Args:
-        recipe: The recipe of a model over character n-grams.
         folder: A folder; the runs are kept in `runs` within it.
-        most: Numbers of n-grams of each length (k in the thesis).
-        orders: Sets of lengths, in characters.
-        data_root: Folder that recipe paths start from.
-
-    Raises:
-        RecipeError: The recipe's tokenizer has no character n-grams, it has no development set, or
-            `folder` holds runs of another recipe.
-        DataError: The sources are missing, or have no n-gram of some length.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"

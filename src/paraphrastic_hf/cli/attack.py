@@ -72,11 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @holds_output("attacking")
 def run(arguments: argparse.Namespace) -> None:
-    """Attack the classifier by each source of paraphrases, and report.
-
-    Raises:
-        DataError: A file does not fit.
-    """
+    """Attack the classifier by each source of paraphrases, and report."""
     check_model_name(arguments.classifier)
     named = [_named(each) for each in arguments.paraphrases]
     check_inputs(arguments.file, *(path for _, path in named))

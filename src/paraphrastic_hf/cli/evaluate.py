@@ -89,12 +89,7 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
-    """The pairs that `--pairs` names; None without it.
-
-    Raises:
-        RecipeError: `--columns` are not two or three, or no file is named.
-        DataError: The file is missing or damaged.
-    """
+    """The pairs that `--pairs` names; None without it."""
     columns = arguments.columns
     if columns is not None and (arguments.pairs is None or len(columns) not in (2, 3)):
         given = " ".join(columns)

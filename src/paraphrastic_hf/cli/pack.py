@@ -72,11 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _average(name: str) -> SentenceEncoder:
-    """The averaging model of a name.
-
-    Raises:
-        ModelError: It is not there, or no average.
-    """
+    """The averaging model of a name."""
 
     encoder = SentenceEncoder.from_pretrained(name)
     if encoder.table(slice(0, 0)) is None:

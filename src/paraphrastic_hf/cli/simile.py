@@ -33,7 +33,6 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
     """The systems, the references and the options of `SimileScorer`.
 
     Args:
-        parser: That of the command.
         systems: How many systems there are, as `nargs` of argparse.
     """
     parser.add_argument(

@@ -56,11 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the translation of each line.
-
-    Raises:
-        DataError: The model does not translate so, or an option is out of range.
-    """
+    """Print the translation of each line."""
     check_inputs(arguments.file)
     check_output(arguments.output)
     how = writing_of(arguments)

@@ -149,8 +149,6 @@ def labelled(
 
     Args:
         labels: Names of the classes; None where the class is free text.
-        texts: Names of the text columns.
-        **extra: Further columns.
     """
     label = TEXT if labels is None else ClassLabel(names=list(labels))
     return Features({**dict.fromkeys(texts, TEXT), "label": label, **extra})

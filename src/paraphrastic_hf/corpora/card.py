@@ -70,7 +70,6 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
     """A README for a dataset repository.
 
     Args:
-        source: The corpus.
         counts: Rows of each configuration's splits; None where unknown.
         has_files: Whether parquet files lie beside it, so that `configs:` names them.
     """

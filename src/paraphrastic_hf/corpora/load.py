@@ -124,11 +124,7 @@ def _from_hub(
 def builder(
     name: str, config: str | None = None, *, data_dir: str | Path | None = None, **options: Any
 ) -> Any:
-    """The `datasets.GeneratorBasedBuilder` of a corpus, for those who want its methods.
-
-    Raises:
-        DataError: There is no such corpus, configuration or option, or no such folder.
-    """
+    """The `datasets.GeneratorBasedBuilder` of a corpus, for those who want its methods."""
     source = find_source(name)
     if config is not None and source.configs and config not in source.configs:
         raise DataError(
@@ -156,22 +152,14 @@ def builder(
 
 
 def builder_class(source: Source) -> Any:
-    """The class that reads a corpus.
-
-    Raises:
-        MissingExtraError: `datasets` is not installed.
-    """
+    """The class that reads a corpus."""
     require("data", "datasets", what=f"the corpus {source.name}")
     module, _, attribute = source.builder.partition(":")
     return getattr(importlib.import_module(f"paraphrastic_hf.corpora.readers.{module}"), attribute)
 
 
 def find_source(name: str) -> Source:
-    """The record of a corpus.
-
-    Raises:
-        DataError: There is none of that name; the nearest is named.
-    """
+    """The record of a corpus."""
     if name not in SOURCES:
         raise DataError(f"there is no corpus {name!r}; {nearest_name(name, SOURCES)}")
     return SOURCES[name]

@@ -114,13 +114,9 @@ def attack(
     """Ask a classifier about examples and their paraphrases.
 
     Args:
-        examples: The examples.
         classify: From sentences, and the second ones of pairs or None, to labels.
         paraphrases: Of each example; repeated ones, empty ones and the sentence itself count for
             nothing.
-
-    Raises:
-        DataError: There are not as many lists of paraphrases as examples, or no example.
 
     Example:
         >>> examples = [Example("a fine film", "good"), Example("dull", "bad")]
@@ -204,9 +200,6 @@ def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
     """The figures of several attacks side by side, as Markdown.
 
     A column without a number is left out, and a line below says why a cell is empty.
-
-    Args:
-        reports: By what the paraphrases come from.
     """
     columns = {
         "accuracy": [f"{each.accuracy:.1f}" for each in reports.values()],
@@ -259,7 +252,6 @@ def back_translation(
     Args:
         forth: What translates from English, as `load_translator` gives it; its best translation is
             taken.
-        back: What translates to English.
         outputs: Paraphrases of a sentence, the likeliest ones; the thesis takes 10.
         beams: Beginnings kept at each step, at least `outputs`.
     """
@@ -278,11 +270,7 @@ MOST_DIGITS = 10  # of a line's number
 
 
 def read_examples(path: str) -> list[Example]:
-    """The examples of a file.
-
-    Raises:
-        DataError: A row has not two or three columns, or not as many as the first.
-    """
+    """The examples of a file."""
     found: list[Example] = []
     columns = 0
     for number, row in _rows(path):
@@ -305,11 +293,7 @@ def read_examples(path: str) -> list[Example]:
 
 def read_paraphrases(path: str, count: int) -> list[list[str]]:
     """Of each of `count` lines its paraphrases: what `paraphrastic paraphrase` kept, or rows of a
-    number and a text.
-
-    Raises:
-        DataError: A row is neither, or its number is of no line.
-    """
+    number and a text."""
     found: list[list[str]] = [[] for _ in range(count)]
     rows = _rows(path)
     header = rows[0][1] if rows and rows[0][1][0] == "line" else None

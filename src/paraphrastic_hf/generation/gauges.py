@@ -70,10 +70,7 @@ def measure(
 
     Args:
         model: The model; it is put in evaluation mode for as long as this takes.
-        sentences: Token ids with end marks.
         pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
-        max_length: Sentences are cut at this many tokens.
-        seed: Of the draws that mutual information is estimated by.
     """
     nll: dict[str, float] = {}
     tokens: dict[str, int] = {}
@@ -128,14 +125,7 @@ def importance_weighted_nll(
 
     Args:
         model: A variational model that reconstructs; it is put in evaluation mode meanwhile.
-        sentences: Token ids with end marks.
         pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
-        max_length: Sentences are cut at this many tokens.
-        draws: K.
-        seed: Of the draws.
-
-    Raises:
-        ValueError: The model draws no variables, or reconstructs nothing.
     """
     if not has_likelihood(model):
         raise ValueError("only a variational model that reconstructs has such a likelihood")

@@ -54,7 +54,6 @@ def centre_on_texts(
 
     Args:
         model: The model; a centre that it has is replaced.
-        texts: The token ids of all texts.
         which: The positions of the texts that count, (n,), 1 or more.
         max_length: How many tokens each text is cut at; None for no limit.
     """

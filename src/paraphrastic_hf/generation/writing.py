@@ -139,22 +139,12 @@ class Translate(Protocol):
         """Translate lines.
 
         Args:
-            lines: The lines.
-            writing: How to search or sample.
             scores: Whether `nats` of each translation is wanted.
         """
 
 
 def listed(texts: Iterable[str], name: str = "texts") -> list[str]:
-    """The texts as a list, whatever holds them.
-
-    Args:
-        texts: What a caller gave.
-        name: How the message calls it.
-
-    Raises:
-        TypeError: It is one string, or holds something else than strings.
-    """
+    """The texts as a list, whatever holds them."""
     lines = list(texts)
     if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"{name} must be a list of strings")

@@ -93,16 +93,10 @@ def fetch(remote: Remote, folder: Path) -> Path:
     """Download a file unless it is there already, and unpack it if it is an archive.
 
     Args:
-        remote: The file and its address.
         folder: The corpus's folder, under which its `path` is looked up.
 
     Returns:
         The file, or the folder beside it that holds the archive's members.
-
-    Raises:
-        DataError: The server cannot be reached, has no such file, or sends another than the one on
-            record or than it did the first time; the archive is damaged.
-        DiskError: The disk is full.
     """
     target = folder / remote.path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -244,10 +238,6 @@ def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
         kind: `model`, `dataset` or `space`.
         **options: `revision`, `token`, `cache_dir` and `local_files_only`, as `snapshot_download`
             of huggingface_hub takes them.
-
-    Raises:
-        HfHubHTTPError, ValueError, OSError: The repository does not exist, has a file whose name
-            leads out of the folder, or the Hub cannot be reached.
     """
     from huggingface_hub import snapshot_download
 

@@ -68,9 +68,6 @@ def find_leaks(folder: str | Path) -> list[str]:
     Every file is read, whatever its name. Binary files are searched for tokens only, and
     vocabularies for secrets only. Only the first eight characters of a secret are shown.
 
-    Args:
-        folder: The folder, searched recursively.
-
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
@@ -156,14 +153,7 @@ class Destination:
 
 
 def check_name(repository: str) -> None:
-    """Refuse an invalid repository name, without asking the network.
-
-    Args:
-        repository: The name.
-
-    Raises:
-        PublishError: The name is invalid.
-    """
+    """Refuse an invalid repository name, without asking the network."""
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
@@ -178,17 +168,12 @@ def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str
     Large files that have arrived are not sent again when a failed call is repeated.
 
     Args:
-        to: Where, and how.
         gather: Writes the files to the empty folder it is given, for the repository of the given
             name, and returns patterns of files to delete from the repository if the folder does
             not have them.
 
     Returns:
         The address of the commit or of the pull request.
-
-    Raises:
-        PublishError: A file holds a secret or an absolute path, or the Hub refuses or cannot be
-            reached.
     """
     repository, exists = _checked(to)
     with tempfile.TemporaryDirectory() as place:
@@ -198,12 +183,7 @@ def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str
 
 
 def _checked(to: Destination) -> tuple[str, bool]:
-    """Return the full name of a repository and whether it exists.
-
-    Raises:
-        PublishError: The Hub cannot be reached or does not know the token, the token is read-only,
-            the repository is public and must not be, or a pull request has no repository.
-    """
+    """Return the full name of a repository and whether it exists."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -259,11 +239,6 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
     Args:
         folder: The folder. It may be a snapshot in the cache of huggingface_hub, whose files are
             links to its `blobs`.
-        files: Files in it.
-        output: Where to copy them.
-
-    Raises:
-        PublishError: A file is a link to a place outside the folder.
     """
     inside = [folder.resolve()]
     if folder.resolve().parent.name == "snapshots":
@@ -280,11 +255,7 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
 
 
 def refuse_leaks(folder: str | Path) -> None:
-    """Refuse a folder with secrets or absolute paths.
-
-    Raises:
-        PublishError: It holds one; the message has the first three.
-    """
+    """Refuse a folder with secrets or absolute paths."""
     leaks = find_leaks(folder)
     if leaks:
         more = f", and {len(leaks) - 3} more" if len(leaks) > 3 else ""

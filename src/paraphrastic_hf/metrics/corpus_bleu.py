@@ -40,10 +40,6 @@ class CorpusBleu:
 def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
     """Count in each segment what BLEU is computed from, with sacrebleu's 13a tokens.
 
-    Args:
-        hypotheses: A text for each segment.
-        references: For each segment the list of its references, one or more.
-
     Returns:
         Length of the hypothesis, length of the closest reference, then for n-grams of one to four
         tokens how many match, and how many there are: (segments, 10), 0 or more.
@@ -96,15 +92,9 @@ def compare_bleu(
     """Score systems by corpus BLEU, each with an interval and its significance against the first.
 
     Args:
-        systems: The name and the hypotheses of each system, one text a segment.
-        references: For each segment a text or a list of texts.
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more
             than 20 segments; 1 or more.
         seed: Seed of the draws, 0 or more; the same segments are drawn for all systems.
-
-    Raises:
-        DataError: There are no segments, a system has not as many as there are references, or
-            `samples` or `seed` is out of range.
 
     Example:
         >>> systems = [("old", ["the cat sits down here"] * 9), ("new", ["the cat sat down"] * 9)]

@@ -50,10 +50,6 @@ def confidence_intervals(
         seed: Seed of the draws, 0 or more.
         level: Share of the resamples that lie in the interval, 0 to 1.
 
-    Raises:
-        ValueError: There are no segments, the systems have unequal numbers of them, or `samples` is
-            less than 1, or a score is not finite.
-
     Example:
         >>> confidence_intervals([np.array([0.5, 0.5, 0.5])])
         [Interval(mean=0.5, low=0.5, high=0.5)]
@@ -71,8 +67,6 @@ def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
     """Draw resamples, and count how often each example is in each, (some, size) at a time.
 
     Args:
-        size: Number of examples.
-        samples: Number of resamples in all.
         seed: Seed of the draws, 0 or more; equal seeds give equal draws.
     """
     for drawn in drawn_examples(size, samples, seed):
@@ -84,11 +78,7 @@ def check_finite(name: str, values: np.ndarray) -> None:
     """Refuse numbers that no comparison can rank, such as NaN.
 
     Args:
-        name: What to call the numbers in the message.
         values: The numbers, (examples,).
-
-    Raises:
-        DataError: A number is NaN or infinite; the message has the first one's place.
     """
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -126,8 +116,6 @@ def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
     """Draw the numbers of the examples in each resample, (some, size) at a time.
 
     Args:
-        size: Number of examples.
-        samples: Number of resamples in all.
         seed: Seed of the draws, 0 or more; equal seeds give equal draws.
     """
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
@@ -165,10 +153,6 @@ def paired_p_value(
     Returns:
         The two-sided p-value, above 0, at most 1. Of n segments it is at least 2 / 2**n, so at
         least 0.0625 for five.
-
-    Raises:
-        ValueError: There are no segments, the systems have unequal numbers of them, a score is not
-            finite, or `samples` is less than 1.
 
     Example:
         >>> paired_p_value(np.full(6, 0.9), np.full(6, 0.8))
@@ -215,9 +199,6 @@ def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iter
     The first choice is to exchange none.
 
     Args:
-        size: Number of examples.
-        samples: Number of random choices after the first.
-        seed: Seed of the draws.
         exact: Up to 20 examples, go through all choices instead. The last example is then never
             exchanged, since to exchange all others only changes the sign of the difference.
 

@@ -52,10 +52,6 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
 
     Returns:
         A function from texts to their lengths, whole numbers of shape (texts,).
-
-    Raises:
-        ValueError: The unit is neither of these.
-        ModelError: The model has no tokenizer.
     """
     if unit not in UNITS:
         raise ValueError(f"length must be one of {', '.join(UNITS)}, got {unit!r}")
@@ -140,11 +136,7 @@ class SimileScores:
         return _mean(self.sim)
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Return the scores as plain numbers, for JSON.
-
-        Args:
-            segments: Whether to give the scores of every segment too.
-        """
+        """Return the scores as plain numbers, for JSON."""
         values = {"simile": self.score, "sim": self.sim_score, "signature": self.signature}
         if segments:
             values |= {"simile_scores": self.simile.tolist(), "sim_scores": self.sim.tolist()}
@@ -353,9 +345,6 @@ class SimileScorer:
 def is_default(model: Any) -> bool:
     """Whether a model is the packaged `simile`, or made from it (2019, 7.2.1, has no such model).
 
-    Args:
-        model: Any encoder.
-
     Example:
         >>> is_default(SentenceEncoder.from_pretrained("simile").with_dimension(64))
         True
@@ -376,13 +365,7 @@ def checked_segments(
     A lone surrogate, which no UTF-8 library accepts, becomes U+FFFD.
 
     Args:
-        hypotheses: One text for each segment.
         references: For each segment one text; or for each segment a list of one or more.
-        start: Number of the first segment, for messages.
-
-    Raises:
-        DataError: There are no segments, not as many references as hypotheses, or a text is not a
-            string; the message names the segment.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

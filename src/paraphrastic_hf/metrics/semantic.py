@@ -28,9 +28,6 @@ def sim(hypotheses: Any, references: Any) -> Any:
     Returns:
         SIM of each segment, (segments,), from -1 to 1.
 
-    Raises:
-        ValueError: The two shapes differ.
-
     Example:
         >>> sim(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[4.0, 3.0], [1.0, 0.0]]))
         array([0.96, 0.  ])
@@ -62,9 +59,6 @@ def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
     Returns:
         The factors, (segments,), from 0 to 1: 1 for equal lengths, 0 where one side alone is empty.
 
-    Raises:
-        ValueError: The kind is none of these, or a length is negative.
-
     Example:
         >>> length_penalty(np.array([4, 2, 0]), np.array([4, 4, 4])).round(3)
         array([1.   , 0.368, 0.   ])
@@ -95,9 +89,6 @@ def simile(similarity: Any, penalty: Any, alpha: float = ALPHA) -> Any:
         similarity: SIM of each segment, (segments,), from -1 to 1.
         penalty: LP of each segment, (segments,), 0 to 1.
         alpha: Weight of the length penalty, 0 or more; the thesis fixes 0.25, and 0 gives SIM.
-
-    Raises:
-        ValueError: `alpha` is negative or NaN.
 
     Example:
         >>> simile(np.array([0.8]), np.array([1.0]))

@@ -38,9 +38,6 @@ class SemanticUtility:
     def matrices(self, lists: Lists) -> list[np.ndarray]:
         """Compare every candidate with every other of its list.
 
-        Args:
-            lists: The candidates of each sentence.
-
         Returns:
             For each list (candidates, candidates), -1 to 1.
         """
@@ -52,14 +49,10 @@ class SemanticUtility:
         product is the expected SIM exactly, and with their mean length.
 
         Args:
-            lists: The candidates of each sentence.
             weights: For each list the shares of its candidates, (candidates,), with the sum 1.
 
         Returns:
             For each list (candidates,), -1 to 1.
-
-        Raises:
-            DataError: The scorer compares windows, of which there is no mean.
         """
         embedded, numbers = self._embedded(lists)
         return [
@@ -69,10 +62,6 @@ class SemanticUtility:
 
     def between(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
         """Compare every hypothesis with every reference.
-
-        Args:
-            hypotheses: Texts.
-            references: Other texts.
 
         Returns:
             (hypotheses, references), -1 to 1.
@@ -86,15 +75,10 @@ class SemanticUtility:
         """Compare every hypothesis with the mean of all references, as `aggregated` does.
 
         Args:
-            hypotheses: Texts.
-            references: Other texts.
             shares: How much each reference counts, (references,), with the sum 1.
 
         Returns:
             (hypotheses,), -1 to 1.
-
-        Raises:
-            DataError: The scorer compares windows, of which there is no mean.
         """
         embedded, (own, other) = self._embedded([hypotheses, references])
         return self._with_mean(embedded, own, other, shares)
@@ -136,7 +120,6 @@ class NgramUtility:
     """A metric of n-grams; every candidate is cut once.
 
     Args:
-        cut: From a text to what is compared.
         score: From a candidate and its reference to 0 to 1.
     """
 
@@ -145,9 +128,6 @@ class NgramUtility:
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
         """Compare every candidate with every other of its list.
-
-        Args:
-            lists: The candidates of each sentence.
 
         Returns:
             For each list (candidates, candidates), 0 to 1.
@@ -168,11 +148,6 @@ def make_utility(
         metric: `simile`, `sim`, `bleu` (of sentences, smoothed as the thesis does) or `chrf`.
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
         similarity: What SIM compares, `sentences`, of which a mean can be taken, or `windows`.
-
-    Raises:
-        DataError: There is no such metric.
-        ModelError: The model of SIM and SimiLE cannot be loaded.
-        MissingExtraError: A package that the metric needs is not installed.
 
     Example:
         >>> from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk

@@ -33,25 +33,13 @@ def nearest_by_faiss(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        source: The vectors of one side.
-        target: The vectors of the other side.
         k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
         kind: `flat` searches all vectors, `ivf` those of the nearest cells.
         probes: Number of cells that `ivf` searches, 1 or more.
-        progress: Show a progress bar.
 
     Returns:
         The neighbours of the sources and those of the targets, numbered by their place among the
         `UnitRows`.
-
-    Raises:
-        DataError: FAISS is not installed, or an argument is out of range.
-
-    Example:
-        >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])
-        >>> forward, backward = nearest_by_faiss(*both, 1, kind="flat")  # doctest: +SKIP
-        >>> forward.ids.tolist()  # doctest: +SKIP
-        [[2], [1], [0]]
     """
     if kind not in ("flat", "ivf"):
         raise DataError(f"there is no FAISS index {kind!r} here; there are flat, ivf")
@@ -84,11 +72,7 @@ def cells(rows: int) -> int:
 
 
 def load_faiss() -> Any:
-    """Import the optional module `faiss`.
-
-    Raises:
-        DataError: FAISS is not installed; the message says how to install it.
-    """
+    """Import the optional module `faiss`."""
     try:
         import faiss
     except ImportError as error:

@@ -5,8 +5,8 @@ With the mean cosine of the k nearest neighbors of either sentence, a pair score
     f(cos(x, y), (mean_k(x) + mean_k(y)) / 2)
 
 and f(a, b) = a (cosine), a - b (distance), a / b (ratio): Artetxe and Schwenk, Margin-based
-Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3, which the thesis cites
-(5.13.2). A sentence that is near everything no longer wins.
+Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3; thesis 5.13.2. A
+sentence that is near everything no longer wins.
 
 Candidates come from the nearest neighbors, and are linked one to one. The search for neighbours is
 in `neighbours.py` and `approximate.py`; `files.py` reads and writes text.
@@ -27,7 +27,7 @@ from paraphrastic_hf.mining.neighbours import Neighbours, nearest
 from paraphrastic_hf.mining.tiles import PRECISIONS
 from paraphrastic_hf.mining.vectors import UnitRows
 
-SCORES = ("ratio", "distance", "cosine", "absolute")
+SCORES = ("ratio", "distance", "cosine")
 SMALLEST_MEAN = 0.1  # the ratio of two cosines near 0, as in a short file, would say nothing
 
 
@@ -52,19 +52,12 @@ def margin_score(
     The three arrays may have any shapes that broadcast, such as (sources, 1) and (sources, k).
 
     Args:
-        cosine: Cosine of the two sentences of each pair, any shape.
-        source_mean: Mean cosine of the source with its k nearest targets, any shape.
-        target_mean: Mean cosine of the target with its k nearest sources, any shape.
-        kind: One of `SCORES`; `absolute` is another name of `cosine`. In a ratio, a mean below 0.1
-            counts as 0.1.
+        kind: One of `SCORES`. In a ratio, a mean below 0.1 counts as 0.1.
 
     Returns:
         The scores in float32, in the shape that the arguments broadcast to. The cosine is
         from -1 to 1 and the distance from -2 to 2; the ratio is about 1 for a pair that is as near
         as its neighbourhood, and higher for a nearer one.
-
-    Raises:
-        DataError: The kind is none of these.
 
     Example:
         >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)
@@ -73,7 +66,7 @@ def margin_score(
     if kind not in SCORES:
         raise DataError(f"there is no score {kind!r}; there are {', '.join(SCORES)}")
     mean = (source_mean + target_mean) / 2
-    if kind in ("cosine", "absolute"):
+    if kind == "cosine":
         score = cosine + np.zeros_like(mean)
     elif kind == "distance":
         score = cosine - mean
@@ -101,11 +94,7 @@ class Pairs(NamedTuple):
     target: np.ndarray
 
     def at_least(self, threshold: float) -> Pairs:
-        """Return the pairs whose score reaches a threshold.
-
-        Args:
-            threshold: The lowest score of a pair, any number.
-        """
+        """Return the pairs whose score reaches a threshold."""
         return Pairs(*(column[self.score >= threshold] for column in self))
 
 
@@ -139,8 +128,7 @@ def mine(
         target: Sentence vectors of the other side, (m, dim), or `UnitRows`.
         k: Number of neighbours over which the margin is averaged, 1 or more; Artetxe and Schwenk
             (2019) use 4.
-        score: What ranks the pairs: `ratio`, `distance` or `cosine` (also named
-            `absolute`).
+        score: What ranks the pairs: `ratio`, `distance` or `cosine`.
         candidates: Which pairs are looked at: each source with its best target (`forward`), each
             target with its best source (`backward`), the pairs found either way (`union`) or both
             ways (`intersection`).
@@ -231,9 +219,6 @@ def check_options(
         one_to_one: Whether every sentence is used at most once.
         threshold: The lowest score of a pair, any number; None for no limit.
 
-    Raises:
-        DataError: An option is unknown, a value is out of range, or FAISS is not installed.
-
     Example:
         >>> check_options(k=4, score="ratio", candidates="union", index="exact")
     """
@@ -263,7 +248,6 @@ def as_rows(vectors: Any, name: str) -> UnitRows:
 
     Args:
         vectors: Sentence vectors, (n, dim), or `UnitRows`.
-        name: What to call them in messages.
     """
     if isinstance(vectors, UnitRows):
         return vectors
@@ -284,8 +268,6 @@ def link(
     """Choose pairs among the neighbours that were found both ways.
 
     Args:
-        forward: The nearest targets of each source.
-        backward: The nearest sources of each target.
         score: What ranks the pairs, one of `SCORES`.
         candidates: Which pairs are looked at, one of `CANDIDATES`.
         one_to_one: Use every sentence at most once, by competitive linking.
@@ -293,7 +275,7 @@ def link(
 
     Example:
         >>> near = Neighbours(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
-        >>> link(near, near, score="absolute", threshold=0.5).source.tolist()
+        >>> link(near, near, score="cosine", threshold=0.5).source.tolist()
         [0]
     """
     means = neighbour_mean(forward.scores), neighbour_mean(backward.scores)
@@ -326,7 +308,6 @@ def best_of_each(
     Of equal scores the neighbour that comes first wins. Sentences without neighbours are left out.
 
     Args:
-        neighbours: The neighbours of each sentence of one side.
         own_mean: Mean cosine of each sentence with its neighbours, (sentences,).
         other_mean: That mean for each sentence of the other side, (others,).
         score: What ranks the neighbours, one of `SCORES`.
@@ -351,11 +332,7 @@ def best_of_each(
 
 
 def competitive_linking(pairs: Pairs) -> Pairs:
-    """Keep each pair of which neither sentence is in a better pair that was kept.
-
-    Args:
-        pairs: The pairs, best first.
-    """
+    """Keep each pair of which neither sentence is in a better pair that was kept."""
     sources = bytearray(int(pairs.source.max(initial=-1)) + 1)
     targets = bytearray(int(pairs.target.max(initial=-1)) + 1)
     is_kept = np.zeros(len(pairs.score), bool)

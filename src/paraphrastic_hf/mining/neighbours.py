@@ -40,16 +40,6 @@ def write_search(
 
     Args:
         path: The file to write; nothing happens if it is None.
-        key: Says which search it is.
-        done: Number of strips of the matrix that were searched.
-        forward: The best targets so far of each source.
-        backward: The best sources so far of each target.
-
-    Example:
-        >>> best = RunningTopK(rows=2, keep=1), RunningTopK(rows=3, keep=1)
-        >>> write_search(Path("search.npz"), "en-de", 7, *best)  # doctest: +SKIP
-        >>> read_search(Path("search.npz"), "en-de", *best)  # doctest: +SKIP
-        7
     """
     if path is None:
         return
@@ -63,9 +53,6 @@ def read_search(path: Path | None, key: str, forward: RunningTopK, backward: Run
 
     Args:
         path: The file that `write_search` wrote, or None.
-        key: Says which search it is.
-        forward: Where to put the best targets of each source.
-        backward: Where to put the best sources of each target.
 
     Returns:
         The number of strips; 0, with nothing filled in, where there is no such file, it is of
@@ -141,8 +128,6 @@ def nearest(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        source: The vectors of one side.
-        target: The vectors of the other side.
         k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
         memory: How many MB blocks, tiles and the neighbours found may use, more than 0. Neighbours
             are always in memory, 8 (k + 4) bytes for each sentence in float32; the blocks take what
@@ -152,17 +137,11 @@ def nearest(
             several times faster on processors that compute in that type; the cosines returned are
             computed in float32, but now and then a neighbour is missed (`benchmarks/README.md` says
             how often).
-        keep: A file that holds the state of the search, so that an interrupted one goes on.
         key: Says what the vectors are; a state in `keep` is used only if its key is equal.
-        progress: Show a progress bar.
-        told: Called with the number of cosines more that are done.
 
     Returns:
         The neighbours of the sources and those of the targets, numbered by their place among the
         `UnitRows`.
-
-    Raises:
-        DataError: The sides differ in width, or an argument is out of range.
 
     Example:
         >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
@@ -205,14 +184,9 @@ def plan_search(
     """Choose blocks and tiles as large as the memory allows.
 
     Args:
-        source: The vectors of one side.
-        target: The vectors of the other side.
         k: Number of neighbours, 1 or more.
         memory: How many MB the search may use, more than 0.
         precision: What the search computes in, one of `PRECISIONS`.
-
-    Raises:
-        DataError: The sides differ in width, or an argument is out of range.
 
     Example:
         >>> plan_search(UnitRows(np.eye(3)), UnitRows(np.eye(3)), 4, memory=64)
@@ -337,8 +311,6 @@ def rescored(
     """Choose the k best of each sentence's candidates, by cosines computed pair by pair.
 
     Args:
-        rows: The vectors of the sentences.
-        others: The vectors of the other side.
         candidates: Numbers of candidates among `others`, (sentences, candidates), -1 for none.
         k: Number of neighbours to choose, 1 or more.
         rows_at_a_time: Number of sentences whose candidates are in memory at a time, 1 or more.

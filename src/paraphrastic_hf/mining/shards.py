@@ -21,7 +21,6 @@ def join(parts: Iterable[Neighbours], sizes: Sequence[int], k: int) -> Neighbour
     Args:
         parts: For each shard of the other side the neighbours of the same sentences in it, numbered
             from 0 within the shard; they are taken one at a time.
-        sizes: How many sentences each shard has.
         k: Number of neighbours, 1 or more; fewer where the parts have fewer together.
 
     Returns:
@@ -57,7 +56,6 @@ def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
 
     Args:
         parts: The neighbours of each group, k at most; they are taken one at a time.
-        rows: How many sentences the groups have together.
         k: Number of neighbours, 1 or more.
 
     Example:
@@ -79,11 +77,6 @@ def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
 def write_neighbours(path: Path, forward: Neighbours, backward: Neighbours) -> None:
     """Keep the neighbours of two shards, both ways; the file is written whole or not at all.
 
-    Args:
-        path: The file to write.
-        forward: The nearest targets of each source.
-        backward: The nearest sources of each target.
-
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "found.npz"
@@ -98,14 +91,7 @@ def write_neighbours(path: Path, forward: Neighbours, backward: Neighbours) -> N
 
 
 def read_neighbours(path: Path) -> tuple[Neighbours, Neighbours]:
-    """The neighbours of the sources and of the targets that `write_neighbours` kept.
-
-    Args:
-        path: The file that it wrote.
-
-    Raises:
-        DataError: The file is missing or damaged.
-    """
+    """The neighbours of the sources and of the targets that `write_neighbours` kept."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]

@@ -56,11 +56,9 @@ class TextStore:
 
         Args:
             folder: The folder, which is made if it does not exist; other lines in it are replaced.
-            blocks: The lines, some at a time.
             stamp: Identifies the lines, as `file_stamp` does. If the folder holds lines with the
                 same stamp, these are not read, unless they are damaged; an empty stamp is equal to
                 no other.
-            progress: Show a progress bar.
 
         Example:
             >>> import tempfile
@@ -154,16 +152,6 @@ class TextStore:
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
             key: The encoder's `identity` in a line.
-            lines_at_a_time: Number of lines in a block, whose vectors are in memory together.
-            progress: Show a progress bar.
-
-        Raises:
-            ModelError: `encode` returns something other than finite vectors of one length.
-
-        Example:
-            >>> vectors = store.vectors(  # doctest: +SKIP
-            ...     encoder, str(identity(encoder)), lines_at_a_time=1000, progress=True
-            ... )
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
@@ -245,23 +233,12 @@ def _has_rows(path: Path, rows: int) -> bool:
 
 
 def file_stamp(path: str) -> str:
-    """Return the path and the content hash of a file, for `TextStore.write`.
-
-    Args:
-        path: The file. The stamp of a pipe, which can be read only once, is empty.
-    """
+    """Return the path and the content hash of a file, for `TextStore.write`."""
     return f"{os.path.realpath(path)} {content_hash(path)}" if os.path.isfile(path) else ""
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a work folder that holds anything but what mining writes.
-
-    Args:
-        folder: The folder.
-
-    Raises:
-        DataError: It does.
-    """
+    """Refuse a work folder that holds anything but what mining writes."""
     foreign = _foreign(folder)
     if foreign is not None:
         raise DataError(

@@ -19,10 +19,6 @@ class RunningTopK:
 
     Of equal scores the one in the lower column is kept, if columns come in increasing order.
 
-    Args:
-        rows: Number of rows of the matrix.
-        keep: Number of scores to keep for each row.
-
     Attributes:
         scores: The scores, highest first, (rows, keep) float32; -inf where none was seen yet.
         columns: Their columns, (rows, keep) int32; -1 where none was seen yet.
@@ -44,7 +40,6 @@ class RunningTopK:
 
         Args:
             start: Number of the first row, from 0.
-            stop: Number of the row after the last.
         """
         return self.scores[start:stop, -1]
 
@@ -120,9 +115,7 @@ class Tile:
         """Read vectors into memory, in the type in which they are multiplied.
 
         Args:
-            side: The vectors of one side.
             start: Number of the first vector, from 0.
-            stop: Number of the vector after the last.
         """
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
@@ -147,9 +140,7 @@ class Tile:
         """Give `best` every score of the tile that may be among the best of its row.
 
         Args:
-            best: The highest scores so far of every row of the matrix.
             start: Number of the matrix row that the tile begins with, from 0.
-            count: Number of rows of the tile.
             first_column: Number of the matrix column that the tile begins with, from 0.
         """
         lowest = best.lowest(start, start + count)
@@ -165,9 +156,7 @@ class Tile:
         """Give `best` every score of the tile that may be among the best of its column.
 
         Args:
-            best: The highest scores so far of every column of the matrix.
             start: Number of the matrix column that the tile begins with, from 0.
-            count: Number of columns of the tile.
             first_row: Number of the matrix row that the tile begins with, from 0.
         """
         lowest = best.lowest(start, start + count)
@@ -183,7 +172,6 @@ class Tile:
         """Return some scores of the tile as float32, of any shape that the arguments broadcast to.
 
         Args:
-            rows: Rows within the tile, any shape.
             columns: Columns within the tile, any shape that broadcasts with that of `rows`.
         """
         return self._numbers[rows, columns]
@@ -278,12 +266,10 @@ def _search(
     They are above `lowest`, and among the `keep` best of their row or column of the tile.
 
     Args:
-        tile: The tile.
         maxima: The highest score of each group of each row or column, (chosen, groups). Group g has
             the scores at g, g + groups, g + 2 groups and so on.
         chosen: Which rows or columns of the tile these are, (chosen,).
         lowest: What a score must exceed in each of them, (chosen,).
-        keep: Number of scores kept for each.
         axis: 1 for rows, 0 for columns.
     """
     groups = maxima.shape[1]

@@ -22,13 +22,9 @@ class UnitRows:
         vectors: The matrix, (n, dim), any float type and any scale; `np.load(path, mmap_mode="r")`
             for a file larger than memory.
         rows: Numbers of the matrix rows to use, increasing, (chosen,); None for all.
-        name: What to call the vectors in messages.
 
     Attributes:
         rows: Numbers of the matrix rows that are used and not zero, (count,).
-
-    Raises:
-        DataError: The matrix does not have two dimensions, or a row is not finite.
     """
 
     def __init__(

@@ -30,7 +30,6 @@ class BytePairTokenizer:
 
     Args:
         fast: A BPE of `tokenizers` with the ids 0 for `<pad>` and 1 for `<unk>`, which no text has.
-        lowercase: Whether it lower-cases text first.
 
     Example:
         >>> import tempfile
@@ -52,15 +51,7 @@ class BytePairTokenizer:
 
     @classmethod
     def from_codes(cls, path: str | Path, *, lowercase: bool = True) -> BytePairTokenizer:
-        """Read a file of codes.
-
-        Args:
-            path: The file.
-            lowercase: Lower-case first, as the released codes ask.
-
-        Raises:
-            DataError: It is not there, or a line is no merge.
-        """
+        """Read a file of codes."""
         merges: list[tuple[str, str]] = []
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -95,11 +86,7 @@ class BytePairTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool = False
     ) -> BytePairTokenizer:
-        """Read `tokenizer.json` from a model directory.
-
-        Raises:
-            ModelError: The file is missing or damaged.
-        """
+        """Read `tokenizer.json` from a model directory."""
         path = Path(directory) / cls.file
         try:
             fast = Tokenizer.from_file(str(path))

@@ -27,7 +27,6 @@ class CharTokenizer:
 
     Args:
         characters: The characters in the order of their ids, from id 2 on, most frequent first.
-        lowercase: Lower-case the text first.
         keep_unknown: Give each unknown character id 1 instead of dropping it.
     """
 
@@ -67,11 +66,7 @@ class CharTokenizer:
             lines: Raw text; it is normalised here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
             hard_vocab_limit: Refuse, rather than shrink, if the text has fewer characters.
-            lowercase: Lower-case the text first.
             keep_unknown: Give each unknown character id 1 instead of dropping it.
-
-        Raises:
-            DataError: The text has no character, or under `hard_vocab_limit` too few.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -89,11 +84,7 @@ class CharTokenizer:
 
     @classmethod
     def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> CharTokenizer:
-        """Read `tokenizer.json` from a model directory.
-
-        Raises:
-            ModelError: The file is missing or damaged.
-        """
+        """Read `tokenizer.json` from a model directory."""
         path = Path(directory) / cls.file
         try:
             vocab = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=False)

@@ -34,16 +34,8 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     Args:
         vocab_file: JSON list of the n-grams in the order of their ids, from id 2 on, as
             `save_pretrained` writes it.
-        ngrams: The same list itself, in place of a file.
-        orders: Lengths of the n-grams, in characters.
         padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
-        spans_spaces: Take n-grams across words too.
-        lowercase: Lower-case before splitting.
         keep_unknown: Give unknown n-grams id 1 instead of dropping them.
-
-    Raises:
-        ModelError: There is no vocabulary, or it has no n-gram of one of the orders.
-        ValueError: `padding_mode` is none of these.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -125,17 +117,11 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         Args:
             lines: Raw text; it is normalised here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
-            orders: Lengths of the n-grams, in characters.
             padding_mode: On which sides of a text a space is added: `both`, `left` or `none`.
-            spans_spaces: Take n-grams across words too.
             min_count: Leave out n-grams that occur less often than this (C in thesis 3.7.5).
             most_per_order: Keep at most this many n-grams of each order (k in thesis 3.7.5).
             hard_vocab_limit: Refuse, rather than shrink, if the text has fewer n-grams.
-            lowercase: Lower-case the text first.
             keep_unknown: Give unknown n-grams id 1 instead of dropping them.
-
-        Raises:
-            DataError: The text has no n-gram of some order, or under `hard_vocab_limit` too few.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -241,10 +227,7 @@ def extract_ngrams(
     """Return every n-gram of a normalised text, order by order; the empty text has none.
 
     Args:
-        text: The text.
-        orders: Lengths of the n-grams, in characters.
         padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
-        spans_spaces: Take n-grams across words too.
 
     Example:
         >>> extract_ngrams("cat", [3])

@@ -42,9 +42,6 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
 
     Of a model that sentence-transformers or transformers has saved again, `tokenizer.json` is
     enough.
-
-    Raises:
-        ModelError: The directory holds no tokenizer of this package.
     """
     directory = Path(directory)
     if (directory / CHAR_NGRAMS).exists():
@@ -109,14 +106,7 @@ Rebuilt = SubwordTokenizer | WordTokenizer | CharTokenizer
 
 
 def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
-    """The tokenizer of pieces, words or characters that wrote a `tokenizer.json`, with its marks.
-
-    Args:
-        path: The file.
-
-    Raises:
-        ModelError: It is missing or damaged, or another tokenizer's.
-    """
+    """Rebuild the tokenizer that wrote a `tokenizer.json`, with its marks."""
     try:
         given = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception

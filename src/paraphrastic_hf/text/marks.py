@@ -33,9 +33,6 @@ class MarkedTokenizer:
         marks: Which marks to add, `start`, `end` or `both`.
         opens_prompts: Whether the saved `tokenizer.json` leaves out the end, so that what
             `AutoTokenizer` makes of a text can be continued by `generate`.
-
-    Raises:
-        ValueError: `marks` is none of these.
     """
 
     keeps_to_words = False
@@ -83,11 +80,7 @@ class MarkedTokenizer:
 
     def to_fast(self) -> Tokenizer:
         """The same tokenizer for the `tokenizers` library, which gives a text without any known
-        token the marks alone.
-
-        Raises:
-            TypeError: The inner tokenizer is none of that library.
-        """
+        token the marks alone."""
         make = getattr(self.inner, "to_fast", None)
         if make is None:
             raise TypeError(f"{type(self.inner).__name__} cannot be one of the tokenizers library")

@@ -48,13 +48,6 @@ def lemmatize(texts: Sequence[str]) -> list[str]:
     """Replace the words of each text, cut at spaces, by their dictionary forms.
 
     The forms are those of simplemma, which works offline.
-
-    Raises:
-        RecipeError: simplemma is not installed.
-
-    Example:
-        >>> lemmatize(["cats", "went"])  # doctest: +SKIP
-        ['cat', 'go']
     """
     try:
         import simplemma

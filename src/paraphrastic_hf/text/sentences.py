@@ -33,15 +33,7 @@ class Sentences:
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer) -> Sentences:
-        """Tokenize the distinct words of some sentences.
-
-        Args:
-            sentences: The words of each sentence.
-            tokenizer: What cuts words into tokens.
-
-        Raises:
-            DataError: A sentence is one string, or a word is not a string.
-        """
+        """Tokenize the distinct words of some sentences."""
         number_of: dict[str, int] = {}
         numbers = []
         for sentence in sentences:
@@ -67,7 +59,6 @@ class Sentences:
 
         Args:
             chosen: Numbers of the sentences, from 0, (batch,).
-            max_tokens: Cut each word at this many tokens.
 
         Returns:
             `input_ids` and `attention_mask`, (words, tokens), of the distinct words; `capitals`,

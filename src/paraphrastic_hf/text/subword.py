@@ -44,7 +44,6 @@ class SubwordTokenizer:
 
     Args:
         model: Serialised sentencepiece model, as in `spiece.model`.
-        lowercase: Lower-case before splitting.
         keep_unknown: Keep id 1 for unknown characters instead of dropping them.
         num_threads: How many threads `encode_batch` uses; -1 for one on each core.
     """
@@ -90,12 +89,7 @@ class SubwordTokenizer:
             character_coverage: Share of characters that get a piece, 0.98 to 1.
             input_sentence_size: How many lines are used; of more lines so many are sampled.
             hard_vocab_limit: Refuse, rather than shrink, if the text cannot fill `vocab_size`.
-            lowercase: Lower-case before splitting.
             keep_unknown: Keep id 1 for unknown characters instead of dropping them.
-            seed: Seed of the sampling.
-
-        Raises:
-            DataError: There is no line with text, or too little text for the vocabulary.
         """
         normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
         model = io.BytesIO()
@@ -130,11 +124,7 @@ class SubwordTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool
     ) -> SubwordTokenizer:
-        """Read `spiece.model` from a model directory.
-
-        Raises:
-            ModelError: The file is missing, empty or damaged.
-        """
+        """Read `spiece.model` from a model directory."""
         path = Path(directory) / cls.file
         try:
             tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
@@ -176,9 +166,6 @@ class SubwordTokenizer:
 
     def left_out(self, lines: Sequence[str]) -> dict[str, int]:
         """Find characters that have no piece, and so no part in what the ids say of a text.
-
-        Args:
-            lines: Raw text.
 
         Returns:
             In how many of the lines each of them is, those in most lines first.

@@ -29,9 +29,7 @@ class WordTokenizer:
 
     Args:
         words: The words in the order of their ids, from id 2 on, most frequent first.
-        lowercase: Lower-case before splitting.
         keep_unknown: Give unknown words id 1 instead of dropping them.
-        spaced: Cut the text at spaces only, because it is tokenized already.
     """
 
     file = "tokenizer.json"
@@ -83,11 +81,7 @@ class WordTokenizer:
             lines: Raw text; it is normalised here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
             hard_vocab_limit: Refuse, rather than shrink, if the text has fewer words.
-            lowercase: Lower-case before splitting.
             keep_unknown: Give unknown words id 1 instead of dropping them.
-
-        Raises:
-            DataError: The text has no word, or under `hard_vocab_limit` too few.
         """
         counter = Tokenizer(models.WordLevel({}, unk_token=SPECIAL_TOKENS["unk_token"]))
         counter.normalizer = build_normalizer(lowercase)
@@ -112,11 +106,7 @@ class WordTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool, spaced: bool = False
     ) -> WordTokenizer:
-        """Read `tokenizer.json` from a model directory.
-
-        Raises:
-            ModelError: The file is missing or damaged.
-        """
+        """Read `tokenizer.json` from a model directory."""
         path = Path(directory) / cls.file
         try:
             vocab = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=False)

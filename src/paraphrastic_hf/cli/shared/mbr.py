@@ -52,11 +52,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
 def decider(
     arguments: argparse.Namespace,
 ) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
-    """What is to be printed of the translations of some lines: all, or the one that is chosen.
-
-    Raises:
-        DataError: The options have no meaning together.
-    """
+    """What is to be printed of the translations of some lines: all, or the one that is chosen."""
     by_windows = arguments.metric_similarity == "windows"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):

@@ -46,12 +46,7 @@ VARIABLE = "PARAPHRASTIC_DATA"
 
 
 def add_data_option(parser: argparse._ActionsContainer, what: str) -> None:
-    """The option `--data`, which is the same in every command.
-
-    Args:
-        parser: The command's.
-        what: What the command reads there.
-    """
+    """The option `--data`, which is the same in every command."""
     parser.add_argument(
         "--data",
         metavar="DIR",
@@ -64,10 +59,6 @@ def data_root(given: str | None, what: str) -> str:
 
     Args:
         given: The value of `--data`, if it was given.
-        what: What the command reads there, for the message.
-
-    Raises:
-        DataError: Neither names a folder, or the folder is not there.
     """
     root = given or os.environ.get(VARIABLE)
     if not root:
@@ -84,9 +75,6 @@ def evaluation_folder(given: str | None) -> str:
 
     Args:
         given: The value of `--data`, if it was given.
-
-    Raises:
-        DataError: Nothing names a folder, or the folder is not there.
     """
     from paraphrastic_hf.corpora.folder import evaluation_files
 
@@ -112,16 +100,7 @@ def add_smaller_options(parser: argparse._ActionsContainer, of: str = "of an ave
 
 
 def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
-    """The encoder with as many dimensions and bytes as were asked for.
-
-    Args:
-        encoder: Any encoder.
-        arguments: What was asked for.
-        model: What the user calls it, for messages.
-
-    Raises:
-        ModelError: It does not average, is rounded already, or has not so many dimensions.
-    """
+    """The encoder with as many dimensions and bytes as were asked for."""
     for option in ("dimension", "precision"):
         wanted = getattr(arguments, option)
         if wanted is None:

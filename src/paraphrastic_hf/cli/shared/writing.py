@@ -30,7 +30,6 @@ def add_writing_options(
     """Add what says how sentences are searched or sampled, and where they go.
 
     Args:
-        parser: The parser of a command.
         beams: Beginnings that are kept if nothing else is said.
         max_tokens: Most tokens if nothing else is said.
         outputs: What `--outputs` counts.
@@ -69,11 +68,7 @@ def add_writing_options(
 
 
 def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
-    """What the options say.
-
-    Raises:
-        DataError: A number is out of range, or an option of draws is given without `--sample`.
-    """
+    """What the options say."""
 
     drawn = {name: getattr(arguments, name) for name in ("top_p", "temperature")}
     given = {name: value for name, value in drawn.items() if value is not None}
@@ -111,9 +106,6 @@ def check_reconstruction(config: Mapping[str, Any], language: str | None) -> Non
     Args:
         config: Its configuration; empty if it is not known yet.
         language: The language; None where the model writes one alone.
-
-    Raises:
-        DataError: It does not, or writes several and none is named.
     """
     from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
 
@@ -130,16 +122,7 @@ def write_lines(
     how: GenerationOptions,
 ) -> None:
     """Print what is written from the lines of `arguments.file`, some at a time; those of standard
-    input as they come.
-
-    Args:
-        arguments: Those of the command.
-        write: What writes.
-        how: How to search or sample.
-
-    Raises:
-        DataError: What writes refuses.
-    """
+    input as they come."""
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
     )
@@ -168,13 +151,7 @@ def write_blocks(
     """Print what is written from blocks, whose draws are apart.
 
     Args:
-        arguments: Those of the command.
         blocks: Lines, or pairs of them.
-        write: What writes.
-        how: How to search or sample.
-
-    Raises:
-        DataError: What writes refuses.
     """
     from tqdm.auto import tqdm
 

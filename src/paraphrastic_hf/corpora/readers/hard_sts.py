@@ -109,10 +109,6 @@ def moses_tokens() -> Callable[[str], tuple[str, ...]]:
 def symmetric_word_error_rate(first: Sequence[str], second: Sequence[str]) -> float:
     """Half of WER(s1, s2) plus half of WER(s2, s1) (thesis, footnote 17 of chapter 5).
 
-    Args:
-        first: Tokens of one sentence.
-        second: Tokens of the other.
-
     Returns:
         0 for equal sentences; more than 1 where much must be put in.
 

@@ -28,11 +28,7 @@ class AnnotatedPpdb(Corpus):
 
 
 def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of Annotated-PPDB's official files.
-
-    Raises:
-        DataError: The file is missing, or a row is short or out of bounds.
-    """
+    """Rows of Annotated-PPDB's official files."""
     path = folder.find(f"ppdb_{'dev' if split == 'validation' else split}.txt")
     for number, row in table_rows(path, 3, separator=BARS):
         score = number_in(row[2], f"{path}:{number}", low=1, high=5)

@@ -132,10 +132,6 @@ def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
 
     Yields:
         The text of a tree on one line with single spaces, and the tree.
-
-    Raises:
-        DataError: Text stands outside a tree, a tree is not closed or malformed, or a phrase in it
-            has no word.
     """
     depth, start = 0, 0
     parts: list[str] = []
@@ -173,11 +169,6 @@ def parsed_sentences(
 
     Args:
         rows: Of a `datasets.Dataset`, or alike.
-        name: What messages call the corpus.
-        max_words: Leave out longer sentences.
-
-    Raises:
-        DataError: The column is missing, a tree is none, or nothing is left.
     """
     trees = []
     for number, row in enumerate(rows):

@@ -56,15 +56,6 @@ def read_vectors(
             bad rows and keeps the first of two vectors; `last` passes over bad rows and gives both
             vectors, so that the last one given counts. A row is bad if it has more or fewer
             numbers, one that is none or not finite, or a word that is not UTF-8.
-        progress: Show a bar of bytes read.
-
-    Raises:
-        DataError: A row is bad under `refuse`, with file and line; the file is missing, damaged,
-            empty, or has fewer rows than its first line says.
-
-    Example:
-        >>> for word, vector in read_vectors("glove.txt"):  # doctest: +SKIP
-        ...     print(word, vector[:3])
     """
     if bad_rows not in BAD_ROWS:
         raise ValueError(f"bad_rows must be one of {', '.join(BAD_ROWS)}, got {bad_rows!r}")
@@ -112,11 +103,7 @@ def read_vectors(
 def load_vectors(
     path: str | Path, *, bad_rows: str = "refuse", progress: bool = False
 ) -> tuple[list[str], np.ndarray]:
-    """All words of a file, each once, and their table, (words, dimension) float32.
-
-    Raises:
-        DataError: As `read_vectors`, or no row is good.
-    """
+    """All words of a file, each once, and their table, (words, dimension) float32."""
     row_of: dict[str, int] = {}
     blocks: list[np.ndarray] = []
     rows = 0  # of a block
@@ -253,19 +240,10 @@ def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int |
     A line is a word, or a word, a space or tab, and its count: the first line decides.
 
     Args:
-        path: Text file, .gz or .xz.
         most: Read this many at most.
 
     Returns:
         Counts by word; None where the list has none.
-
-    Raises:
-        DataError: The file is missing, empty or damaged, or a line has no count where the first one
-            has.
-
-    Example:
-        >>> read_word_list("words/enwiki_vocab_min200.txt.xz", 2)  # doctest: +SKIP
-        {'the': 167485604, 'one': 138326283}
     """
     words: dict[str, int | None] = {}
     has_counts = False

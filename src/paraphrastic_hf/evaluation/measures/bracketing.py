@@ -82,12 +82,7 @@ def count_brackets(
     """Compare trees of the same sentences bracket by bracket.
 
     Args:
-        found: What a parser made of each sentence.
-        gold: The right tree of each.
         without: Tags of the words that are taken out; none, to count punctuation too.
-
-    Raises:
-        ValueError: There is not one tree for each, or two trees have not as many words.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree
@@ -126,7 +121,6 @@ def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]
     """Label, first word and the word after the last of every phrase of a tree but its root.
 
     Args:
-        tree: One with words.
         is_kept: For each word, whether it counts; all do if absent. Words are numbered without the
             others, and phrases of the others alone are left out.
 

@@ -96,8 +96,6 @@ def fit(
         features: The embeddings, (examples, dim), finite and of any scale.
         targets: The class of each example, (examples,) counted from 0, or its distribution over
             the classes, (examples, classes), which is fitted in Kullback-Leibler divergence.
-        classes: The number of classes.
-        regressions: The rows and the penalty of each regression.
 
     Returns:
         A classifier for each of the regressions, in their order.

@@ -60,7 +60,6 @@ class Resampled(Protocol):
         examples of theirs are exchanged.
 
         Args:
-            other: The results of the other encoder on the same examples.
             is_other: Whether an example is exchanged, (exchanges, examples).
         """
 
@@ -119,7 +118,6 @@ class Judged:
         """The scores of both, (exchanges,), x 100, if some examples are exchanged.
 
         Args:
-            other: The results of another encoder on the same examples.
             is_other: Whether an example is exchanged, (exchanges, examples).
         """
         own, its = self._rows, other._rows
@@ -144,9 +142,6 @@ class Ranked:
         measure: A key of `MEASURES`.
         cosines: (pairs,).
         gold: Scores, or labels that are 0 or 1, (pairs,).
-
-    Raises:
-        ValueError: The two differ in length or are empty, or a number is not finite.
 
     Example:
         >>> cosines, labels = np.array([0.9, 0.8, 0.3]), np.array([1, 0, 0])
@@ -191,7 +186,6 @@ class Ranked:
         approximation: of equally good predictions 4 to 8 % have p < 0.05.
 
         Args:
-            other: The results of another encoder on the same pairs.
             is_other: Whether a pair is exchanged, (exchanges, pairs).
         """
         from scipy import stats  # half a second, which help need not take
@@ -236,9 +230,6 @@ def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -
 
     Equal numbers of examples and equal seeds give equal resamples, so the scores of two encoders
     are paired.
-
-    Raises:
-        ValueError: `samples` is less than 1.
     """
     if samples < 1:
         raise ValueError(f"samples must be 1 or more, got {samples}")
@@ -280,16 +271,10 @@ def judged_p_value(
     two did on an example.
 
     Args:
-        first: The results of one encoder.
-        second: Those of another on the same examples.
         samples: Number of exchanges to draw for more than 20 examples, 1 or more.
-        seed: Seed of the draws.
 
     Returns:
         The two-sided p-value, above 0, at most 1.
-
-    Raises:
-        ValueError: The two are of other numbers of examples, or `samples` is less than 1.
 
     Example:
         >>> right, wrong, every = np.ones((1, 9)), np.zeros((1, 9)), np.ones((1, 9))
@@ -306,12 +291,8 @@ def weighted_p_value(
     """Compute the p-value of `judged_p_value` for weighted sums of scores on several datasets.
 
     Args:
-        parts: For each dataset its weight and the results of both encoders.
         samples: Number of exchanges to draw, 1 or more.
         seed: Seed of the draws of the first dataset; the others have the next ones.
-
-    Raises:
-        ValueError: Two results are of other numbers of examples, or `samples` is less than 1.
     """
     if samples < 1:
         raise ValueError(f"samples must be 1 or more, got {samples}")

@@ -34,10 +34,7 @@ def by_number(
     """Sort pairs into bins by a number that each pair has.
 
     Args:
-        pairs: The pairs.
-        numbers: The number of each pair.
         bins: The lowest and the highest number of each bin, by its name; bins may overlap.
-        group: The group that the datasets returned are in.
 
     Returns:
         A dataset for each bin that has pairs.

@@ -58,9 +58,6 @@ def matching_measure(name: str) -> Measure:
 
     Args:
         name: One of `MATCHING`.
-
-    Raises:
-        DataError: Its library or its data is not installed.
     """
     score = load_matching(name)
     return lambda outputs, references: {name: score(outputs, [[text] for text in references])}
@@ -70,12 +67,7 @@ YEARS = ("newstest2015", "newstest2016")
 
 
 def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
-    """Correlate metrics with people's scores: Spearman's rho x 100 for each language pair.
-
-    Args:
-        measure: A function from hypotheses and references to the segment scores of each metric.
-        data_dir: Folder of the official files.
-    """
+    """Correlate metrics with people's scores: Spearman's rho x 100 for each language pair."""
     for config in find_source("wmt_da").configs:
         rows = load_dataset("wmt_da", config, data_dir=data_dir, streaming=True, split="test")
         references, outputs, human = zip(

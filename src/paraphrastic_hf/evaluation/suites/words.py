@@ -37,10 +37,6 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
 
     Args:
         encoder: An encoder with a `WordTokenizer`.
-        texts: The texts.
-
-    Raises:
-        NotApplicableError: The encoder has no vocabulary of words.
     """
     tokenizer = getattr(encoder, "tokenizer", None)
     if not isinstance(tokenizer, WordTokenizer):
