@@ -50,10 +50,6 @@ def neighbours(
     """
     if count < 1:
         raise DataError(f"the number of neighbours must be at least 1, got {count}")
-    if most is not None and most < 1:
-        raise DataError(f"the number of words to look in must be at least 1, got {most}")
-    if not queries:
-        raise DataError("there is nothing to look for: give words, phrases or n-grams")
     found: Found = {}
     hints: list[str] = []
     for name, encoder in encoders.items():

@@ -46,11 +46,6 @@ def weighting(
             thesis.
     """
     table = trained_table(encoder, name)
-    if start.shape != table.shape:
-        raise ModelError(
-            f"the start has rows of shape {start.shape}, and {name} of {table.shape}; give what "
-            "this model was trained from"
-        )
     frequency = np.maximum(counts, 1) / max(1, counts.sum())
     tables = {
         BY_FREQUENCY: start / frequency[:, None],

@@ -83,8 +83,6 @@ def run(arguments: argparse.Namespace) -> None:
                 f"sources of paraphrases need different names, which files are called by, got "
                 f"{name!r}; give --paraphrases NAME=FILE"
             )
-    if arguments.outputs < 1:
-        raise DataError(f"--outputs must be at least 1, got {arguments.outputs}")
     if not named and not arguments.back_translate:
         raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
     others = (arguments.encoder, arguments.language_model)

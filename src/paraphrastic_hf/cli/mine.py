@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -24,8 +23,9 @@ from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
-from paraphrastic_hf.mining.bitext import Pairs, check_options
+from paraphrastic_hf.mining.bitext import CANDIDATES, INDICES, SCORES, Pairs, check_options
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_in
+from paraphrastic_hf.mining.tiles import PRECISIONS
 
 if TYPE_CHECKING:
     from paraphrastic_hf.pipelines.mine import MinedShards
@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_pair_options(parser)
     option(
         "--index",
-        choices=("exact", "faiss-flat", "faiss-ivf"),
+        choices=INDICES,
         default="exact",
         help="how neighbours are searched: exact (default), by FAISS over all rows, or by FAISS "
         "over the nearest cells; FAISS holds all vectors in memory and cannot resume",
@@ -117,7 +117,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option(
         "--score",
-        choices=("ratio", "distance", "cosine"),
+        choices=SCORES,
         default="ratio",
         help="how a pair is scored: its cosine divided by the mean cosine of both sentences to "
         "their nearest neighbours (ratio, the default), less that mean (distance), or as it is "
@@ -138,7 +138,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--candidates",
-        choices=("forward", "backward", "union", "intersection"),
+        choices=CANDIDATES,
         default="union",
         help="which pairs are considered: each source line with its best target (forward), each "
         "target line with its best source (backward), the pairs of either (union, the default), or "
@@ -156,7 +156,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--precision",
-        choices=("float32", "bfloat16"),
+        choices=PRECISIONS,
         default="float32",
         help="the precision of the exact search: bfloat16 may be several times faster, and misses "
         "a neighbour now and then (default: float32)",
@@ -167,8 +167,6 @@ def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `mining.bitext.mine` among these."""
     if arguments.k < 1:
         raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
-    if arguments.threshold is not None and math.isnan(arguments.threshold):
-        raise DataError("--threshold must be a number, got nan")
     return {
         "score": arguments.score,
         "k": arguments.k,

@@ -76,7 +76,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     from paraphrastic_hf.cli.shared.lines import check_output, open_output
     from paraphrastic_hf.encoders.load import load_encoder
-    from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.own import judge
     from paraphrastic_hf.evaluation.significance import (
         Difference,
@@ -86,10 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
         significance_table,
     )
 
-    if arguments.samples < 1:
-        raise RecipeError(f"--samples must be 1 or more, got {arguments.samples}")
-    if arguments.seed < 0:
-        raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     if arguments.output:
         check_output(arguments.output)
     models = (arguments.first, arguments.second)

@@ -14,6 +14,7 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import read_blocks
+from paraphrastic_hf.metrics.semantic import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
 EPILOG = """\
 examples:
@@ -63,7 +64,7 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
     )
     parser.add_argument(
         "--similarity",
-        choices=("windows", "sentences"),
+        choices=SIMILARITIES,
         help="what SIM compares: windows, every five tokens in a row with their best match on the "
         "other side (default for simile, and for averaging models of this package alone; of a "
         "text the first 1,024 tokens); or "
@@ -79,14 +80,14 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
     parser.add_argument(
         "--penalty",
         default="both",
-        choices=("both", "brevity", "excess", "none"),
+        choices=PENALTIES,
         help="which hypotheses lose score for their length: both shorter and longer ones "
         "(default), only shorter ones (brevity), only longer ones (excess), or none",
     )
     parser.add_argument(
         "--length",
         default="tokens",
-        choices=("tokens", "characters"),
+        choices=UNITS,
         help="the unit of length: the model's tokens (default), or the characters of these",
     )
     parser.add_argument(
@@ -95,7 +96,7 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
     parser.add_argument(
         "--several",
         default="best",
-        choices=("best", "mean"),
+        choices=SEVERAL,
         help="which score counts where there are several references: the best (default) or the "
         "mean",
     )

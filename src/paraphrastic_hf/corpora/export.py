@@ -114,8 +114,6 @@ def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
 
 def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
     """The output folder, if nothing of anyone else's can be lost in it."""
-    if not str(output):
-        raise DataError("say which folder to write")
     folder = Path(output)
     if data_dir is not None:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()

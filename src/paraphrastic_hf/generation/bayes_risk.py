@@ -83,8 +83,6 @@ def minimum_bayes_risk(
         raise ValueError("this metric has no mean of references: leave aggregate out")
     kept: list[tuple[list[str], np.ndarray, np.ndarray]] = []
     for number, candidates in enumerate(lists):
-        if not len(candidates):
-            raise ValueError(f"list {number} has no candidate to choose")
         shares = _shares(None if weights is None else weights[number], len(candidates), number)
         kept.append(_distinct(candidates, shares))
     texts, shares_of = [texts for texts, _, _ in kept], [shares for _, shares, _ in kept]

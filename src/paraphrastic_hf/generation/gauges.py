@@ -127,8 +127,6 @@ def importance_weighted_nll(
         model: A variational model that reconstructs; it is put in evaluation mode meanwhile.
         pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
     """
-    if not has_likelihood(model):
-        raise ValueError("only a variational model that reconstructs has such a likelihood")
     total = 0.0
     generator = torch.Generator(model.device).manual_seed(seed)
     with evaluating(model):

@@ -82,8 +82,6 @@ class LatentGenerator(HubMixin):
     def __init__(
         self, model: LatentModel, tokenizer: TextTokenizer, *, batch_size: int = 64
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
         self._ends = end_ids(model)
         self._has_warned = False  # of text in another language, once
@@ -276,8 +274,6 @@ class LatentGenerator(HubMixin):
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
             >>> generator.interpolate("a cat sleeps", "it rains", language="en")  # doctest: +SKIP
         """
-        if steps < 2:
-            raise ValueError(f"steps must be at least 2, both ends, got {steps}")
         task = self.task("reconstruct", language)
         ends = self._latent(task, [first, second], [first, second])
         share = torch.linspace(0, 1, steps, device=ends.device)[:, None]

@@ -114,11 +114,6 @@ def compare(
     if groups is None:
         listed, numbers = flat, np.tile(np.arange(len(lists)), 2)
     else:
-        if len(groups) != len(lists):
-            raise DataError(
-                f"there are n-best lists for {len(groups):,} segments but references for "
-                f"{len(lists):,}"
-            )
         numbers = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         listed = _measure(
             scorer,

@@ -270,11 +270,6 @@ def _evaluate(
 
 def _flat(lists: Lists, references: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """All candidates, and the number of the list that each is in."""
-    if len(lists) != len(references):
-        raise DataError(
-            f"each list of candidates needs a reference: there are {len(lists):,} lists and "
-            f"{len(references):,} references"
-        )
     numbers = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     return [text for each in lists for text in each], numbers
 

@@ -27,6 +27,9 @@ from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics.semantic import (
     ALPHA,
     PENALTIES,
+    SEVERAL,
+    SIMILARITIES,
+    UNITS,
     Embedded,
     SentenceVectors,
     length_penalty,
@@ -36,8 +39,6 @@ from paraphrastic_hf.metrics.windows import REACH, TextWindows
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
-
-UNITS = ("tokens", "characters")
 
 Lengths = Callable[[Sequence[str]], np.ndarray]
 
@@ -53,8 +54,6 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
     Returns:
         A function from texts to their lengths, whole numbers of shape (texts,).
     """
-    if unit not in UNITS:
-        raise ValueError(f"length must be one of {', '.join(UNITS)}, got {unit!r}")
     tokenizer: Any = getattr(model, "tokenizer", None)
     if isinstance(model, SentenceEncoder):
         return _Pieces(tokenizer, unit)
@@ -103,8 +102,6 @@ class _BackendTokens:
 
 SEGMENTS_AT_A_TIME = 16384
 NONE = slice(0, 0)  # of the rows of a table
-SEVERAL = ("best", "mean")
-SIMILARITIES = ("windows", "sentences")
 DEFAULT_MODEL = "simile"
 TUNED_ON = "newstest2015"  # the segments by which it was chosen
 

@@ -11,7 +11,13 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.bayes_risk import Utility
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
-from paraphrastic_hf.metrics.semantic import Embedded, SentenceVectors, length_penalty, simile
+from paraphrastic_hf.metrics.semantic import (
+    UTILITIES,
+    Embedded,
+    SentenceVectors,
+    length_penalty,
+    simile,
+)
 from paraphrastic_hf.metrics.sentence_scores import (
     char_profile,
     chrf_score,
@@ -20,7 +26,6 @@ from paraphrastic_hf.metrics.sentence_scores import (
 )
 
 CODES_OF_ENGLISH = ("en", "eng", "eng_Latn")  # as tokenizers of several languages have it
-UTILITIES = ("simile", "sim", "bleu", "chrf")
 
 Lists = Sequence[Sequence[str]]
 

@@ -41,10 +41,6 @@ def nearest_by_faiss(
         The neighbours of the sources and those of the targets, numbered by their place among the
         `UnitRows`.
     """
-    if kind not in ("flat", "ivf"):
-        raise DataError(f"there is no FAISS index {kind!r} here; there are flat, ivf")
-    if probes < 1:
-        raise DataError(f"probes must be at least 1, got {probes}")
     keep = plan_search(source, target, k, 1).keep
     found = []
     with tqdm(

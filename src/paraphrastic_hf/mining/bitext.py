@@ -63,8 +63,6 @@ def margin_score(
         >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)
         array([1.5], dtype=float32)
     """
-    if kind not in SCORES:
-        raise DataError(f"there is no score {kind!r}; there are {', '.join(SCORES)}")
     mean = (source_mean + target_mean) / 2
     if kind == "cosine":
         score = cosine + np.zeros_like(mean)

@@ -27,7 +27,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import naming, replacing
-from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, RunningTopK, Tile
+from paraphrastic_hf.mining.tiles import GROUP, HalfTile, RunningTopK, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
 
 ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
@@ -197,12 +197,6 @@ def plan_search(
             f"both sides must have vectors of one width, got {source.dimension} and "
             f"{target.dimension}"
         )
-    if k < 1:
-        raise DataError(f"k must be at least 1, got {k}")
-    if memory <= 0:
-        raise DataError(f"memory must be more than 0 MB, got {memory:g}")
-    if precision not in PRECISIONS:
-        raise DataError(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
     keep = k + (4 if precision == "float32" else 8)
     state = (len(source) + len(target)) * keep * 8
     free = max(memory * MEGABYTE - state, min(memory, 64) * MEGABYTE)

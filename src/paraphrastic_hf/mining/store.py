@@ -26,7 +26,6 @@ from paraphrastic_hf.io.files import content_hash, naming, read_json, write_json
 LINES_AT_A_TIME = 16_384
 NO_TEXT = 0  # the hash of a line that is empty or white space
 STATE = "text.json"  # what a folder of lines has before it has anything else
-OWN = {STATE, "text", "ends.npy", "hashes.npy", "vectors.npy", "vectors.json"}
 SEARCH = "search.npz"  # beside the folders of both sides
 
 
@@ -239,25 +238,10 @@ def file_stamp(path: str) -> str:
 
 def check_folder(folder: Path) -> None:
     """Refuse a work folder that holds anything but what mining writes."""
-    foreign = _foreign(folder)
+    names = {each.name.removesuffix(".part") for each in folder.iterdir()}
+    foreign = min(names - {"source", "target", SEARCH}, default=None)
     if foreign is not None:
         raise DataError(
             f"the work folder {folder} holds {foreign}, which mining did not write there; name "
             "another folder with --work, or move that one away"
         )
-
-
-def _foreign(folder: Path) -> str | None:
-    """What a work folder holds that mining does not write; None if there is nothing of the kind."""
-    sides = [folder / "source", folder / "target"]
-    begun = [each for each in sides if each.is_dir() and STATE in _names(each)]
-    known = {each.name for each in begun} | ({SEARCH} if begun else set())
-    known |= {each.name for each in sides if each.is_dir() and not _names(each)}
-    found = [name for name in _names(folder) if name not in known]
-    found += [f"{each.name}/{name}" for each in begun for name in _names(each) if name not in OWN]
-    return min(found, default=None)
-
-
-def _names(folder: Path) -> set[str]:
-    """The names in a folder; a file not finished counts as the one that it would be."""
-    return {each.name.removesuffix(".part") for each in folder.iterdir()}

@@ -40,8 +40,6 @@ class MarkedTokenizer:
     def __init__(
         self, tokenizer: TextTokenizer, marks: str, *, opens_prompts: bool = False
     ) -> None:
-        if marks not in MARKS:
-            raise ValueError(f"marks must be one of {', '.join(MARKS)}, got {marks!r}")
         self.inner = tokenizer
         self.marks, self.opens_prompts = marks, opens_prompts
         self.lowercase = tokenizer.lowercase
@@ -81,10 +79,8 @@ class MarkedTokenizer:
     def to_fast(self) -> Tokenizer:
         """The same tokenizer for the `tokenizers` library, which gives a text without any known
         token the marks alone."""
-        make = getattr(self.inner, "to_fast", None)
-        if make is None:
-            raise TypeError(f"{type(self.inner).__name__} cannot be one of the tokenizers library")
-        return self._marked(Tokenizer.from_str(make().to_str()))
+        inner: Any = self.inner
+        return self._marked(Tokenizer.from_str(inner.to_fast().to_str()))
 
     def _marked(self, fast: Tokenizer) -> Tokenizer:
         """A tokenizer without marks after they were added to it."""

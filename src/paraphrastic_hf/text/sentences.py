@@ -42,9 +42,6 @@ class Sentences:
                     f"a sentence must be a list of words, got the string {sentence[:40]!r}; split "
                     "it first, such as with .split()"
                 )
-            for word in sentence:
-                if not isinstance(word, str):
-                    raise DataError(f"a word must be a string, got {word!r}")
             numbers.append([number_of.setdefault(word, len(number_of)) for word in sentence])
         words = list(number_of)
         return cls(words, tokenizer.encode_batch(words), Ragged.from_lists(numbers))

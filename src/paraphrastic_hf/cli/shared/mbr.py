@@ -9,16 +9,14 @@ from paraphrastic_hf.encoders.languages import written_language
 from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText
-
-METRICS = ("simile", "sim", "bleu", "chrf")
-WAYS = ("likely", "mbr")
+from paraphrastic_hf.metrics.semantic import SIMILARITIES, UTILITIES
 
 
 def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     """Add what says which of several translations is printed."""
     parser.add_argument(
         "--decode",
-        choices=WAYS,
+        choices=("likely", "mbr"),
         default="likely",
         help="mbr: of the --outputs translations of a line, print the one that agrees most with "
         "all of them (minimum Bayes risk); with --sample they count alike, else by their "
@@ -26,7 +24,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--metric",
-        choices=METRICS,
+        choices=UTILITIES,
         help="with --decode mbr, what says how well two translations agree (default: simile)",
     )
     parser.add_argument(
@@ -36,7 +34,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--metric-similarity",
-        choices=("sentences", "windows"),
+        choices=SIMILARITIES,
         default="sentences",
         help="with --decode mbr and simile or sim, compare sentences (default) or, slower, windows "
         "of five tokens, as `paraphrastic simile --similarity` does",

@@ -9,7 +9,7 @@ from typing import IO, Any, TypeVar
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, open_output, tell_if_empty
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import MOST_BEAMS, GeneratedText, GenerationOptions
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
 from paraphrastic_hf.io.files import one_line
 
@@ -82,11 +82,6 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
         beams = arguments.usual_beams
         if not arguments.sample:
             beams = max(beams, arguments.outputs)
-            if arguments.outputs > MOST_BEAMS:
-                raise DataError(
-                    f"--outputs {arguments.outputs:,} needs as many beams, of which {MOST_BEAMS:,} "
-                    "are the most: add --sample, or ask for fewer"
-                )
     try:
         return GenerationOptions(
             beams=beams,

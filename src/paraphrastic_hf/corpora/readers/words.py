@@ -57,8 +57,6 @@ def read_vectors(
             vectors, so that the last one given counts. A row is bad if it has more or fewer
             numbers, one that is none or not finite, or a word that is not UTF-8.
     """
-    if bad_rows not in BAD_ROWS:
-        raise ValueError(f"bad_rows must be one of {', '.join(BAD_ROWS)}, got {bad_rows!r}")
     path = Path(path)
     seen: set[str] = set()
     rows = skipped = 0

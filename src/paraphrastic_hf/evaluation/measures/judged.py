@@ -156,8 +156,6 @@ class Ranked:
     gold: np.ndarray
 
     def __post_init__(self) -> None:
-        if len(self.cosines) != len(self.gold) or not len(self.gold):
-            raise ValueError(f"got {len(self.cosines)} cosines for {len(self.gold)} gold scores")
         check_finite("the cosine", self.cosines)
         check_finite("the gold score", self.gold)
 
@@ -231,8 +229,6 @@ def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -
     Equal numbers of examples and equal seeds give equal resamples, so the scores of two encoders
     are paired.
     """
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
     drawn = drawn_examples(len(judged), samples, seed)
     return np.concatenate([judged.resampled(each) for each in drawn])
 
@@ -294,14 +290,8 @@ def weighted_p_value(
         samples: Number of exchanges to draw, 1 or more.
         seed: Seed of the draws of the first dataset; the others have the next ones.
     """
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
     differences: list[np.ndarray] = []
     for number, (weight, first, second) in enumerate(parts):
-        if len(first) != len(second):
-            raise ValueError(
-                f"both need results on the same examples, got {len(first):,} and {len(second):,}"
-            )
         swaps = exchanges(len(first), samples, seed + number, exact=len(parts) == 1)
         scores = [first.exchanged(second, each) for each in swaps]
         differences.append(weight * np.concatenate([one - other for one, other in scores]))
