@@ -18,7 +18,6 @@ from paraphrastic_hf.corpora.filters import (
     unique_word_pairs,
 )
 from paraphrastic_hf.corpora.load import load_dataset
-from paraphrastic_hf.errors import DataError
 
 PAIRS = st.lists(st.tuples(*[st.sampled_from(["cat", "dog", "cats", "x2", "²", "ox"])] * 2))
 
@@ -180,17 +179,3 @@ def test_the_language_of_more_bitexts_is_chosen_less(pairs: list[tuple[str, str]
 
 def test_one_bitext_is_chosen_from_evenly() -> None:
     assert first_side_probabilities([("cs", "en")]) == {("cs", "en"): 0.5}
-
-
-def test_rejects_replace_no_other_file(tmp_path: Path) -> None:
-    """Not the corpus itself, a folder or a device; an earlier file of rejects they do."""
-    data = tmp_path / "pairs.tsv"
-    data.write_text("yes\toui\n")
-    for place in (data, tmp_path, tmp_path / "none" / "r.tsv", Path("/dev/null")):
-        with pytest.raises(DataError):
-            Sieve(PairFilter(), name="x", rejects=place)
-    assert data.read_text() == "yes\toui\n"
-    for _ in range(2):
-        with Sieve(PairFilter(min_words=2), name="x", rejects=tmp_path / "r.tsv") as sieve:
-            sieve.keeps("a", "b")
-    assert len((tmp_path / "r.tsv").read_text().splitlines()) == 1

@@ -14,7 +14,6 @@ import pytest
 
 from paraphrastic_hf.corpora.readers.words import load_vectors, read_vectors
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.io import lines
 
 GOOD = "the 0.5 -1\ncat 1e-2 0.25\nété 0 3\n"
 
@@ -144,16 +143,6 @@ def test_wide_vectors_take_no_more_memory_than_the_rows_there_are(tmp_path: Path
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100 << 20  # a block, 64 MB, and the table
-
-
-def test_a_file_without_line_ends_is_refused_before_it_is_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
-    path = write(tmp_path, b"the 1 2\n" + b"x" * 1001)
-    for choice in ("refuse", "skip"):
-        with pytest.raises(DataError, match=r":2 has more than 1,000 bytes; expected lines"):
-            read(path, bad_rows=choice)
 
 
 def test_a_message_does_not_repeat_a_whole_row(tmp_path: Path) -> None:

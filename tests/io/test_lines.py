@@ -363,30 +363,3 @@ def test_text_that_begins_like_other_files_is_text(text: str, tmp_path: Path) ->
     path = tmp_path / "lines.txt"
     path.write_text(text + "\nsecond\n", encoding="utf-8")
     assert list(read_blocks(str(path))) == [[text, "second"]]
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.txt.xz"])
-def test_a_line_that_is_too_long_for_text_is_refused_where_blocks_are_read(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
-    monkeypatch.setattr(blocks, "MOST_BYTES", 300)
-    longest = "x" * 1000
-    path = written(tmp_path / name, f"one\n{longest}\nthree")
-    assert [line for block in read_blocks(str(path)) for line in block] == ["one", longest, "three"]
-    written(path, f"one\n{longest}x\nthree")
-    with pytest.raises(DataError, match=rf"{name}:2 has more than 1,000 bytes; expected lines"):
-        list(read_blocks(str(path)))
-
-
-@pytest.mark.parametrize("as_they_come", [False, True])
-def test_of_a_line_that_is_too_long_no_more_is_read_than_shows_it(
-    as_they_come: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
-    monkeypatch.setattr(blocks, "MOST_BYTES", 300)
-    given = io.BytesIO(b"one\n" + bytes(10_000))
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
-    with pytest.raises(DataError, match="standard input:2 has more than 1,000 bytes"):
-        list(read_blocks("-", as_they_come=as_they_come))
-    assert given.tell() <= 1200

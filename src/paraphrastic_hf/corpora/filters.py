@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 SCORE, OVERLAP = "score", "trigram overlap"
 SHORTER, LONGER = "words of the shorter side", "words of the longer side"
 MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
-MOST_OF_A_LINE = 2**20
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class Sieve:
         self.wanted, self.name = wanted, name
         self.left_out: Counter[str] = Counter()
         self._files = ExitStack()
-        self._rejects = None if rejects is None else _place_of_rejects(rejects)
+        self._rejects = None if rejects is None else output_file(rejects)
 
     def __enter__(self) -> Sieve:
         if self._rejects is not None:
@@ -181,19 +180,6 @@ class Sieve:
             line = (*sides, rejection.measure, f"{rejection.score:.6g}", str(rejection.bounds))
             self._file.write("\t".join(line) + "\n")
         return False
-
-
-def _place_of_rejects(path: str | Path) -> Path:
-    """The file for rejected pairs, which replaces none but an earlier one of its kind."""
-    place = output_file(path)
-    if not place.parent.is_dir():
-        raise DataError(f"cannot write {path}: there is no folder {place.parent}")
-    if place.exists() and place.stat().st_size:
-        with place.open("rb") as file:
-            columns = file.readline(MOST_OF_A_LINE).split(b"\t")
-        if len(columns) != 5 or columns[2].decode("utf-8", "replace") not in MEASURES:
-            raise DataError(f"{path} is there, and holds no rejected pairs: name another file")
-    return place
 
 
 def unique_word_pairs(

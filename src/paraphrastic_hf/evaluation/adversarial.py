@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.generation.writing import GenerationOptions, Translate
 from paraphrastic_hf.io.blocks import is_blank, read_blocks
 from paraphrastic_hf.io.markdown import markdown_table
-from paraphrastic_hf.predictors.any_classifier import Classify
 from paraphrastic_hf.text.overlap import ngram_overlap
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.predictors.any_classifier import Classify  # imports torch
 
 MOST_TOKENS = 200  # of a translation there or back
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]

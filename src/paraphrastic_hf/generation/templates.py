@@ -60,9 +60,7 @@ def check_roles(writes: str, generator: str | None) -> None:
         raise ModelError("the parse generator writes sentences: name one that writes parses")
 
 
-def check_templates(
-    templates: Sequence[str], reads: str, *, has_generator: bool, has_parses: bool = True
-) -> None:
+def check_templates(templates: Sequence[str], reads: str, *, has_generator: bool) -> None:
     """Refuse templates that a model cannot write by.
 
     Args:
@@ -83,11 +81,6 @@ def check_templates(
                 "this model reads whole parses: name a parse generator that fills templates "
                 "(--generator MODEL; generator= in Python), or give whole parses, not "
                 f"{text.strip()!r}"
-            )
-        if not has_parses:
-            raise DataError(
-                "the parse generator reads the parse of each sentence: name a parser, or give "
-                "the trees"
             )
 
 

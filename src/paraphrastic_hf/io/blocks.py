@@ -17,7 +17,6 @@ from paraphrastic_hf.io.lines import (
     checked_start,
     ends_in_cr,
     open_lines,
-    refuse_long_line,
 )
 
 BLOCK = 16384
@@ -96,9 +95,8 @@ def read_blocks(
 
 
 def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]:
-    """The lines, without their ends, that each reading completes; one that is too long is refused
-    before it is read whole."""
-    number, rest = 1, bytearray()  # of the line that has begun
+    """The lines, without their ends, that each reading completes."""
+    rest = bytearray()  # of the line that has begun
     is_first, is_mac = True, False
     while chunk := read(MOST_BYTES):
         if is_first:
@@ -113,11 +111,9 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
             chunk = chunk.replace(b"\r", b"\n")
         first, *others = chunk.split(b"\n")
         rest += first
-        refuse_long_line(rest, name, number)
         if others:
             found = [bytes(rest), *others[:-1]]
             rest = bytearray(others[-1])
-            number += len(found)
             yield found
     if rest:
         yield [bytes(rest)]

@@ -29,7 +29,6 @@ OTHER_ENCODINGS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
-LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
 
 
 # what the first bytes of files say they are, and what to do
@@ -124,28 +123,18 @@ def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
     number = 0
     while True:
         try:
-            raw = lines.readline(LONGEST_LINE + 1)
+            raw = lines.readline()
         except READ_ERRORS as error:
             raise DataError(f"{path} is damaged after line {number}: {error}") from error
         if not raw:
             return
         number += 1
-        refuse_long_line(raw, path, number)
         if number == 1:
             raw = checked_start(raw, path)
             if ends_in_cr(raw):  # this was the whole file
                 yield from enumerate(raw.replace(b"\r", b"\n").splitlines(keepends=True), 1)
                 return
         yield number, raw
-
-
-def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None:
-    """Refuse a line, or what is read of one, that is longer than lines of text are."""
-    if len(line) > LONGEST_LINE:
-        raise DataError(
-            f"{name}:{number} has more than {LONGEST_LINE:,} bytes; expected lines of text: "
-            "this is another kind of file, or its line ends are lost"
-        )
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:

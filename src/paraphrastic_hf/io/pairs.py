@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import visible_files
-from paraphrastic_hf.io.lines import LONGEST_LINE, raw_lines, table_kind
+from paraphrastic_hf.io.lines import raw_lines, table_kind
 
 logger = logging.getLogger(__name__)
 
@@ -630,7 +630,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
     A file with tabs and a number in its first line, such as the STS Benchmark, is read as TSV.
     """
-    csv.field_size_limit(LONGEST_LINE)
+    csv.field_size_limit(2**31 - 1)
     with closing(raw_lines(path)) as lines:
         head = next(lines, (1, b""))[1].decode("utf-8", "surrogateescape")
     delimiter = next((mark for mark in "\t,;" if mark in head), ",")

@@ -12,7 +12,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 from tokenizers import Tokenizer
 
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line, refused
@@ -49,8 +48,6 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     path = directory / "paraphrastic_tokenizer.json"
     if not path.exists() and (directory / STOCK).exists():
         require("train", "google.protobuf", what=f"{directory}, which other software has saved,")
-        from paraphrastic_hf.text.load import rebuild_tokenizer  # imports protobuf
-
         return rebuild_tokenizer(directory / STOCK)
     if not path.exists() and (directory / PARTS_FOLDER).is_dir():
         path = directory / "tokenizer_config.json"  # transformers has saved the mixture again
@@ -174,6 +171,10 @@ def _kinds(tokenizer: Rebuilt, marks: str | None) -> list[Rebuilt | MarkedTokeni
 
 
 def _subwords(entries: list[Any]) -> Iterator[SubwordTokenizer]:
+    from sentencepiece.sentencepiece_model_pb2 import (  # type: ignore[attr-defined]  # slow
+        ModelProto,
+    )
+
     proto = ModelProto()
     proto.trainer_spec.model_type = proto.trainer_spec.UNIGRAM
     proto.trainer_spec.vocab_size = len(entries)

@@ -27,7 +27,6 @@ logger = logging.getLogger(__name__)
 
 HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 BAD_ROWS = ("refuse", "skip", "last")
-MOST_NUMBERS = 100_000  # of a vector
 BLOCK = 1 << 24  # numbers of a table that are allocated at a time
 MOST_NAMED = 10  # of the rows skipped
 WAY_OUT = "correct it, or give bad_rows skip or last (--bad-rows; in a recipe, model.bad_vectors)"
@@ -64,13 +63,13 @@ def read_vectors(
     for number, raw in _lines(path, progress):
         if number == 1 and (header := HEADER.fullmatch(raw)):
             expected, given = map(int, header.groups())
-            dimension = dimension or _check_dimension(given, f"the first line of {path}")
+            dimension = dimension or given
             continue
         if not raw.strip():
             continue
         rows += 1
         try:
-            dimension = dimension or _first_dimension(raw, f"{path}:{number}")
+            dimension = dimension or _first_dimension(raw)
             word, numbers = _split(raw, dimension)
             if wanted is not None and word not in wanted:
                 continue
@@ -119,20 +118,11 @@ def load_vectors(
     return list(row_of), table
 
 
-def _first_dimension(raw: bytes, place: str) -> int:
+def _first_dimension(raw: bytes) -> int:
     """How many numbers the first row has, where nothing else says it."""
     if not (count := _count_numbers(raw)):
         raise _BadRow(f"has no number after {_shown_word(raw)}")
-    return _check_dimension(count, place)
-
-
-def _check_dimension(dimension: int, place: str) -> int:
-    if not 1 <= dimension <= MOST_NUMBERS:
-        raise DataError(
-            f"{place} has vectors of {dimension:,} numbers, expected 1 to {MOST_NUMBERS:,}; give a "
-            "file with a word and its numbers on each line"
-        )
-    return dimension
+    return count
 
 
 def _shown_word(raw: bytes) -> str:
