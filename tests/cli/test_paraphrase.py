@@ -103,7 +103,6 @@ def test_canonicalising_keeps_every_line_in_its_place(
             ["--template", TEMPLATE, "--temperature", "2"],
             "--temperature is for draws: add --sample",
         ),
-        (["--template", TEMPLATE, "--seed", str(2**64)], "seed must be from 0"),
         (["--canonical", "--outputs", "2"], "leave --outputs out"),
         (["--canonical", "--draw", "2", "--min-overlap", "0"], "--draw and --min-overlap out"),
         (["--template", TEMPLATE, "--trees", "a", "--parser", "b"], "leave --parser out"),
@@ -184,7 +183,6 @@ def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
         (["--paraphrases", "../up=a/par.tsv"], "got '../up'"),
         (["--paraphrases", "=a/par.tsv"], "got ''"),
         (["--paraphrases", "nmt-bt=a/par.tsv", "--back-translate", "x", "y"], "got 'nmt-bt'"),
-        (["--back-translate", "x", "y", "--outputs", "0"], "--outputs must be at least 1, got 0"),
         (
             ["--paraphrases", "a/par.tsv", "--output", "dev.tsv"],
             "dev.tsv is read and cannot be written",

@@ -13,8 +13,8 @@ from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.static import engine as static
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.evaluation.registry import speed
 from paraphrastic_hf.evaluation.run import evaluate
+from paraphrastic_hf.evaluation.suites import speed
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig, AveragingModel
 from paraphrastic_hf.text.subword import SubwordTokenizer
 

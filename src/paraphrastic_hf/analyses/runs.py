@@ -64,6 +64,8 @@ def run_variants(
             "clean-and-bitext holds out pairs of each run's own text, and runs on other text would "
             "not compare: take --development clean"
         )
+    if base.training.epochs < 1:
+        raise RecipeError("the recipe trains for no epoch; set --epochs to 1 or more")
     _claim(Path(folder), base)
     scores = {}
     for number, (name, variant) in enumerate(variants.items(), 1):

@@ -56,6 +56,10 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         keep_unknown: bool = False,
         **kwargs: Any,
     ) -> None:
+        if padding_mode not in PADDINGS:
+            raise ValueError(
+                f"padding_mode must be one of {', '.join(PADDINGS)}, got {padding_mode!r}"
+            )
         if ngrams is None:
             if vocab_file is None:
                 raise ModelError(

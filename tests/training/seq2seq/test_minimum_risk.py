@@ -20,7 +20,6 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianMTModel
 
 from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.generation.translate import Translator
-from paraphrastic_hf.generation.writing import MOST_BEAMS
 from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
 from paraphrastic_hf.metrics.costs import METRICS, make_cost
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
@@ -79,7 +78,6 @@ def test_an_encoder_that_gives_more_than_states_is_trained(recipe: Path, tmp_pat
 def test_recipes_have_the_choices_that_there_are() -> None:
     assert minimum_risk_arguments.METRICS == METRICS
     assert minimum_risk_arguments.PROBABILITIES == PROBABILITIES
-    assert minimum_risk_arguments.MOST_BEAMS == MOST_BEAMS
     assert CostArguments().model == DEFAULT_MODEL
 
 
