@@ -51,13 +51,6 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     Args:
         encoder: Any object with `encode`.
         batch_size: Pairs of a batch, 2 or more; a last batch of one pair is left out.
-
-    Example:
-        >>> from paraphrastic_hf import SentenceEncoder
-        >>> encoder = SentenceEncoder.from_pretrained("english")
-        >>> pairs = [("a big cat", "a large cat"), ("he is late", "he comes late")]
-        >>> fit_of(encoder, pairs).statistic > 0
-        True
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(

@@ -59,14 +59,6 @@ def negatives_of(
     Returns:
         For each size a list of negatives, first sides and their partners in turn. A sentence
         that has none in the smallest mega-batch, as all others there are its equals, is in no list.
-
-    Example:
-        >>> from paraphrastic_hf import SentenceEncoder
-        >>> encoder = SentenceEncoder.from_pretrained("english")
-        >>> pairs = [("a big cat", "a large cat"), ("he is late", "he comes late")]
-        >>> [one] = negatives_of(encoder, pairs, sizes=[1], batch_size=2).values()
-        >>> one[0].text in ("he is late", "he comes late")
-        True
     """
     if not sizes or min(sizes) < 1 or batch_size < 2:
         raise DataError(

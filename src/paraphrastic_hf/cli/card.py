@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--licence",
         default="cc-by-sa-4.0",
-        help="the licence of the weights, as the Hub names it (default: cc-by-sa-4.0)",
+        help="the license of the weights, as the Hub names it (default: cc-by-sa-4.0)",
     )
     parser.epilog = (
         "Writes README.md into the model's folder, with every source, its licence and checksum.\n"

@@ -84,7 +84,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--index",
         choices=INDICES,
         default="exact",
-        help="how neighbours are searched: exact (default), by FAISS over all rows, or by FAISS "
+        help="how neighbors are searched: exact (default), by FAISS over all rows, or by FAISS "
         "over the nearest cells; FAISS holds all vectors in memory and cannot resume",
     )
     option(
@@ -113,14 +113,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_pair_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says how neighbours are searched and which pairs are chosen among them."""
+    """Add what says how neighbors are searched and which pairs are chosen among them."""
     option = parser.add_argument
     option(
         "--score",
         choices=SCORES,
         default="ratio",
         help="how a pair is scored: its cosine divided by the mean cosine of both sentences to "
-        "their nearest neighbours (ratio, the default), less that mean (distance), or as it is "
+        "their nearest neighbors (ratio, the default), less that mean (distance), or as it is "
         "(cosine)",
     )
     option(
@@ -128,7 +128,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         dest="k",
         default=4,
-        help="over how many neighbours of each sentence that mean is taken (default: 4)",
+        help="over how many neighbors of each sentence that mean is taken (default: 4)",
     )
     option(
         "--threshold",
@@ -159,7 +159,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         choices=PRECISIONS,
         default="float32",
         help="the precision of the exact search: bfloat16 may be several times faster, and misses "
-        "a neighbour now and then (default: float32)",
+        "a neighbor now and then (default: float32)",
     )
 
 

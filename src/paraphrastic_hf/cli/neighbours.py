@@ -31,14 +31,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--query",
         nargs="+",
         required=True,
-        help="the texts whose neighbours are wanted; - alone reads them from standard input, one "
+        help="the texts whose neighbors are wanted; - alone reads them from standard input, one "
         "a line",
     )
     parser.add_argument(
         "--neighbours",
         type=int,
         default=5,
-        help="how many neighbours to print for each query (default: 5)",
+        help="how many neighbors to print for each query (default: 5)",
     )
     add_bad_lines(parser)
     parser.epilog = (

@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="NAME=LICENCE",
-        help="the licences of sources that no record has, by the names of their files",
+        help="the licenses of sources that no record has, by the names of their files",
     )
     of_model.add_argument(
         "--licence", help="of the weights, as the Hub names it (default: as the sources allow)"

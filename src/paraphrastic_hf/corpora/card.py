@@ -117,7 +117,7 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
 
 
 def _licence(source: Source) -> dict[str, Any]:
-    """The Hub's name for a Creative Commons licence; anything else is told on the card."""
+    """The Hub's name for a Creative Commons license; anything else is told on the card."""
     if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.licence):
         return {"license": source.licence.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}

@@ -61,7 +61,7 @@ class Source:
 
     @property
     def may_share(self) -> bool:
-        """Whether an export may be published: the whole licence is a Creative Commons one."""
+        """Whether an export may be published: the whole license is a Creative Commons one."""
         return CREATIVE_COMMONS.fullmatch(self.licence) is not None
 
     def remotes(self, config: str) -> list[Remote]:

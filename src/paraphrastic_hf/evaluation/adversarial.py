@@ -119,13 +119,6 @@ def attack(
         classify: From sentences, and the second ones of pairs or None, to labels.
         paraphrases: Of each example; repeated ones, empty ones and the sentence itself count for
             nothing.
-
-    Example:
-        >>> examples = [Example("a fine film", "good"), Example("dull", "bad")]
-        >>> said = lambda texts, _: ["good" if "fine" in text else "bad" for text in texts]
-        >>> found = attack(examples, said, [["a film that is fine", "a lovely film"], ["boring"]])
-        >>> [each.is_broken for each in found]
-        [True, False]
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01e", "#444c56")
-PAPERS = tuple(  # marker and colour of each published system
+PAPERS = tuple(  # marker and color of each published system
     zip("sD^vPXdp", ("#d55e00", "#7f7f7f", "#009e73", "#cc79a7") * 2, strict=True)
 )
 WIDEST = 110  # characters; a table whose header would be wider has its figures in lines instead

@@ -56,7 +56,7 @@ def evaluate(
 
     Raises:
         RecipeError: There is no suite of that name, or `keep` is set for an encoder that has
-            neither readable weights nor a name to recognise it by.
+            neither readable weights nor a name to recognize it by.
         DataError: No task of the suite has its data.
         ModelError: `encode` returns something other than finite vectors.
         TypeError: `encoder` is the name of one.

@@ -53,7 +53,7 @@ def centre_on_texts(
     """Take the mean of the meanings of texts from a model's embeddings by meaning.
 
     Args:
-        model: The model; a centre that it has is replaced.
+        model: The model; a center that it has is replaced.
         which: The positions of the texts that count, (n,), 1 or more.
         max_length: How many tokens each text is cut at; None for no limit.
     """

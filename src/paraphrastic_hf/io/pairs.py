@@ -210,7 +210,7 @@ def find_layout(
     value = _find_value(names, below, taken) if wanted.value == "" else wanted.value
     taken = [*taken, *beside, *([] if value is None else [_place(names, value, name)])]
     is_stsb = count == 7 and all(row[0].startswith("main-") for row in same)
-    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licences
+    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licenses
 
 
 class _Column:

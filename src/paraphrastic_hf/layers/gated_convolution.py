@@ -2,7 +2,7 @@
 2017; Gehring et al., 2017; thesis, 7.3).
 
 Where two things are added, the sum is scaled by the root of one half, which keeps the variance that
-they have when they are independent. Weights are not normalised, as they are in Gehring et al.
+they have when they are independent. Weights are not normalized, as they are in Gehring et al.
 """
 
 from __future__ import annotations

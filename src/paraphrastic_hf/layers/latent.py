@@ -8,7 +8,7 @@ latent variables of a sentence side by side, enters at any of four places:
 * `hidden`: as the state before the first token. A transformer has no such state; there the vector
   of the first token has v, mapped to its width, added to it;
 * `attention`: where a translator would add what it attends to: the state beside v, mapped back to
-  the width of a state. A transformer adds the result to the state and normalises the sum;
+  the width of a state. A transformer adds the result to the state and normalizes the sum;
 * `logit`: beside the last state, just before the scores of tokens.
 
 Scores are W [state; v] (`Scorer`). Its product with v is computed once a sentence, not once a

@@ -93,15 +93,6 @@ def compare(
         names: What to call the two systems; the names must differ.
         nbest: For each segment the hypotheses among which ties are counted; if None, those are the
             outputs of the two systems.
-
-    Example:
-        >>> from paraphrastic_hf.metrics.matching import sentence_bleu
-        >>> outputs = (["The cat sleeps."], ["A dog barks."])
-        >>> compared = compare(
-        ...     SimileScorer(), sentence_bleu(), ("new", "old"), outputs, ["The cat is asleep."]
-        ... )
-        >>> compared.change("SIM").round().tolist()
-        [-61.0]
     """
     if names[0] == names[1]:
         raise DataError(f"the two systems must have names of their own, both are {names[0]!r}")

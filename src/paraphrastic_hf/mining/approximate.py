@@ -1,7 +1,7 @@
-"""Nearest neighbours by FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
+"""Nearest neighbors by FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
 
 An inverted file (IVF) puts vectors into cells by k-means and searches a few cells only, so it is
-fast and misses some neighbours. FAISS comes with `pip install 'paraphrastic-hf[mining]'`. A whole
+fast and misses some neighbors. FAISS comes with `pip install 'paraphrastic-hf[mining]'`. A whole
 index is in memory; the option that bounds memory is for the exact search (`neighbours.py`).
 """
 
@@ -33,12 +33,12 @@ def nearest_by_faiss(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
+        k: Number of neighbors, 1 or more; fewer where the other side has fewer vectors.
         kind: `flat` searches all vectors, `ivf` those of the nearest cells.
         probes: Number of cells that `ivf` searches, 1 or more.
 
     Returns:
-        The neighbours of the sources and those of the targets, numbered by their place among the
+        The neighbors of the sources and those of the targets, numbered by their place among the
         `UnitRows`.
     """
     keep = plan_search(source, target, k, 1).keep

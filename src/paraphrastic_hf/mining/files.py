@@ -129,21 +129,11 @@ def mine_lines(
         folder: Work folder for a copy of the texts, their vectors and the state of the search. What
             an earlier run finished there is used again if texts, model and settings are the same;
             candidates, score and threshold may change. An encoder whose weights cannot be read is
-            recognised by its class and its `name`, if it has one.
+            recognized by its class and its `name`, if it has one.
         different: Never pair a line with an equal one; for paraphrases within one text.
-        memory: How many MB to use, more than 0. Numbers and neighbours take about 200 bytes for
+        memory: How many MB to use, more than 0. Numbers and neighbors take about 200 bytes for
             each line; the model comes on top.
         **options: Further arguments of `bitext.mine`.
-
-    Example:
-        >>> import tempfile
-        >>> from paraphrastic_hf import SentenceEncoder, packaged_model
-        >>> english = SentenceEncoder.from_pretrained(packaged_model("english"))
-        >>> source = TextSide([["A cat sleeps.", "It rains."]])
-        >>> target = TextSide([["Rain is falling.", "The cat is asleep."]])
-        >>> found = mine_lines(source, target, english, tempfile.mkdtemp(), k=1)
-        >>> sorted(next(found.rows())["target"])
-        ['Rain is falling.', 'The cat is asleep.']
     """
     with locked(Path(folder), doing="mining"):
         return mine_in(

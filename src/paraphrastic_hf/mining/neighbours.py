@@ -1,11 +1,11 @@
-"""Exact nearest neighbours by cosine, both ways, without ever holding the matrix.
+"""Exact nearest neighbors by cosine, both ways, without ever holding the matrix.
 
 For vectors of unit length X (n, dim) and Y (m, dim) the matrix of cosines S = X Y^T is made tile by
-tile, each tile once: its rows bring the neighbours of X in Y, its columns those of Y in X. The
-maxima of a tile tell which few rows and columns have anything new. The neighbours found are scored
+tile, each tile once: its rows bring the neighbors of X in Y, its columns those of Y in X. The
+maxima of a tile tell which few rows and columns have anything new. The neighbors found are scored
 once more, pair by pair, so that a cosine does not depend on where the edges of the tiles are.
 
-Approximate search is in `approximate.py`, what the neighbours are for in `bitext.py`.
+Approximate search is in `approximate.py`, what the neighbors are for in `bitext.py`.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class Neighbours(NamedTuple):
     """The nearest sentences of the other side, nearest first; of equal ones the lower number first.
 
     Attributes:
-        scores: Cosines with the neighbours, (sentences, k) float32; -inf where there are fewer.
-        ids: Numbers of the neighbours, (sentences, k) int64; -1 where there are fewer than k.
+        scores: Cosines with the neighbors, (sentences, k) float32; -inf where there are fewer.
+        ids: Numbers of the neighbors, (sentences, k) int64; -1 where there are fewer than k.
     """
 
     scores: np.ndarray
@@ -128,19 +128,19 @@ def nearest(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
-        memory: How many MB blocks, tiles and the neighbours found may use, more than 0. Neighbours
+        k: Number of neighbors, 1 or more; fewer where the other side has fewer vectors.
+        memory: How many MB blocks, tiles and the neighbors found may use, more than 0. Neighbors
             are always in memory, 8 (k + 4) bytes for each sentence in float32; the blocks take what
             is left, but at least 64 MB. Pages of mapped files come on top, which the system takes
             back when it needs them.
         precision: `float32` is exact. `bfloat16` searches candidates with half as many digits,
             several times faster on processors that compute in that type; the cosines returned are
-            computed in float32, but now and then a neighbour is missed (`benchmarks/README.md` says
+            computed in float32, but now and then a neighbor is missed (`benchmarks/README.md` says
             how often).
         key: Says what the vectors are; a state in `keep` is used only if its key is equal.
 
     Returns:
-        The neighbours of the sources and those of the targets, numbered by their place among the
+        The neighbors of the sources and those of the targets, numbered by their place among the
         `UnitRows`.
 
     Example:
@@ -184,7 +184,7 @@ def plan_search(
     """Choose blocks and tiles as large as the memory allows.
 
     Args:
-        k: Number of neighbours, 1 or more.
+        k: Number of neighbors, 1 or more.
         memory: How many MB the search may use, more than 0.
         precision: What the search computes in, one of `PRECISIONS`.
 
@@ -306,7 +306,7 @@ def rescored(
 
     Args:
         candidates: Numbers of candidates among `others`, (sentences, candidates), -1 for none.
-        k: Number of neighbours to choose, 1 or more.
+        k: Number of neighbors to choose, 1 or more.
         rows_at_a_time: Number of sentences whose candidates are in memory at a time, 1 or more.
         told: Called with 0 whenever some are done.
 

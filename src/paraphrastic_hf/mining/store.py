@@ -58,13 +58,6 @@ class TextStore:
             stamp: Identifies the lines, as `file_stamp` does. If the folder holds lines with the
                 same stamp, these are not read, unless they are damaged; an empty stamp is equal to
                 no other.
-
-        Example:
-            >>> import tempfile
-            >>> folder = Path(tempfile.mkdtemp())
-            >>> store = TextStore.write(folder, [["a cat", " a cat ", ""]], stamp="cats, Monday")
-            >>> len(store), store.first_of_each().tolist()
-            (3, [0])
         """
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):

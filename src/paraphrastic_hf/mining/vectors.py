@@ -16,7 +16,7 @@ class UnitRows:
     """The rows of a matrix that are not zero, scaled to length 1 when they are read.
 
     Zero rows come from texts that are empty or have no known token. They are left out, since they
-    have no direction and so no neighbours.
+    have no direction and so no neighbors.
 
     Args:
         vectors: The matrix, (n, dim), any float type and any scale; `np.load(path, mmap_mode="r")`

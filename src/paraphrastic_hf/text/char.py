@@ -1,4 +1,4 @@
-"""Character tokenizer of charLSTM and charCNN (thesis, 3.6.2): every character of the normalised
+"""Character tokenizer of charLSTM and charCNN (thesis, 3.6.2): every character of the normalized
 text is a token, spaces too.
 
 It is saved as a `tokenizer.json` alone: characters are entries of a BPE model without merges, which
@@ -63,7 +63,7 @@ class CharTokenizer:
         Of equally frequent characters the one with the lower code point comes first.
 
         Args:
-            lines: Raw text; it is normalised here.
+            lines: Raw text; it is normalized here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
             hard_vocab_limit: Refuse, rather than shrink, if the text has fewer characters.
             keep_unknown: Give each unknown character id 1 instead of dropping it.

@@ -1,7 +1,7 @@
 """Character n-gram tokenizer of TRIGRAM (thesis, 4.4 and 5.1.1; 200,000 types, 5.2.1) and CHARAGRAM
 (3.7.2.2, 3.7.5).
 
-The normalised text, with a space on either side, is one string, and every n-gram of it is a token,
+The normalized text, with a space on either side, is one string, and every n-gram of it is a token,
 those that span spaces too. If `spans_spaces` is false, each word is a string of its own instead.
 `padding_mode="left"` builds the vocabulary without the space at the end, as the ParaNMT release did
 (n-grams at the end of its sentences are then mostly unknown). No stock tokenizer class can express
@@ -115,7 +115,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         Of equally frequent n-grams the first in alphabetical order comes first.
 
         Args:
-            lines: Raw text; it is normalised here.
+            lines: Raw text; it is normalized here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
             padding_mode: On which sides of a text a space is added: `both`, `left` or `none`.
             min_count: Leave out n-grams that occur less often than this (C in thesis 3.7.5).
@@ -224,7 +224,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
 def extract_ngrams(
     text: str, orders: Sequence[int], padding_mode: str = "both", spans_spaces: bool = True
 ) -> list[str]:
-    """Return every n-gram of a normalised text, order by order; the empty text has none.
+    """Return every n-gram of a normalized text, order by order; the empty text has none.
 
     Args:
         padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.

@@ -1,6 +1,6 @@
 """Word tokenizer of WORD (thesis, 4.4; the 200,000 most frequent types, 5.2.1).
 
-Text is normalised and cut into words, suffixes with an apostrophe (`don 't`) and single punctuation
+Text is normalized and cut into words, suffixes with an apostrophe (`don 't`) and single punctuation
 marks. Text that is tokenized already, as that of the papers was, is cut at spaces only (`spaced`).
 It is saved as a `tokenizer.json` alone: words are entries of a BPE model without merges, which is
 the stock model that drops what it does not know. Ids are 0 for `<pad>`, 1 for `<unk>` (used if
@@ -78,7 +78,7 @@ class WordTokenizer:
         """Make a tokenizer of the `vocab_size - 2` most frequent words of some lines of text.
 
         Args:
-            lines: Raw text; it is normalised here.
+            lines: Raw text; it is normalized here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
             hard_vocab_limit: Refuse, rather than shrink, if the text has fewer words.
             keep_unknown: Give unknown words id 1 instead of dropping them.
@@ -153,5 +153,5 @@ class WordTokenizer:
 
 
 def word_splitter() -> pre_tokenizers.PreTokenizer:
-    """Build what cuts normalised text into words, suffixes with an apostrophe, and punctuation."""
+    """Build what cuts normalized text into words, suffixes with an apostrophe, and punctuation."""
     return pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)

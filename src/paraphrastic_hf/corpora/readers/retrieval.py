@@ -70,7 +70,7 @@ class Bucc(Corpus):
 class WmtScores(Corpus):
     """WMT segments with human scores (thesis, 7.2.1): `sentence1` reference, `sentence2` output.
 
-    `score` is the standardised direct assessment. Read from `newstest2015.cs-en.tsv` (score,
+    `score` is the standardized direct assessment. Read from `newstest2015.cs-en.tsv` (score,
     reference, output) or the JSON it was made from.
     """
 

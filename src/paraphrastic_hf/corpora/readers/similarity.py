@@ -167,7 +167,7 @@ class Sick(Corpus):
 
 
 def relatedness_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of SICK with both kinds of judgement."""
+    """Rows of SICK with both kinds of judgment."""
     for number, path, row in sick_rows(folder, split):
         yield {
             "sentence1": row[1],

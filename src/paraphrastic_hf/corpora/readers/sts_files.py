@@ -129,7 +129,7 @@ def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
 
 
 def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
-    """A file in a root, in its folder of untokenised originals, or up to three folders deeper;
+    """A file in a root, in its folder of untokenized originals, or up to three folders deeper;
     of the training set or not."""
     for root, name in product(roots, names):
         deeper = [path for depth in range(1, 4) for path in sorted(root.glob("*/" * depth + name))]

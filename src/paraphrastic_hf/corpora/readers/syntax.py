@@ -162,7 +162,7 @@ QUOTES = {"``": '"', "''": '"'}  # what treebanks write for the quotes of a text
 def parsed_sentences(
     rows: Iterable[Mapping[str, Any]], name: str, max_words: int | None = None
 ) -> list[Tree]:
-    """The trees of rows with a column `tree`, normalised.
+    """The trees of rows with a column `tree`, normalized.
 
     Sentences whose words are withheld are left out: GUM has underscores for the words of Reddit
     texts. Quotes are written as in text, `"`.

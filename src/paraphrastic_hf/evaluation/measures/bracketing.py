@@ -1,4 +1,4 @@
-"""Labelled precision, recall and F1 of parsers (Black et al., 1991), as EVALB usually counts them.
+"""Labeled precision, recall and F1 of parsers (Black et al., 1991), as EVALB usually counts them.
 
 A bracket is the label of a phrase, and the words it is over. The root is none, and parts of speech
 are none. Punctuation, by the right tree's tags, is taken out first, and phrases without any other
@@ -82,13 +82,6 @@ def count_brackets(
 
     Args:
         without: Tags of the words that are taken out; none, to count punctuation too.
-
-    Example:
-        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
-        >>> right = read_tree("(S (NP (PRP I)) (VP (VBP see) (NP (NNS cats))) (. .))")
-        >>> found = read_tree("(S (NP (PRP I)) (VP (VBP see)) (NP (NNS cats)) (. .))")
-        >>> count_brackets([found], [right]).f1
-        75.0
     """
     counts: Counter[str] = Counter()
     for tree, right in zip(found, gold, strict=True):
