@@ -127,7 +127,6 @@ def test_nbest_lists_are_scored_each_with_its_references(scorer: SimileScorer) -
 
 def test_wrong_numbers_of_segments_and_equal_names_are_refused(scorer: SimileScorer) -> None:
     for names, sides, nbest in (
-        (("a", "b"), (FIRST, SECOND), [["a"]]),
         (("a", "b"), (FIRST, SECOND[:3]), None),
         (("x", "x"), (FIRST, SECOND), None),
     ):

@@ -67,8 +67,6 @@ def test_a_transformer_counts_without_special_tokens_padding_and_cuts(
         transformer.encode(texts)
 
 
-def test_a_model_without_tokenizer_and_an_unknown_unit_are_refused(encoder: Any) -> None:
+def test_a_model_without_tokenizer_is_refused() -> None:
     with pytest.raises(ModelError, match="penalty='none'"):
         length_counter(object())
-    with pytest.raises(ValueError, match="words"):
-        length_counter(encoder, "words")

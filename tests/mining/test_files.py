@@ -268,9 +268,7 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
         mine_lines(side(*LINES), side("a"), encoder, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "name", ["notes.txt", "search.npz", "source/vectors.npy", "target/text", "source"]
-)
+@pytest.mark.parametrize("name", ["notes.txt", "source/vectors.npy", "target/text", "source"])
 def test_a_work_folder_with_files_of_others_is_refused_and_left(
     name: str,
     model: Path,

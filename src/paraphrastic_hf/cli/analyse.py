@@ -1,4 +1,4 @@
-"""`paraphrastic analyse KIND ... --output DIR`: the analyses of the papers.
+"""`paraphrastic analyse KIND ... --output DIR`: the analyzes of the papers.
 
 Each kind is a function from its arguments to an analysis. Its decorator holds its summary, its
 example and its arguments.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -167,6 +168,8 @@ def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `mining.bitext.mine` among these."""
     if arguments.k < 1:
         raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
+    if arguments.threshold is not None and math.isnan(arguments.threshold):
+        raise DataError("--threshold must be a number, got nan")
     return {
         "score": arguments.score,
         "k": arguments.k,

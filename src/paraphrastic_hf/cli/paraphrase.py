@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.lines import (
@@ -102,7 +103,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the paraphrases of each line."""
-    check_model_kind(arguments.model, "SyntacticParaphraser")
+    config = check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
         raise DataError("--trees are the parses of the lines: leave --parser out")
     given = [arguments.trees, arguments.template_file]
@@ -124,14 +125,10 @@ def run(arguments: argparse.Namespace) -> None:
     how = writing_of(arguments)
     for text in arguments.template:
         checked_tree(text)
-    if arguments.generator:
-        check_model_kind(arguments.generator, "SyntacticParaphraser")
-    if arguments.parser:
-        check_model_kind(arguments.parser, "SentenceParser")
-    if arguments.encoder != "none" and not arguments.canonical:
-        check_model_name(arguments.encoder)
+    templates = _known_templates(arguments, config)
     paraphraser = load_paraphraser(arguments)
-    templates = templates_of(arguments, paraphraser.templates)
+    if templates is None:
+        templates = templates_of(arguments, paraphraser.templates)
     paraphraser.check_templates(templates)
     from tqdm.auto import tqdm
 
@@ -213,6 +210,42 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
         parser=arguments.parser,
         encoder=encoder,
     )
+
+
+def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -> list[str] | None:
+    """The templates that the options name, if the models can write by them; None where a model must
+    be downloaded before that is known."""
+    from paraphrastic_hf.generation.templates import (
+        NONE,
+        SENTENCE,
+        check_roles,
+        check_templates,
+        load_templates,
+    )
+
+    filler = None
+    if arguments.generator:
+        filler = check_model_kind(arguments.generator, "SyntacticParaphraser")
+    if arguments.parser:
+        check_model_kind(arguments.parser, "SentenceParser")
+    if arguments.encoder != "none" and not arguments.canonical:
+        check_model_name(arguments.encoder)
+    if not config or filler == {}:
+        return None
+    check_roles(
+        config.get("writes", SENTENCE), None if filler is None else filler.get("writes", SENTENCE)
+    )
+    reads = config.get("template", NONE)
+    needed = bool(arguments.templates) and reads != NONE
+    counts = load_templates(Path(arguments.generator or arguments.model)) if needed else {}
+    templates = templates_of(arguments, counts)
+    check_templates(
+        templates,
+        reads,
+        has_generator=filler is not None,
+        has_parses=bool(arguments.parser or arguments.trees),
+    )
+    return templates
 
 
 def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> list[str]:

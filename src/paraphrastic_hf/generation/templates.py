@@ -60,7 +60,9 @@ def check_roles(writes: str, generator: str | None) -> None:
         raise ModelError("the parse generator writes sentences: name one that writes parses")
 
 
-def check_templates(templates: Sequence[str], reads: str, *, has_generator: bool) -> None:
+def check_templates(
+    templates: Sequence[str], reads: str, *, has_generator: bool, has_parses: bool = True
+) -> None:
     """Refuse templates that a model cannot write by.
 
     Args:
@@ -81,6 +83,11 @@ def check_templates(templates: Sequence[str], reads: str, *, has_generator: bool
                 "this model reads whole parses: name a parse generator that fills templates "
                 "(--generator MODEL; generator= in Python), or give whole parses, not "
                 f"{text.strip()!r}"
+            )
+        if not has_parses:
+            raise DataError(
+                "the parse generator reads the parse of each sentence: name a parser, or give "
+                "the trees"
             )
 
 

@@ -485,6 +485,8 @@ def good_rows(
         bad_rows: `skip` or `refuse`.
         max_bad_rows: Share of rows that may be bad, 0 to 1, if the user can set it.
     """
+    if bad_rows not in BAD_ROWS:
+        raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
     found = RowReport() if report is None else report
     for place, cells in rows:
         if isinstance(cells, str):

@@ -233,6 +233,9 @@ def check_folder(folder: Path) -> None:
     """Refuse a work folder that holds anything but what mining writes."""
     names = {each.name.removesuffix(".part") for each in folder.iterdir()}
     foreign = min(names - {"source", "target", SEARCH}, default=None)
+    for side in (folder / "source", folder / "target"):
+        if side.exists() and any(side.iterdir() if side.is_dir() else [side]):
+            foreign = foreign if list(side.glob(f"{STATE}*")) else side.name
     if foreign is not None:
         raise DataError(
             f"the work folder {folder} holds {foreign}, which mining did not write there; name "
