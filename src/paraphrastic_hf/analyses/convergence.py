@@ -11,10 +11,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.engine.score_units import scored_on
 
 NEARLY = 0.99  # a score is near the best if it is this share of it
@@ -89,13 +88,13 @@ def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, An
     run = Path(run)
     try:
         recipe = read_mapping(run / "recipe.yaml")
-        lines = (run / LOG).read_text(encoding="utf-8").splitlines()
+        logged = (run / LOG).read_text(encoding="utf-8").splitlines()
     except (OSError, RecipeError) as error:
         raise DataError(
             f"{run} holds no recipe.yaml and {LOG} to read ({error}); {GIVE}"
         ) from error
     entries = []
-    for line in lines:
+    for line in logged:
         try:
             entries.append(json.loads(line))
         except ValueError:  # the last line of a run that was killed
@@ -178,15 +177,8 @@ def _check_alike(kinds: Mapping[str, str], what: str) -> None:
 def _figure(curves: Sequence[Curve]) -> Figure:
     figure = new_figure(7.5, 4.5)
     axes = figure.add_subplot()
-    for number, curve in enumerate(curves):
-        axes.plot(
-            curve.seen, curve.scores, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8,
-            linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
-            color=COLOURS[number % len(COLOURS)], label=curve.name,
-        )  # fmt: skip
+    first = curves[0]
+    points = {curve.name: (curve.seen, curve.scores) for curve in curves}
+    lines(axes, points, f"{first.counts} seen", f"{first.development}, {first.unit}")
     axes.set_xscale("log")
-    axes.set_xlabel(f"{curves[0].counts} seen")
-    axes.set_ylabel(f"{curves[0].development}, {curves[0].unit}")
-    plain_axes(axes)
-    axes.legend(frameon=False, fontsize=8)
     return figure

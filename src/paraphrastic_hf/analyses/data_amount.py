@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.engine.recipe import SourceArguments
@@ -127,11 +126,7 @@ def chosen_pairs(
 def _figure(sizes: Sequence[int], curves: dict[str, list[float]], name: str) -> Figure:
     figure = new_figure(6.5, 4)
     axes = figure.add_subplot()
-    for number, (order, scores) in enumerate(curves.items()):
-        axes.plot(sizes, scores, marker="os"[number % 2], color=COLOURS[number], label=order)
+    points = {order: (sizes, scores) for order, scores in curves.items()}
+    lines(axes, points, "training pairs", f"{name}, Pearson r x 100")
     axes.set_xscale("log")
-    axes.set_xlabel("training pairs")
-    axes.set_ylabel(f"{name}, Pearson r x 100")
-    plain_axes(axes)
-    axes.legend(frameon=False)
     return figure
