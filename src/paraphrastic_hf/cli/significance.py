@@ -12,7 +12,7 @@ from paraphrastic_hf.cli.shared.options import (
     smaller,
 )
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import counted
+from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.io.markdown import literal
 
 EPILOG = """\
@@ -85,6 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
         significance_table,
     )
 
+    if arguments.samples < 1:
+        raise RecipeError(f"--samples must be 1 or more, got {arguments.samples}")
+    if arguments.seed < 0:
+        raise RecipeError(f"--seed must be 0 or more, got {arguments.seed}")
     if arguments.output:
         check_output(arguments.output)
     models = (arguments.first, arguments.second)

@@ -14,7 +14,7 @@ from paraphrastic_hf.cli.shared.lines import (
 from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import read_blocks
-from paraphrastic_hf.metrics.semantic import PENALTIES, SEVERAL, SIMILARITIES, UNITS
+from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
 EPILOG = """\
 examples:

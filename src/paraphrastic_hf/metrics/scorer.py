@@ -24,12 +24,9 @@ from paraphrastic_hf.encoders.storage.locate import (
 )
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 from paraphrastic_hf.metrics.semantic import (
     ALPHA,
-    PENALTIES,
-    SEVERAL,
-    SIMILARITIES,
-    UNITS,
     Embedded,
     SentenceVectors,
     length_penalty,

@@ -13,13 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from paraphrastic_hf.encoders.vectors import unit_length
+from paraphrastic_hf.metrics.names import PENALTIES as PENALTIES
 
 ALPHA = 0.25  # thesis 7.2.1
-PENALTIES = ("both", "brevity", "excess", "none")
-UNITS = ("tokens", "characters")  # of length
-SEVERAL = ("best", "mean")  # score of a segment with several references
-SIMILARITIES = ("windows", "sentences")
-UTILITIES = ("simile", "sim", "bleu", "chrf")  # of minimum Bayes risk
 
 
 def sim(hypotheses: Any, references: Any) -> Any:

@@ -10,9 +10,9 @@ import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.bayes_risk import Utility
+from paraphrastic_hf.metrics.names import UTILITIES as UTILITIES
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
 from paraphrastic_hf.metrics.semantic import (
-    UTILITIES,
     Embedded,
     SentenceVectors,
     length_penalty,

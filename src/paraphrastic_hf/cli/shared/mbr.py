@@ -9,7 +9,7 @@ from paraphrastic_hf.encoders.languages import written_language
 from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText
-from paraphrastic_hf.metrics.semantic import SIMILARITIES, UTILITIES
+from paraphrastic_hf.metrics.names import SIMILARITIES, UTILITIES
 
 
 def add_decoding_options(parser: argparse.ArgumentParser) -> None:
