@@ -154,7 +154,7 @@ def check_applications() -> None:
     assert status == 0, errors
     encoder = SentenceEncoder.from_pretrained()
     np.testing.assert_array_equal(np.load("x.npy"), encoder.encode(PARAPHRASES))
-    pairs = mine(encoder.encode(TEXTS[:2]), encoder.encode(PARAPHRASES), k=1, score="absolute")
+    pairs = mine(encoder.encode(TEXTS[:2]), encoder.encode(PARAPHRASES), k=1, score="cosine")
     assert sorted(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True)) == [
         (0, 1),
         (1, 0),

@@ -88,7 +88,6 @@ def test_an_encoder_of_others_has_texts_but_no_rows_and_a_mixture_no_one_table()
         (["big", "larg"], {}, "larg"),
         (["zebra"], {"among": WORDS}, "zebra"),
         (["big"], {"among": WORDS, "count": 0}, "0"),
-        (["big"], {"among": WORDS, "most": 0}, "0"),
     ],
 )
 def test_unknown_words_and_numbers_out_of_range_are_refused(

@@ -256,7 +256,7 @@ def test_mine_leaves_blank_lines_out_and_names_them(
     model: str, bad: str, tmp_path: Path, run: Run
 ) -> None:
     output = tmp_path / "pairs.tsv"
-    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--k", "1"]
+    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--neighbours", "1"]
     command += ["--work", str(tmp_path / "work"), "--output", str(output)]
     assert "(2, 4)" in run(*command).err
     texts = [line.split("\t")[1] for line in output.read_text().splitlines()]
@@ -321,7 +321,7 @@ ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
 @pytest.mark.parametrize(
     "command",
     [
-        "mine LINES LINES --model MODEL --score cosine --k 1",
+        "mine LINES LINES --model MODEL --score cosine --neighbours 1",
         "neighbours MODEL LINES --query QUERY --neighbours 3",
         "score MODEL PAIRS",
     ],

@@ -154,7 +154,7 @@ EARLY = {  # commands that are refused before anything slow is imported, and wha
     f"{ATTACK} --paraphrases a/pairs.tsv --output -": "--output",
     # Numbers and options without a meaning
     "neighbours english lines.txt --query - cat": "--query",
-    "mine lines.txt lines.txt --model english --k 0": "0",
+    "mine lines.txt lines.txt --model english --neighbours 0": "0",
     "simile -s lines.txt -r lines.txt --samples 0": "samples",
     "simile -s lines.txt -r lines.txt --seed -1": "seed",
     "significance english tiny --samples 0": "--samples",
@@ -190,7 +190,6 @@ EARLY = {  # commands that are refused before anything slow is imported, and wha
     "transfer bgt --source lines.txt --style lines.txt --language de": "'de'",
     "parse --parser parser": "--pairs",
     "parse lines.txt --pairs pairs.tsv --parser parser": "--pairs",
-    "parse lines.txt --depth 0 --parser parser": "--depth",
     "parse lines.txt --keep-same --parser parser": "--pairs",
     "parse --pairs pairs.tsv --template --parser parser": "--pairs",
     "paraphrase scpn lines.txt": "--template",

@@ -9,7 +9,7 @@ import pytest
 
 from paraphrastic_hf.cli import attack as attack_command
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation import adversarial_files
+from paraphrastic_hf.evaluation import adversarial
 from paraphrastic_hf.predictors import any_classifier
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
@@ -88,7 +88,7 @@ def test_an_attack_reports_and_writes_what_training_takes(
 def test_a_paraphrase_of_no_line_is_named(text: str, line: int, tmp_path: Path) -> None:
     (tmp_path / "rows.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"rows.tsv:{line}\b"):
-        adversarial_files.read_paraphrases(str(tmp_path / "rows.tsv"), 2)
+        adversarial.read_paraphrases(str(tmp_path / "rows.tsv"), 2)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_paraphrase_of_no_line_is_named(text: str, line: int, tmp_path: Path) 
 def test_a_row_that_is_no_example_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "rows.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:2\b"):
-        adversarial_files.read_examples(str(tmp_path / "rows.tsv"))
+        adversarial.read_examples(str(tmp_path / "rows.tsv"))
 
 
 def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.corpora.card import dataset_card
-from paraphrastic_hf.corpora.source import Source
-from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES, Source
 
 CARDS = Path(__file__).parents[2] / "hub_cards" / "datasets"
 RECORDS = list(SOURCES.values())

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paraphrastic_hf.corpora.source import Source, checksums
-from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES, Source, checksums
 from paraphrastic_hf.io.download import Remote, _digest_of_members
 from paraphrastic_hf.io.files import content_hash
 

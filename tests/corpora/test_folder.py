@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf.corpora.folder import DEPTH, Folder, corpus_folder, open_folder
-from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.download import Remote
 from tests.io.serving import serving

@@ -8,8 +8,7 @@ from collections import Counter
 import pytest
 from datasets import Dataset
 
-from paraphrastic_hf.corpora.counts import RowCount, markdown
-from paraphrastic_hf.corpora.schema import (
+from paraphrastic_hf.corpora.builder import (
     TEXT,
     bitext,
     labelled,
@@ -17,6 +16,7 @@ from paraphrastic_hf.corpora.schema import (
     parsed_sentence,
     scored_pair,
 )
+from paraphrastic_hf.corpora.counts import RowCount, markdown
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.corpora.statistics import describe
 

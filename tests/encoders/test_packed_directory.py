@@ -18,7 +18,7 @@ from paraphrastic_hf.encoders.storage.fingerprint import weights_hash
 from paraphrastic_hf.encoders.storage.locate import packaged_folder, shown_name
 from paraphrastic_hf.encoders.storage.packing import packed, unpacked
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.layers.packed_rows import unpacked_rows
+from paraphrastic_hf.layers.embedding import unpacked_rows
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import SENTENCES
 

@@ -161,7 +161,7 @@ def test_a_tokenizer_of_pieces_of_others_is_refused_at_once(
     place = str(tmp_path / "tokenizer.json")
     Tokenizer(Unigram(pieces, 3, False)).save(place)
     with monkeypatch.context() as patched:
-        patched.setattr("paraphrastic_hf.text.rebuilt._subwords", lambda _: pytest.fail("made"))
+        patched.setattr("paraphrastic_hf.text.load._subwords", lambda _: pytest.fail("made"))
         with pytest.raises(ModelError):
             load_tokenizer(tmp_path)
     # of which tokenizers cannot make ours

@@ -149,8 +149,6 @@ def test_template_match_counts_what_could_not_be_parsed_as_none() -> None:
     assert template_match(trees, wanted) == pytest.approx(100 / 3)
     assert mean_tree_distance(trees[:2], wanted[:2]) == pytest.approx((2 + 3) / 2)
     assert np.isnan(mean_tree_distance([None], wanted[:1]))
-    with pytest.raises(DataError, match="got 0 trees"):
-        template_match([], [])
 
 
 def test_rouge_by_hand() -> None:
@@ -171,5 +169,3 @@ def test_figures_of_paraphrases() -> None:
     assert other["change"] == 50
     table = control_markdown({"ours": {"BLEU": 1.0}, "theirs": {"SIM": 2.0}})
     assert "| ours | 1.0 |  |" in table
-    with pytest.raises(DataError, match="give as many of each"):
-        measure_paraphrases(["a"], [], [])

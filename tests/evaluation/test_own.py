@@ -12,7 +12,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.judged import Ranked, best_threshold, resampled_scores
 from paraphrastic_hf.evaluation.own import evaluate_pairs, retrieval_scores
 from paraphrastic_hf.evaluation.run import evaluate
-from paraphrastic_hf.metrics.bootstrap import drawn_examples
+from paraphrastic_hf.metrics.resampling import drawn_examples
 from tests.evaluation.made_pairs import Angles, Constant, Letters
 
 ROWS = [("a cat", "the cat"), ("a dog", "the dog"), ("red", "read"), ("tea", "tee"), ("hi", "high")]

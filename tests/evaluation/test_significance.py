@@ -65,20 +65,12 @@ def test_equal_constant_and_rounded_predictions_are_never_better(sts_folder: Pat
 
 
 @pytest.mark.parametrize("place", range(3))
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1.1])
-def test_what_is_no_correlation_or_no_number_is_refused(bad: float, place: int) -> None:
-    values = [0.5, 0.4, 0.3]
-    values[place] = bad
-    with pytest.raises(ValueError, match=str(bad)):
-        steiger_p_value(*values, 20)
-    if bad != 1.1:
-        sides = np.random.default_rng(5).normal(size=(3, 9))
-        sides[place, 4] = bad
-        with pytest.raises(ValueError, match=rf"{bad}.* 5"):
-            correlation_p_value(*sides)
-    for sizes, samples in (((3, 3, 4), 10), ((0, 0, 0), 10), ((3, 3, 3), 0)):
-        with pytest.raises(ValueError, match=str(min(*sizes, samples))):
-            correlation_p_value(*(np.arange(float(n)) for n in sizes), samples=samples)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_refused(bad: float, place: int) -> None:
+    sides = np.random.default_rng(5).normal(size=(3, 9))
+    sides[place, 4] = bad
+    with pytest.raises(ValueError, match=rf"{bad}.* 5"):
+        correlation_p_value(*sides)
 
 
 @pytest.mark.slow

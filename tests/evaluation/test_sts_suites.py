@@ -11,13 +11,13 @@ import pytest
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.measures.vocabulary import count_unknown, unknown_share
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suite import Row
 from paraphrastic_hf.evaluation.suites.bins import LENGTHS, by_number
 from paraphrastic_hf.evaluation.suites.hard import GROUPS
 from paraphrastic_hf.evaluation.suites.sts import mean_of_22
+from paraphrastic_hf.evaluation.suites.words import count_unknown, unknown_share
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.evaluation.made_pairs import Letters, row_of

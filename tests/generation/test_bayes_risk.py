@@ -96,7 +96,6 @@ def test_what_the_model_finds_likely_counts_more() -> None:
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({"lists": [["a"], []]}, "1"),
         ({"weights": [np.array([1.0])]}, "weights"),
         ({"weights": [np.array([1.0, -1.0])]}, "weights"),
         ({"weights": [np.array([0.0, 0.0])]}, "weights"),

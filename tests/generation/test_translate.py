@@ -179,11 +179,6 @@ def test_a_translator_has_one_identity_until_how_it_writes_is_changed(
         ({"outputs": 9}, "9"),
         ({"beams": 0}, "beams"),
         ({"sample": True, "top_p": 0}, "top_p"),
-        ({"sample": 1}, "sample"),
-        ({"seed": 1.5}, r"1\.5"),
-        ({"sample": True, "top_p": None}, "top_p"),
-        ({"length_penalty": float("nan")}, "length_penalty"),
-        ({"max_tokens": 10**8}, "100"),
     ],
 )
 def test_numbers_out_of_range_are_named(

@@ -35,8 +35,8 @@ from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel
-from paraphrastic_hf.io.leaks import find_leaks
 from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.io.send import find_leaks
 from paraphrastic_hf.metrics.install import MODULE, PLACE, SPACE_FILES
 from tests.data_root import DEMO, write_supervised
 from tests.evaluation.sts_files import write_sts

@@ -59,9 +59,3 @@ def test_text_of_other_people_is_shown_as_it_is(text: str) -> None:
 def test_cells_are_escaped_once() -> None:
     (row,) = markdown_table(["t"], [[literal("a|b*")]])[2:]
     assert row == markdown_table(["t"], [["a|b*"]])[2]
-
-
-@pytest.mark.parametrize(("rows", "align"), [([["a"]], None), ([["a", "b", "c"]], None), ([], "l")])
-def test_a_row_of_another_width_is_refused(rows: list[list[str]], align: str | None) -> None:
-    with pytest.raises(ValueError, match="2"):
-        markdown_table(["one", "two"], rows, align)

@@ -11,8 +11,7 @@ from huggingface_hub import constants
 
 from paraphrastic_hf.encoders.storage.locate import local_directory
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.io.download import TRIES
-from paraphrastic_hf.io.snapshot import snapshot
+from paraphrastic_hf.io.download import TRIES, snapshot
 from tests.hub.server import Fault, Hub, pointing, running
 
 FILES = {"config.json": b'{"a": 1}', "model.safetensors": bytes(range(256)) * 1000}

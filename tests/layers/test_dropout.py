@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 
 
 @pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from paraphrastic_hf.layers.padding import Padding
+from paraphrastic_hf.layers.packing import Padding
 
 
 @pytest.mark.parametrize("lengths", [[2, 0, 3], [3, 3], [1], [0, 0], []])

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from paraphrastic_hf.layers.scores import divergence, expected_score, score_distribution
+from paraphrastic_hf.losses.regression import divergence, expected_score, score_distribution
 from tests.oracles import relatedness_loss, sparse_target
 
 SCORES = [1.0, 1.25, 2.0, 3.6, 4.999, 5.0]

@@ -6,10 +6,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.gated import GatedRecurrence
-from paraphrastic_hf.layers.recurrent import LSTM, RNN, IdentityRNN, PeepholeLSTM
-from paraphrastic_hf.layers.steps import lstm_steps, rnn_steps
+from paraphrastic_hf.layers.recurrent import (
+    LSTM,
+    RNN,
+    IdentityRNN,
+    PeepholeLSTM,
+    lstm_steps,
+    rnn_steps,
+)
 from tests.layers.test_recurrent import started
 
 SIZES = [5, 3, 3, 1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paraphrastic_hf.metrics import bootstrap
-from paraphrastic_hf.metrics.bootstrap import Interval, confidence_intervals, drawn_counts
+from paraphrastic_hf.metrics import resampling
+from paraphrastic_hf.metrics.resampling import Interval, confidence_intervals, drawn_counts
 
 
 def scores(seed: int, segments: int = 40) -> np.ndarray:
@@ -52,7 +52,7 @@ def test_a_system_has_one_interval_whoever_stands_beside_it() -> None:
 def test_chunks_draw_what_one_piece_draws(monkeypatch: pytest.MonkeyPatch, at_a_time: int) -> None:
     first, second = scores(6, 41), scores(7, 41)
     whole = confidence_intervals([first, second], samples=50)
-    monkeypatch.setattr(bootstrap, "DRAWS_AT_A_TIME", at_a_time)
+    monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", at_a_time)
     assert confidence_intervals([first, second], samples=50) == whole
 
 
@@ -64,8 +64,8 @@ def test_every_resample_has_as_many_examples_as_there_are() -> None:
 
 
 def test_every_segment_is_drawn_and_each_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bootstrap, "DRAWS_AT_A_TIME", 64)
-    means = np.concatenate(list(bootstrap._resampled_means(np.eye(8), 2000, 1)), 1)
+    monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", 64)
+    means = np.concatenate(list(resampling._resampled_means(np.eye(8), 2000, 1)), 1)
     assert means.shape == (8, 2000)
     np.testing.assert_allclose(means.sum(0), 1)  # one draw of 8 adds 1/8 somewhere
     np.testing.assert_allclose(means.mean(1), 1 / 8, atol=0.012)  # 4 deviations of 16,000 draws

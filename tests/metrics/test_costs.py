@@ -174,8 +174,3 @@ def test_what_is_no_cost_is_refused_by_name(given: object) -> None:
 def test_costs_without_a_meaning_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         make_cost(**settings)  # type: ignore[arg-type]
-
-
-def test_every_list_needs_a_reference() -> None:
-    with pytest.raises(DataError):
-        make_cost("bleu")([["a"]], ["a", "b"])

@@ -11,7 +11,7 @@ import sentencepiece
 from sentence_transformers import SentenceTransformer
 
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.metrics.lengths import length_counter
+from paraphrastic_hf.metrics.scorer import length_counter
 from paraphrastic_hf.text.normalize import normalize
 from tests.metrics.conftest import averaging
 from tests.texts import SENTENCES
@@ -67,8 +67,6 @@ def test_a_transformer_counts_without_special_tokens_padding_and_cuts(
         transformer.encode(texts)
 
 
-def test_a_model_without_tokenizer_and_an_unknown_unit_are_refused(encoder: Any) -> None:
+def test_a_model_without_tokenizer_is_refused() -> None:
     with pytest.raises(ModelError, match="penalty='none'"):
         length_counter(object())
-    with pytest.raises(ValueError, match="words"):
-        length_counter(encoder, "words")

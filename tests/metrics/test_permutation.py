@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.evaluation.measures.judged import Judged, judged_p_value
-from paraphrastic_hf.metrics import permutation
+from paraphrastic_hf.metrics import resampling
 from paraphrastic_hf.metrics.corpus_bleu import bleu_of_counts
-from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import p_text, paired_p_value
 from tests.evaluation.made_pairs import correlation_p_value
 
 
@@ -38,10 +38,10 @@ def test_p_of_few_segments_is_that_of_all_exchanges(segments: int) -> None:
 def test_more_draws_come_nearer_to_all_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = scores(3, 12), scores(4, 12)
     exact = paired_p_value(first, second)
-    monkeypatch.setattr(permutation, "EXACT", 0)
+    monkeypatch.setattr(resampling, "EXACT", 0)
     drawn = paired_p_value(first, second, samples=40_000)
     assert drawn == pytest.approx(exact, abs=4 * (exact / 40_000) ** 0.5)
-    monkeypatch.setattr(permutation, "DRAWS_AT_A_TIME", 12 * 7)
+    monkeypatch.setattr(resampling, "DRAWS_AT_A_TIME", 12 * 7)
     assert paired_p_value(first, second, samples=40_000) == drawn
 
 
@@ -118,7 +118,7 @@ def test_of_equal_systems_one_in_twenty_has_p_below_a_twentieth(
     if made is of_means:
         trials //= 4 if segments == 20 else 1  # half a million exchanges each
     else:
-        monkeypatch.setattr(permutation, "EXACT", 10)
+        monkeypatch.setattr(resampling, "EXACT", 10)
     share = np.mean([made(random, segments) < 0.05 for _ in range(trials)])
     assert share <= most + 3 * (most * (1 - most) / trials) ** 0.5
 

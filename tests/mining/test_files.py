@@ -61,7 +61,7 @@ LINES = ["the cat", "a dog runs", "red house", "no way", "seven trees"]
 def test_equal_lines_are_one_sentence_which_stands_where_it_came_first(tmp_path: Path) -> None:
     source = side("the cat", "a dog", " the cat ", "the cat")
     target = side("a dog", "a dog", "the cat")
-    mined = mine_lines(source, target, Words(), tmp_path, score="absolute")
+    mined = mine_lines(source, target, Words(), tmp_path, score="cosine")
     lines = sorted(zip(mined.pairs.source.tolist(), mined.pairs.target.tolist(), strict=True))
     assert lines == [(0, 2), (1, 0)]
     encoder = Words()
@@ -210,7 +210,7 @@ def test_wrong_arguments_are_one_line(
 ) -> None:
     files = [str(path) for path in two_files]
     for arguments, named in (
-        ([*files, "--k", "0"], "--neighbours"),
+        ([*files, "--neighbours", "0"], "--neighbours"),
         ([*files, "--memory", "-1"], "memory"),
         ([*files, "--output", f"{files[0]}/x.tsv"], "x.tsv"),
         (["no.txt", files[0]], "no.txt"),
@@ -268,9 +268,7 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
         mine_lines(side(*LINES), side("a"), encoder, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "name", ["notes.txt", "search.npz", "source/vectors.npy", "target/text", "source"]
-)
+@pytest.mark.parametrize("name", ["notes.txt", "source/vectors.npy", "target/text", "source"])
 def test_a_work_folder_with_files_of_others_is_refused_and_left(
     name: str,
     model: Path,
@@ -387,7 +385,7 @@ def mined_scores(folder: Path, *options: str) -> list[float]:
         (folder / name).write_text("\n".join(lines), encoding="utf-8")
     output = str(folder / "pairs.tsv")
     sides = [str(folder / "fr"), str(folder / "en")]
-    assert main(["mine", *sides, "--output", output, "--k", "2", *options]) == 0
+    assert main(["mine", *sides, "--output", output, "--neighbours", "2", *options]) == 0
     rows = Path(output).read_text(encoding="utf-8").splitlines()
     return [float(row.split("\t")[0]) for row in rows]
 

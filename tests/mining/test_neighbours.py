@@ -165,9 +165,6 @@ def test_a_damaged_search_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_wrong_options_and_vectors_are_refused() -> None:
-    for options in ({"k": 0}, {"memory": 0}, {"precision": "int4"}):
-        with pytest.raises(DataError, match="|".join(map(str, [*options, *options.values()]))):
-            nearest(rows(3, 1), rows(3, 2), **{"k": 1, **options})
     with pytest.raises(DataError):
         nearest(rows(3, 1), rows(3, 2, 5), 1)
     for wrong in (

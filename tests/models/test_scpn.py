@@ -8,7 +8,7 @@ import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassError
 
-from paraphrastic_hf.layers.attentive import BilinearAttention, lstm_cell
+from paraphrastic_hf.layers.attention import BilinearAttention, lstm_cell
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
 from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoding

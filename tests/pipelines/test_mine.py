@@ -58,11 +58,13 @@ def mined(
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            *(["--many", "--threshold", "1.0", "--candidates", "forward"], "other"),
+            *(["--allow-many-to-many", "--threshold", "1.0", "--candidates", "forward"], "other"),
             marks=pytest.mark.slow,
         ),
-        (["--different", "--score", "cosine"], "own"),
-        pytest.param(*(["--different", "--neighbours", "1"], "other"), marks=pytest.mark.slow),
+        (["--exclude-identical", "--score", "cosine"], "own"),
+        pytest.param(
+            *(["--exclude-identical", "--neighbours", "1"], "other"), marks=pytest.mark.slow
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
@@ -130,7 +132,7 @@ def test_mistakes_are_one_line_with_the_way_out(
     capsys.readouterr()
     assert "neighbours" in refused(own, other, "--output", output, "--neighbours", "3")
     assert str(encoded) in refused(own, other, "--output", str(encoded))
-    assert "--neighbours" in refused(own, other, "--output", output, "--k", "0")
+    assert "--neighbours" in refused(own, other, "--output", output, "--neighbours", "0")
     half = tmp_path / "half"
     half.mkdir()
     record = json.loads((encoded / "own" / "files.json").read_text(encoding="utf-8"))

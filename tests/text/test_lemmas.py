@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.text.lemmas import lemmatize
+from paraphrastic_hf.text.overlap import lemmatize
 
 
 def test_every_word_of_a_text_is_a_dictionary_form() -> None:

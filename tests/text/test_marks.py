@@ -61,8 +61,3 @@ def test_every_way_of_loading_gives_the_same_ids(
     for row, text in enumerate(texts):
         if len(ours[row]):
             assert stock(text)["input_ids"] == ours[row].tolist(), text
-
-
-def test_unknown_marks_are_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="'middle'"):
-        MarkedTokenizer(WordTokenizer(["cat"]), "middle")

@@ -14,7 +14,7 @@ from paraphrastic_hf import SentenceEncoder, SimileScorer, token_contributions
 from paraphrastic_hf.encoders.contributions import left_out
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.permutation import p_text
+from paraphrastic_hf.metrics.resampling import p_text
 from paraphrastic_hf.metrics.systems import ONE_SEGMENT, compare_systems
 from paraphrastic_hf.mining.search import nearest_texts
 

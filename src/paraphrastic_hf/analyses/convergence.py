@@ -11,10 +11,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.engine.score_units import scored_on
 
 NEARLY = 0.99  # a score is near the best if it is this share of it
@@ -58,9 +57,6 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     Args:
         run: Output directory of `paraphrastic train`.
         name: What to call the run; if None, the name of the directory.
-
-    Raises:
-        DataError: The folder holds no log of `paraphrastic train`, or no development score.
     """
     run = Path(run)
     recipe, evaluations = read_evaluations(run)
@@ -88,20 +84,17 @@ def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, An
 
     Returns:
         The recipe, and the entries of its log in their order.
-
-    Raises:
-        DataError: The folder holds no recipe or no log of `paraphrastic train`.
     """
     run = Path(run)
     try:
         recipe = read_mapping(run / "recipe.yaml")
-        lines = (run / LOG).read_text(encoding="utf-8").splitlines()
+        logged = (run / LOG).read_text(encoding="utf-8").splitlines()
     except (OSError, RecipeError) as error:
         raise DataError(
             f"{run} holds no recipe.yaml and {LOG} to read ({error}); {GIVE}"
         ) from error
     entries = []
-    for line in lines:
+    for line in logged:
         try:
             entries.append(json.loads(line))
         except ValueError:  # the last line of a run that was killed
@@ -114,9 +107,6 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
 
     Args:
         runs: Output directories of `paraphrastic train`, by name or in a list.
-
-    Raises:
-        DataError: Two of a list have one name.
     """
     if isinstance(runs, Mapping):
         return dict(runs)
@@ -139,10 +129,6 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
     Args:
         runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
             directories, whose own names the runs then have.
-
-    Raises:
-        DataError: A run has no log or no development score, the runs were scored on different
-            sets or count different things, or two of them have one name.
     """
     runs = named_runs(runs)
     curves = [read_curve(run, name) for name, run in runs.items()]
@@ -191,15 +177,8 @@ def _check_alike(kinds: Mapping[str, str], what: str) -> None:
 def _figure(curves: Sequence[Curve]) -> Figure:
     figure = new_figure(7.5, 4.5)
     axes = figure.add_subplot()
-    for number, curve in enumerate(curves):
-        axes.plot(
-            curve.seen, curve.scores, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8,
-            linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
-            color=COLOURS[number % len(COLOURS)], label=curve.name,
-        )  # fmt: skip
+    first = curves[0]
+    points = {curve.name: (curve.seen, curve.scores) for curve in curves}
+    lines(axes, points, f"{first.counts} seen", f"{first.development}, {first.unit}")
     axes.set_xscale("log")
-    axes.set_xlabel(f"{curves[0].counts} seen")
-    axes.set_ylabel(f"{curves[0].development}, {curves[0].unit}")
-    plain_axes(axes)
-    axes.legend(frameon=False, fontsize=8)
     return figure

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.engine.recipe import SourceArguments
@@ -37,16 +36,10 @@ def data_amount(
     the first. Each larger set holds the smaller ones.
 
     Args:
-        recipe: The recipe to train.
         folder: A folder; the runs are kept in `runs` within it.
         sizes: Numbers of pairs; None is the thesis's choice, all pairs, halved until there are
             fewer than ten.
         orders: Which of `random` and `ordered` to train.
-        data_root: Folder that recipe paths start from.
-
-    Raises:
-        DataError: The sources are missing, or have fewer pairs than a size.
-        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
     """
     sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)
@@ -133,11 +126,7 @@ def chosen_pairs(
 def _figure(sizes: Sequence[int], curves: dict[str, list[float]], name: str) -> Figure:
     figure = new_figure(6.5, 4)
     axes = figure.add_subplot()
-    for number, (order, scores) in enumerate(curves.items()):
-        axes.plot(sizes, scores, marker="os"[number % 2], color=COLOURS[number], label=order)
+    points = {order: (sizes, scores) for order, scores in curves.items()}
+    lines(axes, points, "training pairs", f"{name}, Pearson r x 100")
     axes.set_xscale("log")
-    axes.set_xlabel("training pairs")
-    axes.set_ylabel(f"{name}, Pearson r x 100")
-    plain_axes(axes)
-    axes.legend(frameon=False)
     return figure

@@ -52,13 +52,6 @@ def uriel_distances(
 
     Returns:
         The distances, 0 to 2, by language and kind, without languages that URIEL does not know.
-
-    Raises:
-        DataError: The package is not installed, or its files are damaged.
-
-    Example:
-        >>> uriel_distances(["de", "zh"])["de"]["syntax"]  # doctest: +SKIP
-        0.1
     """
     folder = _installed() if folder is None else Path(folder)
     try:
@@ -88,14 +81,8 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
     Its first line is `language` and the names of the kinds of distance; each further line is of one
     language.
 
-    Args:
-        path: The file.
-
     Returns:
         The distances by language and kind.
-
-    Raises:
-        DataError: The file is missing or malformed.
     """
     rows = [(number, line.split("\t")) for number, line in text_lines(Path(path)) if line.strip()]
     if not rows or len(rows[0][1]) < 2:

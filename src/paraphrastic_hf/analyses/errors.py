@@ -50,8 +50,6 @@ def judged(one: Any, other: Any, datasets: Sequence[ScoredPairs]) -> list[Judged
 
     Args:
         one: Any object with `encode`.
-        other: Another one.
-        datasets: Pairs with people's scores.
 
     Returns:
         The pairs, those first on which the first encoder is right and the second wrong.
@@ -78,13 +76,6 @@ def errors(
 
     Args:
         one: Any object with `encode`.
-        other: Another one.
-        datasets: Pairs with people's scores.
-        names: What to call the two.
-        count: How many pairs to show of each kind.
-
-    Raises:
-        DataError: There are no pairs.
     """
     found = judged(one, other, datasets)
     if not found:

@@ -10,9 +10,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.convergence import GIVE, LOG, named_runs, read_evaluations
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import plain_axes
 
 COSTS = {"simile": "SimiLE", "bleu": "BLEU"}
 LOGGED = "expected_cost"  # by the cost that a run trains on; by others with their name behind it
@@ -41,9 +40,6 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
     Args:
         run: Output directory of `paraphrastic train`.
         name: What to call the run; if None, the name of the directory.
-
-    Raises:
-        DataError: The folder holds no log of minimum risk training, or no evaluation.
     """
     recipe, entries = read_evaluations(run)
     evaluations = [entry for entry in entries if LOGGED in entry]
@@ -66,9 +62,6 @@ def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Ana
     Args:
         runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
             directories, whose own names the runs then have.
-
-    Raises:
-        DataError: A run has no log of minimum risk training, or two of them have one name.
     """
     named = named_runs(runs)
     found = [read_costs(run, name) for name, run in named.items()]
@@ -90,19 +83,13 @@ def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Ana
 
 def _figure(runs: Sequence[Costs]) -> Figure:
     figure = new_figure(9, 4)
-    for place, (cost, title) in enumerate(COSTS.items(), 1):
-        axes = figure.add_subplot(1, 2, place)
-        for number, run in enumerate(runs):
-            points = [
-                pair for pair in zip(run.steps, run.by[cost], strict=True) if None not in pair
-            ]
-            if points:
-                axes.plot(
-                    *zip(*points, strict=True), marker="o", markersize=3.5, linewidth=1.6,
-                    color=COLOURS[number % len(COLOURS)], label=f"{run.name}, by {run.trained_by}",
-                )  # fmt: skip
+    for axes, (cost, title) in zip(figure.subplots(1, 2), COSTS.items(), strict=True):
+        curves = {}
+        for run in runs:
+            known = [(s, c) for s, c in zip(run.steps, run.by[cost], strict=True) if c is not None]
+            if known:
+                steps, costs = zip(*known, strict=True)
+                curves[f"{run.name}, by {run.trained_by}"] = (steps, costs)
         axes.set_title(f"cost by {title}, x 100", fontsize=9)
-        axes.set_xlabel("steps")
-        plain_axes(axes)
-        axes.legend(frameon=False, fontsize=8)
+        lines(axes, curves, "steps")
     return figure

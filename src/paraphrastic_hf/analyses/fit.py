@@ -50,18 +50,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
 
     Args:
         encoder: Any object with `encode`.
-        pairs: The pairs, in the order in which they are cut into batches.
         batch_size: Pairs of a batch, 2 or more; a last batch of one pair is left out.
-
-    Raises:
-        DataError: There are fewer than two pairs, or `batch_size` is less than 2.
-
-    Example:
-        >>> from paraphrastic_hf import SentenceEncoder
-        >>> encoder = SentenceEncoder.from_pretrained("english")
-        >>> pairs = [("a big cat", "a large cat"), ("he is late", "he comes late")]
-        >>> fit_of(encoder, pairs).statistic > 0
-        True
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
@@ -98,16 +87,7 @@ def _barred(texts: Sequence[str]) -> np.ndarray:
 def fit(
     encoders: Mapping[str, Any], pairs: Sequence[tuple[str, str]], *, batch_size: int = 100
 ) -> Analysis:
-    """Compare how well encoders fit the same pairs.
-
-    Args:
-        encoders: Encoders by name.
-        pairs: The pairs that they were trained on.
-        batch_size: Pairs among which a negative is looked for.
-
-    Raises:
-        DataError: There are fewer than two pairs, or `batch_size` is less than 2.
-    """
+    """Compare how well encoders fit the same pairs."""
     found = {
         name: fit_of(encoder, pairs, batch_size=batch_size) for name, encoder in encoders.items()
     }

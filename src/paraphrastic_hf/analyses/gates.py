@@ -48,12 +48,7 @@ def gates(
         encoder: A `SentenceEncoder` of the family `gated` over words.
         sentences: Sentences with dependency relations; those of more than 15 words are left out, as
             in the paper.
-        name: What to call the model.
         least: How many words a tag or relation must have to be shown.
-
-    Raises:
-        ModelError: The model has no gates.
-        DataError: No sentence is short enough and has relations.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
@@ -112,14 +107,9 @@ def gate_norms(
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
-        sentences: The words of each sentence.
-        name: What to call the model in messages.
 
     Returns:
         The norms of each sentence, (words,); NaN for a word of which the model knows no token.
-
-    Raises:
-        ModelError: The model has no gates, or it has tokens that belong to no single word.
     """
     model: Any = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel" or model.config.variant == 0:

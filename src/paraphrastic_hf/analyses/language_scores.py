@@ -47,14 +47,7 @@ TATOEBA = {  # Tatoeba's codes by ISO 639-1 codes
 
 
 def bitext_folders(folder: str | Path) -> dict[str, list[Path]]:
-    """Find the files of bitext in folders `en-XX`, by the language code XX.
-
-    Args:
-        folder: The folder that holds them.
-
-    Raises:
-        DataError: There is no folder `en-XX` with .tsv files.
-    """
+    """Find the files of bitext in folders `en-XX`, by the language code XX."""
     names = sorted(path for path in Path(folder).glob("en-*") if path.name != "en-en")
     found = {path.name[3:]: visible_files(path, "*.tsv*") for path in names}
     found = {name: files for name, files in found.items() if files}
@@ -75,15 +68,10 @@ def of_one_model(
 
     Args:
         encoder: A `SentenceEncoder`.
-        data_dir: Folder of the official files, with Tatoeba's.
         distances: Distances to English by language; languages without are left out.
         bitext: Folder of `en-XX` folders to measure overlap on; None for Tatoeba's own sentences.
         pairs: Number of pairs to sample from the bitext of each language; languages with fewer are
             left out.
-
-    Raises:
-        ModelError: The model has no tokenizer of this package.
-        DataError: The files of Tatoeba or of the bitext are missing.
     """
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
@@ -132,7 +120,6 @@ def of_runs(
     """Train a model on each language and English, and score it by its STS 2012-2016 average.
 
     Args:
-        recipe: The recipe to train, with the bitext in the place of its sources.
         folder: A folder; the runs are kept in `runs` within it.
         bitext: Folder of `en-XX` folders, whose files have English in the first column.
         distances: Distances to English by language; languages without are left out.
@@ -141,10 +128,6 @@ def of_runs(
             (`tokenizer.apart`), as the thesis does by a mark before each. The overlap is that of
             pieces without marks.
         data_root: Folder that holds `eval`.
-
-    Raises:
-        DataError: A file is missing or damaged, or a year of STS is missing.
-        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe.
     """
     read_sts(evaluation_files(data_root))  # a missing year is found before hours of training
     variants, texts = {}, {}

@@ -50,14 +50,6 @@ def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Seque
     """Return the share of the pieces of an English text that are in another text too (footnote 9).
 
     Each piece counts once, however often it occurs.
-
-    Args:
-        tokenizer: What cuts both texts into pieces.
-        english: English sentences.
-        other: Sentences in the other language.
-
-    Raises:
-        DataError: The English text has no known piece.
     """
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
@@ -78,15 +70,7 @@ def languages(
 
     Args:
         found: The languages, at least four.
-        unit: What the scores are, for headings.
-        source: Where the distances come from, for the notes.
-        name: What to call the model.
         threshold: The overlap, 0 to 1, up to which a language counts as one of low overlap.
-        apart: Whether the models keep the pieces of languages apart, for the thesis's figures
-            beside.
-
-    Raises:
-        DataError: There are too few languages.
     """
     if len(found) < FEWEST:
         raise DataError(

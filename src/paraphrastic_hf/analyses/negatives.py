@@ -55,24 +55,10 @@ def negatives_of(
 
     Args:
         encoder: Any object with `encode`.
-        pairs: Pairs of paraphrases, in the order in which they are cut into batches.
-        sizes: Mini-batches of a mega-batch, M.
-        batch_size: Pairs of a mini-batch.
 
     Returns:
         For each size a list of negatives, first sides and their partners in turn. A sentence
         that has none in the smallest mega-batch, as all others there are its equals, is in no list.
-
-    Raises:
-        DataError: A size is less than 1, or the pairs do not fill a mega-batch.
-
-    Example:
-        >>> from paraphrastic_hf import SentenceEncoder
-        >>> encoder = SentenceEncoder.from_pretrained("english")
-        >>> pairs = [("a big cat", "a large cat"), ("he is late", "he comes late")]
-        >>> [one] = negatives_of(encoder, pairs, sizes=[1], batch_size=2).values()
-        >>> one[0].text in ("he is late", "he comes late")
-        True
     """
     if not sizes or min(sizes) < 1 or batch_size < 2:
         raise DataError(
@@ -134,14 +120,6 @@ def negatives(
 
     Args:
         encoder: Any object with `encode`.
-        pairs: Pairs of paraphrases.
-        name: What to call the encoder.
-        sizes: Mini-batches of a mega-batch, M.
-        batch_size: Pairs of a mini-batch.
-        count: How many sentences to show, the first sides of the first pairs.
-
-    Raises:
-        DataError: A size is less than 1, or the pairs do not fill a mega-batch.
     """
     found = negatives_of(encoder, pairs, sizes=sizes, batch_size=batch_size)
     rows: list[list[Cell]] = []

@@ -1,4 +1,4 @@
-"""Nearest neighbours of words, phrases and character n-grams, models side by side (thesis, 3.4 and
+"""Nearest neighbors of words, phrases and character n-grams, models side by side (thesis, 3.4 and
 3.8.2, Tables 8 and 22 to 24)."""
 
 from __future__ import annotations
@@ -32,33 +32,24 @@ def neighbours(
     most: int | None = None,
     count: int = 7,
 ) -> Analysis:
-    """Find the nearest neighbours of queries by cosine, for each of several models.
+    """Find the nearest neighbors of queries by cosine, for each of several models.
 
-    With `among`, queries and neighbours are texts that the model encodes (Tables 22 and 23).
+    With `among`, queries and neighbors are texts that the model encodes (Tables 22 and 23).
     Without it they are entries of the model's table: words, pieces, or character n-grams (Tables 8
     and 24), where `_` stands for a space or for the start of a word.
 
     Args:
         encoders: Models by name. Each is any object with `encode`, or without `among` a
             `SentenceEncoder` with one table.
-        queries: Words, phrases or n-grams. A query that a model does not know has no neighbours in
+        queries: Words, phrases or n-grams. A query that a model does not know has no neighbors in
             that model; some model must know it.
-        among: The texts in which to look for neighbours.
         most: How many of these texts or table entries to look in, from the first on; None for all.
             Entries are sorted by frequency where the tokenizer has whole words or n-grams (Table 8
             has the 10,000 most frequent).
-        count: Number of neighbours of each query, 1 or more, without the query itself.
-
-    Raises:
-        DataError: No model knows a query, or a number is out of range.
-        ModelError: Without `among`, a model does not have exactly one table.
+        count: Number of neighbors of each query, 1 or more, without the query itself.
     """
     if count < 1:
         raise DataError(f"the number of neighbours must be at least 1, got {count}")
-    if most is not None and most < 1:
-        raise DataError(f"the number of words to look in must be at least 1, got {most}")
-    if not queries:
-        raise DataError("there is nothing to look for: give words, phrases or n-grams")
     found: Found = {}
     hints: list[str] = []
     for name, encoder in encoders.items():
@@ -92,10 +83,6 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
 
     Args:
         encoder: A `SentenceEncoder` with one table.
-        name: What to call it in messages.
-
-    Raises:
-        ModelError: The model has no table that can be read, or several.
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(

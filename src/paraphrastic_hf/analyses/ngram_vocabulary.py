@@ -8,10 +8,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 MOST = (100, 1_000, 50_000)
@@ -37,16 +36,7 @@ def ngram_vocabulary(
     (`--epochs 5 --lambda_all 0`).
 
     Args:
-        recipe: The recipe of a model over character n-grams.
         folder: A folder; the runs are kept in `runs` within it.
-        most: Numbers of n-grams of each length (k in the thesis).
-        orders: Sets of lengths, in characters.
-        data_root: Folder that recipe paths start from.
-
-    Raises:
-        RecipeError: The recipe's tokenizer has no character n-grams, it has no development set, or
-            `folder` holds runs of another recipe.
-        DataError: The sources are missing, or have no n-gram of some length.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"
@@ -101,11 +91,8 @@ def _name(most: int, lengths: Sequence[int]) -> str:
 def _figure(heads: list[str], curves: dict[int, list[float]], name: str) -> Figure:
     figure = new_figure(6.5, 4)
     axes = figure.add_subplot()
-    for number, (k, scores) in enumerate(curves.items()):
-        axes.plot(range(len(heads)), scores, marker="o", color=COLOURS[number % 8], label=f"{k:,}")
-    axes.set_xticks(range(len(heads)), heads)
-    axes.set_xlabel("lengths of n-grams")
-    axes.set_ylabel(f"{name}, Pearson r x 100")
-    plain_axes(axes, grid="y")
-    axes.legend(frameon=False, title="of each length", fontsize=8, title_fontsize=8)
+    places = range(len(heads))
+    points = {f"{k:,} of each length": (places, scores) for k, scores in curves.items()}
+    lines(axes, points, "lengths of n-grams", f"{name}, Pearson r x 100")
+    axes.set_xticks(places, heads)
     return figure

@@ -47,11 +47,6 @@ def norms(
         encoder: Any object with `encode`.
         sentences: A tagged corpus; each distinct word counts once, under its most frequent tag.
         counts: Words with their counts, as `read_word_list` gives them.
-        name: What to call the model.
-
-    Raises:
-        ModelError: All vectors have the same length, so that norms say nothing.
-        DataError: The word list has no counts, or the model knows no word of it.
     """
     if any(count is None for count in counts.values()):
         raise DataError("the word list has no counts; give one with a word and its count a line")
@@ -97,12 +92,6 @@ def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.nd
 
     Args:
         encoder: Any object with `encode`.
-        words: The words.
-        name: What to call the model in messages.
-
-    Raises:
-        ModelError: All vectors have the same length.
-        DataError: The model knows no word.
     """
     distinct = list(dict.fromkeys(words))
     vectors = checked_vectors(encoder.encode(distinct), len(distinct))

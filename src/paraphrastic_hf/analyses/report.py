@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -169,3 +169,22 @@ def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) 
     axes.set_xlabel(label)
     axes.tick_params(axis="y", length=0)
     plain_axes(axes, grid="x")
+
+
+def lines(
+    axes: Axes,
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    xlabel: str,
+    ylabel: str = "",
+) -> None:
+    """Draw a line with points for each curve, given as its x and y values by its name."""
+    for number, (name, points) in enumerate(curves.items()):
+        axes.plot(
+            *points, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8, label=name,
+            linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
+            color=COLOURS[number % len(COLOURS)],
+        )  # fmt: skip
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    plain_axes(axes)
+    axes.legend(frameon=False, fontsize=8)

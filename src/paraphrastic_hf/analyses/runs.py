@@ -49,17 +49,10 @@ def run_variants(
     more variants than before.
 
     Args:
-        variants: The variants by the names of their directories.
-        folder: The folder of the analysis.
         base: The recipe that is varied; a folder is for the runs of one recipe.
-        data_root: Folder that recipe paths start from.
 
     Returns:
         The best development score of each variant, Pearson's r x 100, by name.
-
-    Raises:
-        RecipeError: The recipe has no development set, or `folder` holds runs of another recipe or
-            on other text.
     """
     if base.run.development == "none":
         raise RecipeError(

@@ -33,10 +33,6 @@ def read_tagged(corpus: str, data_dir: str | Path) -> list[TreebankSentence]:
 
     Args:
         corpus: The name by which `load_dataset` knows the corpus.
-        data_dir: Folder of its official files.
-
-    Raises:
-        DataError: The files are not in the folder.
     """
     (splits,) = SOURCES[corpus].configs.values()
     found = []
@@ -53,7 +49,6 @@ def mean_by(
     """Count and average values by label; the highest mean comes first.
 
     Args:
-        labels: The label of each value.
         values: The values, (count,); NaN does not count.
         least: The least number of values of a label; labels with fewer are left out.
 

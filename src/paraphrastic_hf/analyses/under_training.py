@@ -59,11 +59,7 @@ class Trained:
 
 
 def read_22(data_dir: str | Path) -> list[ScoredPairs]:
-    """Read the datasets of STS 2012-2015, SICK and Twitter that are in a folder.
-
-    Raises:
-        DataError: A file of STS is missing, or a file is damaged.
-    """
+    """Read the datasets of STS 2012-2015, SICK and Twitter that are in a folder."""
     found = [
         pairs
         for year in ("2012", "2013", "2014", "2015")
@@ -87,10 +83,6 @@ def rare_share(
         tokenizer: What cuts the texts; of one that is not of words, its tokens count as words.
         texts: The texts; a word counts as often as it is there, and one that the tokenizer does not
             know is rare.
-        rarely: Fewer times than this are rare.
-
-    Raises:
-        DataError: The texts have no word.
     """
     special = tokenizer.special
     ids = tokenizer.encode_batch(texts).ids
@@ -115,10 +107,6 @@ def under_training(
         encoder: A `SentenceEncoder` over words, or over pieces.
         counts: How often each token is in the training text, (vocab,), as of `token_counts`.
         datasets: Those of `read_22`; others have no percentile and are left out.
-        name: What to call the model.
-
-    Raises:
-        DataError: Fewer than four datasets are known.
     """
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:

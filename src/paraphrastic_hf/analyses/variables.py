@@ -30,9 +30,6 @@ def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, floa
     Args:
         path: The file `probing.json` that `paraphrastic evaluate --suite probing` wrote.
         model: The encoder that must have been probed; any if None.
-
-    Raises:
-        DataError: The file is not there, damaged, of another suite, or of another model.
     """
     try:
         found: dict[str, dict[str, float]] = {}
@@ -72,19 +69,10 @@ def variables(
     picked. Lines go from a source to its style.
 
     Args:
-        generator: The model.
         judge: Any object with `similarity_pairwise`, of another training: whose cosines count.
         texts: Distinct sentences in `language`.
-        language: The language to write.
         probes: Accuracies x 100 by encoder and task, as `read_probes` gives them; None for none.
         count: The most sources.
-        samples: How many samples and lines are shown.
-        name: What to call the model.
-        progress: Show progress bars.
-
-    Raises:
-        DataError: There are too few texts, or `count` is below 2.
-        ValueError: The model has no variable of that language.
     """
     for what, value, least in (("count", count, 2), ("samples", samples, 0)):
         if value < least:

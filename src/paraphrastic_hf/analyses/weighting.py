@@ -41,23 +41,11 @@ def weighting(
     the trained vectors at length 1, which have no weights.
 
     Args:
-        encoder: An averaging model.
         start: The table that training started from, (vocab, dim).
         counts: How often each token is in the training text, (vocab,); 0 counts as 1, as in the
             thesis.
-        data_dir: Folder of the official STS files.
-        name: What to call the model.
-
-    Raises:
-        ModelError: The model does not average a table, or the start has another shape.
-        DataError: STS files are missing.
     """
     table = trained_table(encoder, name)
-    if start.shape != table.shape:
-        raise ModelError(
-            f"the start has rows of shape {start.shape}, and {name} of {table.shape}; give what "
-            "this model was trained from"
-        )
     frequency = np.maximum(counts, 1) / max(1, counts.sum())
     tables = {
         BY_FREQUENCY: start / frequency[:, None],
@@ -95,11 +83,7 @@ def share_of_weights(scores: dict[str, float]) -> float:
 
 
 def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
-    """Return the token vectors that an averaging model averages, (vocab, dim).
-
-    Raises:
-        ModelError: The model is of another kind.
-    """
+    """Return the token vectors that an averaging model averages, (vocab, dim)."""
     table = encoder.table() if isinstance(encoder, SentenceEncoder) else None
     if table is None:
         kind = type(getattr(encoder, "model", encoder)).__name__
@@ -125,15 +109,9 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
 
     Args:
         table: The trained table, (vocab, dim), for its shape.
-        tokens: The token of each of its rows.
-        start: The other averaging model.
 
     Returns:
         The table, (vocab, dim).
-
-    Raises:
-        ModelError: The other model does not average, its vectors have another width, or it has none
-            of the tokens.
     """
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
@@ -153,11 +131,7 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
 
 
 def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
-    """Count how often each token occurs in texts, (vocab,).
-
-    Raises:
-        DataError: The texts hold no known token.
-    """
+    """Count how often each token occurs in texts, (vocab,)."""
     counts = np.zeros(tokenizer.vocab_size, np.int64)
     block: list[str] = []
 

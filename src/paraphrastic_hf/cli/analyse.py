@@ -1,338 +1,673 @@
-"""`paraphrastic analyse KIND ... --output DIR`: the analyses of the papers."""
+"""`paraphrastic analyse KIND ... --output DIR`: the analyzes of the papers.
+
+Each kind is a function from its arguments to an analysis. Its decorator holds its summary, its
+example and its arguments.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paraphrastic_hf.cli.shared.folders import add_data_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
+from paraphrastic_hf.errors import DataError, RecipeError
 
 if TYPE_CHECKING:
     from paraphrastic_hf.analyses.report import Analysis
+    from paraphrastic_hf.encoders.encoder import SentenceEncoder
+    from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
+WORDS = "words/enwiki_vocab_min200.txt.xz"
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
 `paraphrastic analyse KIND --help` says what a kind does, with an example."""
-OF_RUNS = ("convergence", "expected-costs")  # finished or not
-OF_A_MODEL = (
-    "norms",
-    "weighting",
-    "under-training",
-    "gates",
-    "variables",
-    "negatives",
-)  # kinds that take one model
-KINDS: dict[str, tuple[str, str]] = {
-    "neighbours": (
-        "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
-        "  paraphrastic analyse neighbours runs/word english --query vehicals huge 'not able' \\\n"
-        "      --most 50000 --output analysis\n"
-        "  paraphrastic analyse neighbours runs/charagram-phrase --rows --query die foo _2 "
-        "--output analysis",
-    ),
-    "norms": (
-        "norms of word vectors by part of speech and by frequency (thesis 3.4)",
-        "  paraphrastic analyse norms runs/word --data DATA --output analysis",
-    ),
-    "weighting": (
-        "how much of a trained table is the weight of each token (thesis 3.4)",
-        "  paraphrastic analyse weighting runs/word --data DATA --output analysis\n\n"
-        "The start is random unless --start names an earlier run. Tokens are counted in the pairs "
-        "that the\nmodel's recipe names, unless --text gives other text.",
-    ),
-    "fit": (
-        "how well encoders fit the pairs that they were trained on (thesis 3.3)",
-        "  paraphrastic analyse fit runs/avg runs/lstm --data DATA --output analysis\n\n"
-        "The pairs are those of the first model's recipe.",
-    ),
-    "negatives": (
-        "the negatives that mega-batches of several sizes hold (thesis 4.5.5, Table 31)",
-        "  paraphrastic analyse negatives runs/word --sizes 1 20 40 --data DATA "
-        "--output analysis\n\n"
-        "The pairs are those of the model's recipe.",
-    ),
-    "under-training": (
-        "words that were rarely trained, beside the score of each dataset (thesis 3.3.1)",
-        "  paraphrastic analyse under-training runs/paragram-phrase --data DATA --output analysis",
-    ),
-    "errors": (
-        "sentence pairs on which one model is right and another wrong (2017 paper, Table 7)",
-        "  paraphrastic analyse errors runs/lstm-avg runs/avg --data DATA --output analysis",
-    ),
-    "gates": (
-        "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
-        "  paraphrastic analyse gates runs/gran --data DATA --output analysis",
-    ),
-    "variables": (
-        "what the variables of a generative model hold: probes, style transfer, lines between "
-        "sentences (thesis 5.7)",
-        "  paraphrastic evaluate runs/bgt --suite probing --data DATA --output scores\n"
-        "  paraphrastic analyse variables runs/bgt --probes scores/probing.json --data DATA "
-        "--output analysis",
-    ),
-    "convergence": (
-        "development scores over training, from the logs of runs (thesis 3.7.4)",
-        "  paraphrastic analyse convergence runs/charagram-phrase runs/char-cnn --output analysis",
-    ),
-    "expected-costs": (
-        "what translations are expected to cost over minimum risk training (thesis 7.5.2, Figure "
-        "12)",
-        "  paraphrastic analyse expected-costs runs/bleu runs/simile --output analysis",
-    ),
-    "data-amount": (
-        "train a recipe on more and more pairs, in order and at random (thesis 3.3.2)",
-        "  paraphrastic analyse data-amount \\\n"
-        "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
-        "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n\n"
-        "Run again, finished runs are kept; sizes may be added. Keys of the recipe are options, as "
-        "in\n`paraphrastic train` (--epochs 5).",
-    ),
-    "ngram-vocabulary": (
-        "train a recipe with other numbers and lengths of n-grams (thesis 3.7.5)",
-        "  paraphrastic analyse ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
-        "      --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5 --lambda_all 0 \\\n"
-        "      --data DATA --output analysis/ngrams",
-    ),
-    "languages": (
-        "scores against shared pieces and language distance (thesis 5.3.2)",
-        "  paraphrastic analyse languages multilingual --data DATA --output analysis\n"
-        "  paraphrastic analyse languages recipes/simple-and-effective-2019/sp.yaml \\\n"
-        "      --pairs 20000 --data DATA --output analysis/languages\n\n"
-        "A model is scored on Tatoeba, language by language. Of a recipe a model is trained for "
-        "each\nDATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are "
-        "URIEL's:\npip install 'paraphrastic-hf[languages]'.",
-    ),
-}
+
+
+class Argument(NamedTuple):
+    """An argument of `add_argument`."""
+
+    name: str
+    options: dict[str, Any]
+
+
+class Kind(NamedTuple):
+    """An analysis on the command line."""
+
+    analyse: Callable[[argparse.Namespace], Analysis]
+    summary: str
+    example: str
+    arguments: tuple[Argument, ...]
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def argument(name: str, help: str, **options: Any) -> Argument:
+    """An argument of a kind; the help of an option names its default."""
+    default = options.get("default")
+    shown = "" if default in (None, []) or "(default" in help else f" (default: {default})"
+    return Argument(name, {**options, "help": help + shown})
+
+
+def kind(summary: str, example: str, *arguments: Argument) -> Callable[[Any], Any]:
+    """Register an analysis under the name of its function."""
+
+    def register(analyse: Callable[[argparse.Namespace], Analysis]) -> Any:
+        name = analyse.__name__.replace("_", "-")
+        KINDS[name] = Kind(analyse, summary, example, arguments)
+        return analyse
+
+    return register
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the kinds and their arguments."""
     parser.epilog = EPILOG
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
-    added = {}
-    for name, (summary, example) in KINDS.items():
-        kind = added[name] = kinds.add_parser(
+    for name, each in KINDS.items():
+        added = kinds.add_parser(
             name,
-            help=summary,
-            description=summary,
-            epilog=f"example:\n{example}",
+            help=each.summary,
+            description=each.summary,
+            epilog=f"example:\n{each.example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        kind.add_argument(
+        added.add_argument(
             "--output", required=True, help="the folder that tables and plots are written into"
         )
-        if name not in OF_RUNS:
-            add_data_option(kind, "which holds train, eval and words")
-        recipe = name in ("data-amount", "ngram-vocabulary", "languages")
-        kind.set_defaults(run=run, takes_overrides=recipe, recipe_kinds=("contrastive",))
-    _neighbours_arguments(added["neighbours"])
-    for name in OF_A_MODEL:
-        added[name].add_argument(
-            "model", help="a model directory, a packaged model or the name of a model on the Hub"
-        )
-    norms, weighting = added["norms"], added["weighting"]
-    for kind, corpora in ((norms, ("ewt", "treebank")), (added["gates"], ("ewt",))):
-        kind.add_argument(
-            "--corpus",
-            default="ewt",
-            choices=corpora,
-            help="the tagged corpus to take words from (default: ewt)",
-        )
-    norms.add_argument(
-        "--words",
-        metavar="FILE",
-        help="a list of words with their counts (default: the one in DATA/words)",
-    )
-    weighting.add_argument(
-        "--start",
-        metavar="MODEL",
-        help="the model that training started from (default: a random table)",
-    )
-    for kind in (weighting, added["under-training"]):
-        kind.add_argument(
-            "--text",
-            nargs="+",
-            metavar="FILE",
-            help="text files to count tokens in (default: the pairs of the model's recipe)",
-        )
-    _fit_arguments(added["fit"])
-    _negatives_arguments(added["negatives"])
-    added["errors"].add_argument("models", nargs="+", help="the two models to compare")
-    added["errors"].add_argument(
-        "--count", type=int, default=10, help="how many pairs to show for each (default: 10)"
-    )
-    _variables_arguments(added["variables"])
-    for name in OF_RUNS:
-        added[name].add_argument("runs", nargs="+", help="folders that `paraphrastic train` wrote")
-    amount, ngrams = added["data-amount"], added["ngram-vocabulary"]
-    for kind in (amount, ngrams):
-        kind.add_argument("recipe", help="the recipe to train, a YAML file with a development set")
-    amount.add_argument(
-        "--sizes",
-        nargs="+",
-        type=int,
-        help="the numbers of pairs to train on (default: all, then half as many, until fewer than "
-        "10)",
-    )
-    amount.add_argument(
-        "--orders", nargs="+", default=["random", "ordered"], choices=["random", "ordered"],
-        help="whether the first pairs are taken or random ones (default: both)",
-    )  # fmt: skip
-    ngrams.add_argument(
-        "--most", nargs="+", type=int, default=[100, 1000, 50000],
-        help="how many n-grams of each length to keep, one run for each number (default: 100 1000 "
-        "50000)",
-    )  # fmt: skip
-    ngrams.add_argument(
-        "--lengths", nargs="+", type=_lengths, metavar="N,N",
-        default=[(2,), (2, 3), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6)],
-        help="the lengths of n-grams, one run for each set (default: 2 2,3 2,3,4 2,3,4,5 "
-        "2,3,4,5,6)",
-    )  # fmt: skip
-    _languages_arguments(added["languages"])
-
-
-def _neighbours_arguments(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument("models", nargs="+", help="one or more models, which are shown side by side")
-    kind.add_argument(
-        "--query",
-        nargs="+",
-        required=True,
-        help="the words, phrases or n-grams whose neighbours are wanted",
-    )
-    kind.add_argument(
-        "--among",
-        metavar="FILE",
-        help="the words or phrases to search, one a line (default: the list in DATA/words)",
-    )
-    kind.add_argument(
-        "--rows", action="store_true",
-        help="search the rows of the model's own table instead; _ stands for a space",
-    )  # fmt: skip
-    kind.add_argument(
-        "--most", type=int, help="search only this many words or rows, from the first on"
-    )
-    kind.add_argument(
-        "--neighbours",
-        type=int,
-        default=7,
-        help="how many neighbours to show for each query (default: 7)",
-    )
-
-
-def _fit_arguments(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument("models", nargs="+", help="one or more models that were trained on the pairs")
-    kind.add_argument("--pairs", type=int, help="how many pairs to draw at random (default: all)")
-    kind.add_argument(
-        "--batch-size", type=int, default=100,
-        help="among how many pairs a negative is looked for (default: 100)",
-    )  # fmt: skip
-
-
-def _negatives_arguments(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument(
-        "--sizes", nargs="+", type=int, default=[1, 20, 40], metavar="M",
-        help="mini-batches of a mega-batch (default: 1 20 40)",
-    )  # fmt: skip
-    kind.add_argument(
-        "--batch-size", type=int, default=100, help="pairs of a mini-batch (default: 100)"
-    )
-    kind.add_argument(
-        "--pairs", type=int, default=20_000,
-        help="how many pairs to draw at random (default: 20000)",
-    )  # fmt: skip
-    kind.add_argument(
-        "--count", type=int, default=5, help="how many sentences to show (default: 5)"
-    )
-
-
-def _variables_arguments(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument(
-        "--probes",
-        metavar="FILE",
-        help="probing.json of `paraphrastic evaluate MODEL --suite probing` (default: no probes)",
-    )
-    kind.add_argument(
-        "--text",
-        metavar="FILE",
-        help="sentences, one a line (default: those of SICK's trial split)",
-    )
-    kind.add_argument("--language", default="en", help="the language to write (default: en)")
-    kind.add_argument(
-        "--encoder",
-        metavar="MODEL",
-        default="english",
-        help="the model whose cosines say what is near in meaning (default: english)",
-    )
-    kind.add_argument(
-        "--count", type=int, default=300, help="how many sentences to rewrite (default: 300)"
-    )
-    kind.add_argument(
-        "--samples", type=int, default=8, help="how many of them to show (default: 8)"
-    )
-    kind.add_argument("--quiet", action="store_true", help="show no progress bars")
-
-
-def _languages_arguments(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument(
-        "model", metavar="MODEL_OR_RECIPE",
-        help="a model directory or packaged model, or a recipe (.yaml) to train for each language",
-    )  # fmt: skip
-    kind.add_argument(
-        "--bitext", metavar="DIR",
-        help="a folder of folders en-XX with bitext (default: Tatoeba's sentences; for a recipe, "
-        "DATA/train)",
-    )  # fmt: skip
-    kind.add_argument(
-        "--pairs", type=int, default=10_000,
-        help="how many sentence pairs of each language's bitext to use (default: 10000; of "
-        "Tatoeba's sentences always all)",
-    )  # fmt: skip
-    kind.add_argument(
-        "--apart", action="store_true",
-        help="of a recipe: keep the pieces of each language apart from the English ones, as by the "
-        "mark of thesis 5.3.2; overlap is that of pieces without marks",
-    )  # fmt: skip
-    kind.add_argument(
-        "--without", nargs="+", default=[], metavar="CODE",
-        help="the languages to leave out, such as those a model was trained on",
-    )  # fmt: skip
-    kind.add_argument(
-        "--distances",
-        metavar="FILE",
-        help="a TSV file of distances between languages, to use instead of URIEL's",
-    )
-    kind.add_argument(
-        "--threshold", type=float, default=0.3,
-        help="the share of common pieces above which an overlap counts as high (default: 0.3)",
-    )  # fmt: skip
+        names = {each.name for each in each.arguments}
+        if "runs" not in names:
+            add_data_option(added, "which holds train, eval and words")
+        for name, options in each.arguments:
+            added.add_argument(name, **options)
+        takes_overrides = RECIPE in each.arguments or MODEL_OR_RECIPE in each.arguments
+        added.set_defaults(run=run, takes_overrides=takes_overrides, recipe_kinds=("contrastive",))
 
 
 @holds_output("analysing")
 def run(arguments: argparse.Namespace) -> None:
-    """Analyse, print the tables and say where the files are."""
-    models = getattr(arguments, "models", [])
-    for model in [arguments.model] if arguments.kind in OF_A_MODEL else models:
+    """Analyze, print the tables and the paths of the files."""
+    kind = KINDS[arguments.kind]
+    if MODEL in kind.arguments:
+        check_model_name(arguments.model)
+    for model in getattr(arguments, "models", []):
         check_model_name(model)
     if arguments.kind == "variables":
         check_model_kind(arguments.model, "LatentGenerator")
         check_model_name(arguments.encoder)
         check_inputs(*(each for each in (arguments.text, arguments.probes) if each))
-    import logging
-
     from paraphrastic_hf.analyses.report import analysis_markdown, write_analysis
-    from paraphrastic_hf.cli.shared import analyse_kinds
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    analyse: Callable[[Any], Analysis] = getattr(analyse_kinds, arguments.kind.replace("-", "_"))
-    analysis = analyse(arguments)
+    analysis = kind.analyse(arguments)
     paths = write_analysis(analysis, arguments.output)
     print(analysis_markdown(analysis), *paths, sep="\n")
 
 
-def _lengths(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(","))
+MODEL = argument("model", "a model directory, a packaged model or the name of a model on the Hub")
+RUNS = argument("runs", "folders that `paraphrastic train` wrote", nargs="+")
+RECIPE = argument("recipe", "the recipe to train, a YAML file with a development set")
+MODEL_OR_RECIPE = argument(
+    "model",
+    "a model directory or packaged model, or a recipe (.yaml) to train for each language",
+    metavar="MODEL_OR_RECIPE",
+)
+TEXT = argument(
+    "--text",
+    "text files to count tokens in (default: the pairs of the model's recipe)",
+    nargs="+",
+    metavar="FILE",
+)
+
+
+def _corpus(*corpora: str) -> Argument:
+    help = "the tagged corpus to take words from"
+    return argument("--corpus", help, default="ewt", choices=corpora)
+
+
+def _number(name: str, default: int | None, help: str, **options: Any) -> Argument:
+    return argument(name, help, type=int, default=default, **options)
+
+
+@kind(
+    "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
+    "  paraphrastic analyse neighbours runs/word english --query vehicals huge 'not able' \\\n"
+    "      --most 50000 --output analysis\n"
+    "  paraphrastic analyse neighbours runs/charagram-phrase --rows --query die foo _2 "
+    "--output analysis",
+    argument("models", "one or more models, which are shown side by side", nargs="+"),
+    argument(
+        "--query",
+        "the words, phrases or n-grams whose neighbors are wanted",
+        nargs="+",
+        required=True,
+    ),
+    argument(
+        "--among",
+        "the words or phrases to search, one a line (default: the list in DATA/words)",
+        metavar="FILE",
+    ),
+    argument(
+        "--rows",
+        "search the rows of the model's own table instead; _ stands for a space",
+        action="store_true",
+    ),
+    _number("--most", None, "search only this many words or rows, from the first on"),
+    _number("--neighbours", 7, "how many neighbors to show for each query"),
+)
+def neighbours(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.neighbours import neighbours as analyse
+    from paraphrastic_hf.corpora.readers.words import read_word_list
+
+    among = None
+    if arguments.rows and arguments.among:
+        raise DataError("--rows looks in the model's own table; leave out --rows or --among")
+    if not arguments.rows:
+        path = arguments.among or Path(data_root(arguments.data, "the word list")) / WORDS
+        among = list(read_word_list(path, arguments.most))
+    encoders = _encoders(arguments.models)
+    return analyse(
+        encoders, arguments.query, among=among, most=arguments.most, count=arguments.neighbours
+    )
+
+
+@kind(
+    "norms of word vectors by part of speech and by frequency (thesis 3.4)",
+    "  paraphrastic analyse norms runs/word --data DATA --output analysis",
+    MODEL,
+    _corpus("ewt", "treebank"),
+    argument(
+        "--words",
+        "a list of words with their counts (default: the one in DATA/words)",
+        metavar="FILE",
+    ),
+)
+def norms(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.norms import norms as analyse
+    from paraphrastic_hf.analyses.tagged import read_tagged
+    from paraphrastic_hf.corpora.folder import evaluation_files
+    from paraphrastic_hf.corpora.readers.words import read_word_list
+
+    root = Path(data_root(arguments.data, "the tagged corpus"))
+    counts = read_word_list(arguments.words or root / WORDS)
+    sentences = read_tagged(arguments.corpus, evaluation_files(root))
+    return analyse(_encoder(arguments.model), sentences, counts, name=_name(arguments.model))
+
+
+@kind(
+    "how much of a trained table is the weight of each token (thesis 3.4)",
+    "  paraphrastic analyse weighting runs/word --data DATA --output analysis\n\n"
+    "The start is random unless --start names an earlier run. Tokens are counted in the pairs "
+    "that the\nmodel's recipe names, unless --text gives other text.",
+    MODEL,
+    argument(
+        "--start",
+        "the model that training started from (default: a random table)",
+        metavar="MODEL",
+    ),
+    TEXT,
+)
+def weighting(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses import weighting as analysis
+    from paraphrastic_hf.corpora.folder import evaluation_files
+
+    root = data_root(arguments.data, "the STS files")
+    encoder, name = _encoder(arguments.model), _name(arguments.model)
+    table = analysis.trained_table(encoder, name)
+    start = analysis.random_start(table)
+    if arguments.start:
+        earlier = _encoder(arguments.start)
+        start = analysis.given_start(table, encoder.tokenizer.tokens(), earlier)
+    counts = analysis.token_counts(encoder.tokenizer, _counted_text(arguments, root))
+    return analysis.weighting(encoder, start, counts, evaluation_files(root), name=name)
+
+
+@kind(
+    "how well encoders fit the pairs that they were trained on (thesis 3.3)",
+    "  paraphrastic analyse fit runs/avg runs/lstm --data DATA --output analysis\n\n"
+    "The pairs are those of the first model's recipe.",
+    argument("models", "one or more models that were trained on the pairs", nargs="+"),
+    _number("--pairs", None, "how many pairs to draw at random (default: all)"),
+    _number("--batch-size", 100, "among how many pairs a negative is looked for"),
+)
+def fit(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.fit import fit as analyse
+
+    pairs = _drawn_pairs(arguments.models[0], arguments, "name another model first")
+    encoders = _encoders(arguments.models)
+    return analyse(encoders, pairs, batch_size=arguments.batch_size)
+
+
+@kind(
+    "the negatives that mega-batches of several sizes hold (thesis 4.5.5, Table 31)",
+    "  paraphrastic analyse negatives runs/word --sizes 1 20 40 --data DATA --output analysis\n\n"
+    "The pairs are those of the model's recipe.",
+    MODEL,
+    argument(
+        "--sizes",
+        "mini-batches of a mega-batch (default: 1 20 40)",
+        nargs="+",
+        type=int,
+        default=[1, 20, 40],
+        metavar="M",
+    ),
+    _number("--batch-size", 100, "pairs of a mini-batch"),
+    _number("--pairs", 20_000, "how many pairs to draw at random"),
+    _number("--count", 5, "how many sentences to show"),
+)
+def negatives(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.negatives import negatives as analyse
+
+    pairs = _drawn_pairs(arguments.model, arguments, "give another model")
+    return analyse(
+        _encoder(arguments.model),
+        pairs,
+        name=_name(arguments.model),
+        sizes=arguments.sizes,
+        batch_size=arguments.batch_size,
+        count=arguments.count,
+    )
+
+
+@kind(
+    "words that were rarely trained, beside the score of each dataset (thesis 3.3.1)",
+    "  paraphrastic analyse under-training runs/paragram-phrase --data DATA --output analysis",
+    MODEL,
+    TEXT,
+)
+def under_training(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.under_training import read_22
+    from paraphrastic_hf.analyses.under_training import under_training as analyse
+    from paraphrastic_hf.analyses.weighting import token_counts
+    from paraphrastic_hf.corpora.folder import evaluation_files
+
+    root = data_root(arguments.data, "the STS files")
+    datasets = read_22(evaluation_files(root))
+    encoder = _encoder(arguments.model)
+    counts = token_counts(encoder.tokenizer, _counted_text(arguments, root))
+    return analyse(encoder, counts, datasets, name=_name(arguments.model))
+
+
+@kind(
+    "sentence pairs on which one model is right and another wrong (2017 paper, Table 7)",
+    "  paraphrastic analyse errors runs/lstm-avg runs/avg --data DATA --output analysis",
+    argument("models", "the two models to compare", nargs="+"),
+    _number("--count", 10, "how many pairs to show for each"),
+)
+def errors(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.errors import errors as analyse
+    from paraphrastic_hf.corpora.folder import evaluation_files
+    from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
+
+    data_dir = evaluation_files(data_root(arguments.data, "the STS files"))
+    datasets = [
+        pairs
+        for year in ("2012", "2013", "2014", "2015")
+        for pairs in read_sts_year(data_dir, year)
+    ]
+    models = arguments.models
+    if len(models) != 2:
+        raise DataError(f"errors are compared of two models, got {len(models)}")
+    return analyse(
+        _encoder(models[0]),
+        _encoder(models[1]),
+        datasets,
+        names=(_name(models[0]), _name(models[1])),
+        count=arguments.count,
+    )
+
+
+@kind(
+    "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
+    "  paraphrastic analyse gates runs/gran --data DATA --output analysis",
+    MODEL,
+    _corpus("ewt"),
+)
+def gates(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.gates import gates as analyse
+    from paraphrastic_hf.analyses.tagged import read_tagged
+    from paraphrastic_hf.corpora.folder import evaluation_files
+
+    encoder = _encoder(arguments.model)
+    root = Path(data_root(arguments.data, "the tagged corpus"))
+    return analyse(
+        encoder, read_tagged(arguments.corpus, evaluation_files(root)), name=_name(arguments.model)
+    )
+
+
+@kind(
+    "what the variables of a generative model hold: probes, style transfer, lines between "
+    "sentences (thesis 5.7)",
+    "  paraphrastic evaluate runs/bgt --suite probing --data DATA --output scores\n"
+    "  paraphrastic analyse variables runs/bgt --probes scores/probing.json --data DATA "
+    "--output analysis",
+    MODEL,
+    argument(
+        "--probes",
+        "probing.json of `paraphrastic evaluate MODEL --suite probing` (default: no probes)",
+        metavar="FILE",
+    ),
+    argument(
+        "--text",
+        "sentences, one a line (default: those of SICK's trial split)",
+        metavar="FILE",
+    ),
+    argument("--language", "the language to write", default="en"),
+    argument(
+        "--encoder",
+        "the encoder used to compute similarity of meaning",
+        metavar="MODEL",
+        default="english",
+    ),
+    _number("--count", 300, "how many sentences to rewrite"),
+    _number("--samples", 8, "how many of them to show"),
+    argument("--quiet", "show no progress bars", action="store_true"),
+)
+def variables(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.variables import read_probes
+    from paraphrastic_hf.analyses.variables import variables as analyse
+    from paraphrastic_hf.corpora.folder import evaluation_files
+    from paraphrastic_hf.corpora.load import load_dataset
+    from paraphrastic_hf.generation.latent import LatentGenerator
+    from paraphrastic_hf.io.lines import text_lines
+
+    generator = LatentGenerator.from_pretrained(arguments.model)
+    judge = _encoder(arguments.encoder)
+    if arguments.text is not None:
+        texts = [line for _, line in text_lines(Path(arguments.text))]
+    else:
+        root = data_root(arguments.data, "SICK's sentences")
+        rows = load_dataset("sick", split="validation", data_dir=evaluation_files(root))
+        texts = [row["sentence1"] for row in rows]
+    probes = None
+    if arguments.probes is not None:
+        probes = read_probes(arguments.probes, _encoder(arguments.model))
+    try:
+        return analyse(
+            generator,
+            judge,
+            list(dict.fromkeys(text for text in texts if text.strip())),
+            language=arguments.language,
+            probes=probes,
+            count=arguments.count,
+            samples=arguments.samples,
+            name=_name(arguments.model),
+            progress=not arguments.quiet and sys.stderr.isatty(),
+        )
+    except ValueError as error:  # of a language that the model has not
+        raise DataError(str(error)) from error
+
+
+@kind(
+    "development scores over training, from the logs of runs (thesis 3.7.4)",
+    "  paraphrastic analyse convergence runs/charagram-phrase runs/char-cnn --output analysis",
+    RUNS,
+)
+def convergence(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.convergence import convergence as analyse
+
+    return analyse(arguments.runs)
+
+
+@kind(
+    "what translations are expected to cost over minimum risk training (thesis 7.5.2, Figure 12)",
+    "  paraphrastic analyse expected-costs runs/bleu runs/simile --output analysis",
+    RUNS,
+)
+def expected_costs(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.expected_costs import expected_costs as analyse
+
+    return analyse(arguments.runs)
+
+
+@kind(
+    "train a recipe on more and more pairs, in order and at random (thesis 3.3.2)",
+    "  paraphrastic analyse data-amount \\\n"
+    "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
+    "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n\n"
+    "Run again, finished runs are kept; sizes may be added. Keys of the recipe are options, as "
+    "in\n`paraphrastic train` (--epochs 5).",
+    RECIPE,
+    argument(
+        "--sizes",
+        "the numbers of pairs to train on (default: all, then half as many, until fewer than 10)",
+        nargs="+",
+        type=int,
+    ),
+    argument(
+        "--orders",
+        "whether the first pairs are taken or random ones (default: both)",
+        nargs="+",
+        default=["random", "ordered"],
+        choices=["random", "ordered"],
+    ),
+)
+def data_amount(arguments: argparse.Namespace) -> Analysis:
+    recipe = _recipe(arguments.recipe, arguments.overrides)
+    root = data_root(arguments.data, "the training text")
+    from paraphrastic_hf.analyses.data_amount import data_amount as analyse
+
+    return analyse(
+        recipe,
+        arguments.output,
+        sizes=arguments.sizes,
+        orders=arguments.orders,
+        data_root=root,
+    )
+
+
+@kind(
+    "train a recipe with other numbers and lengths of n-grams (thesis 3.7.5)",
+    "  paraphrastic analyse ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
+    "      --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5 --lambda_all 0 \\\n"
+    "      --data DATA --output analysis/ngrams",
+    RECIPE,
+    argument(
+        "--most",
+        "how many n-grams of each length to keep, one run for each number (default: 100 1000 "
+        "50000)",
+        nargs="+",
+        type=int,
+        default=[100, 1000, 50000],
+    ),
+    argument(
+        "--lengths",
+        "the lengths of n-grams, one run for each set (default: 2 2,3 2,3,4 2,3,4,5 2,3,4,5,6)",
+        nargs="+",
+        type=lambda text: tuple(map(int, text.split(","))),
+        metavar="N,N",
+        default=[tuple(range(2, end)) for end in range(3, 8)],
+    ),
+)
+def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
+    recipe = _recipe(arguments.recipe, arguments.overrides)
+    root = data_root(arguments.data, "the training text")
+    from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary as analyse
+
+    return analyse(
+        recipe,
+        arguments.output,
+        most=arguments.most,
+        orders=arguments.lengths,
+        data_root=root,
+    )
+
+
+@kind(
+    "scores against shared pieces and language distance (thesis 5.3.2)",
+    "  paraphrastic analyse languages multilingual --data DATA --output analysis\n"
+    "  paraphrastic analyse languages recipes/simple-and-effective-2019/sp.yaml \\\n"
+    "      --pairs 20000 --data DATA --output analysis/languages\n\n"
+    "A model is scored on Tatoeba, language by language. Of a recipe a model is trained for "
+    "each\nDATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are "
+    "URIEL's:\npip install 'paraphrastic-hf[languages]'.",
+    MODEL_OR_RECIPE,
+    argument(
+        "--bitext",
+        "a folder of folders en-XX with bitext (default: Tatoeba's sentences; for a recipe, "
+        "DATA/train)",
+        metavar="DIR",
+    ),
+    _number(
+        "--pairs",
+        10_000,
+        "how many sentence pairs of each language's bitext to use (default: 10000; of "
+        "Tatoeba's sentences always all)",
+    ),
+    argument(
+        "--apart",
+        "of a recipe: keep the pieces of each language apart from the English ones, as by the "
+        "mark of thesis 5.3.2; overlap is that of pieces without marks",
+        action="store_true",
+    ),
+    argument(
+        "--without",
+        "the languages to leave out, such as those a model was trained on",
+        nargs="+",
+        default=[],
+        metavar="CODE",
+    ),
+    argument(
+        "--distances",
+        "a TSV file of distances between languages, to use instead of URIEL's",
+        metavar="FILE",
+    ),
+    argument(
+        "--threshold",
+        "the share of common pieces above which an overlap counts as high",
+        type=float,
+        default=0.3,
+    ),
+)
+def languages(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses import distances as uriel
+    from paraphrastic_hf.analyses import language_scores as scores
+    from paraphrastic_hf.analyses.languages import languages as analyse
+    from paraphrastic_hf.corpora.folder import evaluation_files
+    from paraphrastic_hf.corpora.load import find_source
+
+    is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
+    if arguments.overrides and not is_recipe:
+        raise RecipeError(
+            f"unknown option {arguments.overrides[0]}: {arguments.model} is no recipe (.yaml), "
+            "whose keys are options"
+        )
+    if arguments.pairs < 1:
+        raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
+    root = Path(data_root(arguments.data, "the text"))
+    if arguments.distances:
+        distances, source = (
+            uriel.read_distances(arguments.distances),
+            Path(arguments.distances).name,
+        )
+    else:
+        names = {*find_source("tatoeba").configs, *scores.TATOEBA}
+        distances, source = uriel.uriel_distances(sorted(names)), uriel.CITED
+    for name in arguments.without:
+        if distances.pop(name, None) is None:
+            raise DataError(
+                f"--without {name}: no such language; Tatoeba's codes have three letters, those of "
+                "bitext folders two"
+            )
+    if arguments.apart and not is_recipe:
+        raise RecipeError(
+            f"--apart is about models to train, and {arguments.model} is no recipe (.yaml): leave "
+            "it out"
+        )
+    if not is_recipe:
+        found = scores.of_one_model(
+            _encoder(arguments.model),
+            evaluation_files(root),
+            distances,
+            bitext=arguments.bitext,
+            pairs=arguments.pairs,
+        )
+        unit, name = "Tatoeba accuracy x 100", _name(arguments.model)
+    else:
+        found = scores.of_runs(
+            _recipe(arguments.model, arguments.overrides),
+            arguments.output,
+            arguments.bitext or root / "train",
+            distances,
+            pairs=arguments.pairs,
+            apart=arguments.apart,
+            data_root=root,
+        )
+        unit, name = "STS 2012-2016, Pearson r x 100", Path(arguments.model).stem
+    options = {"threshold": arguments.threshold, "apart": arguments.apart}
+    return analyse(found, unit=unit, source=source, name=name, **options)
+
+
+def _name(model: str) -> str:
+    return Path(model).name
+
+
+def _encoder(model: str) -> SentenceEncoder:
+    from paraphrastic_hf.encoders.load import load_encoder
+
+    return load_encoder(model)
+
+
+def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
+    """Encoders by the last parts of their paths."""
+    encoders = {_name(model): _encoder(model) for model in models}
+    if len(encoders) < len(models):
+        raise DataError("two models have one name; rename a directory")
+    return encoders
+
+
+def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
+    from paraphrastic_hf.training.kinds import load_contrastive
+
+    return load_contrastive(path, overrides)
+
+
+def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
+    """The lines of `--text`; if not given, both sides of the model's training pairs."""
+    from paraphrastic_hf.io.blocks import read_blocks
+
+    if arguments.text:
+        return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
+    return chain.from_iterable(_training_pairs(arguments.model, root, "give --text"))
+
+
+def _drawn_pairs(model: str, arguments: argparse.Namespace, way_out: str) -> list[tuple[str, str]]:
+    """`--pairs` of those that a model's recipe names, at random."""
+    import numpy as np
+
+    root = data_root(arguments.data, "the training pairs")
+    found = list(_training_pairs(model, root, way_out))
+    drawn = np.random.default_rng(1).permutation(len(found))[: arguments.pairs]
+    return [found[number] for number in drawn]
+
+
+def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, str]]:
+    """The pairs that a model's recipe names."""
+    from paraphrastic_hf.encoders.storage.locate import packaged_folder
+    from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+    from paraphrastic_hf.training.data.sources import read_sources
+    from paraphrastic_hf.training.kinds import load_recipe
+
+    folder = Path(model) if Path(model).is_dir() else packaged_folder(model)
+    try:
+        recipe = load_recipe(folder / "recipe.yaml")
+        has_pairs = isinstance(recipe, ContrastiveRecipe)
+        sources = read_sources(recipe, root) if has_pairs else None
+    except (RecipeError, DataError) as error:
+        raise DataError(
+            f"the text {model} was trained on is not at hand ({error}); {way_out}"
+        ) from error
+    if sources is None:
+        raise DataError(
+            f"{model} was not trained by a contrastive recipe, whose pairs alone are read; "
+            f"{way_out}"
+        )
+    return (pair for source in sources for pair in source.pairs)

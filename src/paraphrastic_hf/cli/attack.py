@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.encoders import add_trust_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
+from paraphrastic_hf.cli.shared.options import add_trust_option
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.generation.writing import Translate
@@ -72,11 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @holds_output("attacking")
 def run(arguments: argparse.Namespace) -> None:
-    """Attack the classifier by each source of paraphrases, and report.
-
-    Raises:
-        DataError: A file does not fit.
-    """
+    """Attack the classifier by each source of paraphrases, and report."""
     check_model_name(arguments.classifier)
     named = [_named(each) for each in arguments.paraphrases]
     check_inputs(arguments.file, *(path for _, path in named))
@@ -87,8 +83,6 @@ def run(arguments: argparse.Namespace) -> None:
                 f"sources of paraphrases need different names, which files are called by, got "
                 f"{name!r}; give --paraphrases NAME=FILE"
             )
-    if arguments.outputs < 1:
-        raise DataError(f"--outputs must be at least 1, got {arguments.outputs}")
     if not named and not arguments.back_translate:
         raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
     others = (arguments.encoder, arguments.language_model)
@@ -100,9 +94,10 @@ def run(arguments: argparse.Namespace) -> None:
         attack,
         attack_markdown,
         back_translation,
+        read_examples,
+        read_paraphrases,
         report_attack,
     )
-    from paraphrastic_hf.evaluation.adversarial_files import read_examples, read_paraphrases
 
     examples = read_examples(arguments.file)
     sources: list[tuple[str, list[list[str]]]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from paraphrastic_hf.cli.shared.folders import add_data_option, data_root
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--licence",
         default="cc-by-sa-4.0",
-        help="the licence of the weights, as the Hub names it (default: cc-by-sa-4.0)",
+        help="the license of the weights, as the Hub names it (default: cc-by-sa-4.0)",
     )
     parser.epilog = (
         "Writes README.md into the model's folder, with every source, its licence and checksum.\n"

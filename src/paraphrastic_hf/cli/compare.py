@@ -59,7 +59,6 @@ def run(arguments: argparse.Namespace) -> None:
     from pathlib import Path
 
     from paraphrastic_hf.cli.simile import read_segments, scorer_and_systems
-    from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.metrics.compare import compare, read_nbest
     from paraphrastic_hf.metrics.compare_report import comparison_markdown, write_comparison
@@ -67,8 +66,6 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.metrics.matching import load_matching
     from paraphrastic_hf.metrics.systems import compare_systems
 
-    if arguments.count < 0:
-        raise DataError(f"--count must be 0 or more, got {arguments.count}")
     if arguments.output:
         require("compare", "matplotlib", what="a report with plots")
     scorer, references, named = scorer_and_systems(arguments)

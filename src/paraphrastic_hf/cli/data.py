@@ -8,8 +8,8 @@ import json
 import os
 from typing import Any
 
-from paraphrastic_hf.cli.shared.folders import add_data_option, data_root
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root
 from paraphrastic_hf.errors import DataError, counted
 
 EXAMPLES = """examples:
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's actions and arguments."""
     parser.epilog = EXAMPLES
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="every corpus, with its row type and licence")
+    listing = actions.add_parser("list", help="every corpus, with its row type and license")
     _json_option(listing)
     info = actions.add_parser("info", help="what a corpus is, where it comes from, its rows")
     info.add_argument("name", help="the name of the corpus, as `paraphrastic data list` shows it")
@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             command.add_argument(
                 "--public",
                 action="store_true",
-                help="with --push, make the repository public, if the licence allows it",
+                help="with --push, make the repository public, if the license allows it",
             )
         if action == "stats":
             _json_option(command)
@@ -130,7 +130,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _info(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpora.card import counts_table
     from paraphrastic_hf.corpora.load import STOCK_FIELDS, builder_class, find_source
-    from paraphrastic_hf.corpora.source import checksums
+    from paraphrastic_hf.corpora.sources import checksums
 
     source = find_source(arguments.name)
     print(f"{source.name}: {source.summary}\n")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
@@ -18,6 +17,7 @@ from paraphrastic_hf.cli.shared.lines import (
     column_blocks,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
@@ -120,11 +120,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
-    """What writes texts and vectors to a file, a folder, or standard output.
-
-    Raises:
-        DataError: The name is none of these.
-    """
+    """What writes texts and vectors to a file, a folder, or standard output."""
     from paraphrastic_hf.encoders.shards import shard_writer
     from paraphrastic_hf.encoders.storage.arrays import array_writer
 

@@ -7,11 +7,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
-from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.options import (
+    add_data_option,
+    add_encoder_options,
+    add_smaller_options,
+    evaluation_folder,
+    named_encoder,
+    smaller,
+)
 from paraphrastic_hf.cli.shared.parser import Parser
-from paraphrastic_hf.cli.shared.smaller import add_smaller_options, smaller
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
@@ -84,12 +89,7 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
-    """The pairs that `--pairs` names; None without it.
-
-    Raises:
-        RecipeError: `--columns` are not two or three, or no file is named.
-        DataError: The file is missing or damaged.
-    """
+    """The pairs that `--pairs` names; None without it."""
     columns = arguments.columns
     if columns is not None and (arguments.pairs is None or len(columns) not in (2, 3)):
         given = " ".join(columns)

@@ -57,11 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Judge the systems, and print or write the report.
-
-    Raises:
-        DataError: There are several references, or the files do not fit together.
-    """
+    """Judge the systems, and print or write the report."""
     for name in (arguments.model, *arguments.judge):
         check_model_name(name)
     if arguments.tagger:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
@@ -20,13 +19,13 @@ from paraphrastic_hf.cli.shared.lines import (
     open_output,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
-from paraphrastic_hf.mining.bitext import CANDIDATES, INDICES, Pairs, check_options
+from paraphrastic_hf.mining.bitext import CANDIDATES, INDICES, SCORES, Pairs, check_options
 from paraphrastic_hf.mining.files import MinedLines, TextSide, mine_in
-from paraphrastic_hf.mining.margin_score import SCORES
 from paraphrastic_hf.mining.tiles import PRECISIONS
 
 if TYPE_CHECKING:
@@ -36,19 +35,20 @@ MULTILINGUAL_RATIO = 1.35  # chosen on development data, docs/guides/mine.md
 SHOWN_THRESHOLDS = {
     "ratio": (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6),
     "distance": (0.0, 0.05, 0.1, 0.15, 0.2),
-    **dict.fromkeys(("cosine", "absolute"), (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)),
+    "cosine": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
 EPILOG = """\
 Lines that are equal but for white space around them are one sentence, which stands where it came
-first; lines without text, or without a token the model knows, are in no pair. Without --many every
-line is in one pair at most; of equal scores the lower source line wins, then the lower target line.
+first; lines without text, or without a token the model knows, are in no pair. Every line is in one
+pair at most, unless --allow-many-to-many is given; of equal scores the lower source line wins, then
+the lower target line.
 
 Standard error tells how many pairs there are at several thresholds. Which is right depends on the
 model and the text: look at pairs near the one you choose. --threshold 0 keeps nearly all.
 
-To find paraphrases within one file, name it twice and give --different: else every line is the
-nearest to itself. Lines with equal vectors, such as the same words in another order, have one
-partner, the first of them, so that --many is needed to see the others.
+To find paraphrases within one file, name it twice and give --exclude-identical: else every line is
+the nearest to itself. Lines with equal vectors, such as the same words in another order, have one
+partner, the first of them; --allow-many-to-many shows the others too.
 
 Texts, vectors and the search are kept in the work folder, so the same command goes on where it was
 interrupted, and another --score, --candidates or --threshold takes seconds. It needs 4 bytes x
@@ -58,7 +58,7 @@ folder that holds anything else, or that another command is at work in, is refus
 examples:
   paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.25
   paraphrastic mine fr.txt.xz en.txt.xz --model runs/sp --output pairs.parquet --work work
-  paraphrastic mine en.txt en.txt --model english --different --score cosine"""
+  paraphrastic mine en.txt en.txt --model english --exclude-identical --score cosine"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--index",
         choices=INDICES,
         default="exact",
-        help="how neighbours are searched: exact (default), by FAISS over all rows, or by FAISS "
+        help="how neighbors are searched: exact (default), by FAISS over all rows, or by FAISS "
         "over the nearest cells; FAISS holds all vectors in memory and cannot resume",
     )
     option(
@@ -114,23 +114,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_pair_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says how neighbours are searched and which pairs are chosen among them."""
+    """Add what says how neighbors are searched and which pairs are chosen among them."""
     option = parser.add_argument
     option(
         "--score",
         choices=SCORES,
         default="ratio",
         help="how a pair is scored: its cosine divided by the mean cosine of both sentences to "
-        "their nearest neighbours (ratio, the default), less that mean (distance), or as it is "
-        "(cosine, also named absolute)",
+        "their nearest neighbors (ratio, the default), less that mean (distance), or as it is "
+        "(cosine)",
     )
     option(
         "--neighbours",
-        "--k",
         type=int,
         dest="k",
         default=4,
-        help="over how many neighbours of each sentence that mean is taken (default: 4)",
+        help="over how many neighbors of each sentence that mean is taken (default: 4)",
     )
     option(
         "--threshold",
@@ -147,12 +146,12 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         "those of both (intersection)",
     )
     option(
-        "--many",
+        "--allow-many-to-many",
         action="store_true",
         help="let a line be in several pairs (default: in one at most)",
     )
     option(
-        "--different",
+        "--exclude-identical",
         action="store_true",
         help="never pair a line with an equal one, to find paraphrases within one text",
     )
@@ -161,16 +160,12 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         choices=PRECISIONS,
         default="float32",
         help="the precision of the exact search: bfloat16 may be several times faster, and misses "
-        "a neighbour now and then (default: float32)",
+        "a neighbor now and then (default: float32)",
     )
 
 
 def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """These options, without `--different` and `--threshold`, as `mining.bitext.mine` takes them.
-
-    Raises:
-        DataError: A number is out of range.
-    """
+    """The options of `mining.bitext.mine` among these."""
     if arguments.k < 1:
         raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
     if arguments.threshold is not None and math.isnan(arguments.threshold):
@@ -179,7 +174,7 @@ def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "score": arguments.score,
         "k": arguments.k,
         "candidates": arguments.candidates,
-        "one_to_one": not arguments.many,
+        "one_to_one": not arguments.allow_many_to_many,
         "precision": arguments.precision,
     }
 
@@ -199,7 +194,12 @@ def run(arguments: argparse.Namespace) -> None:
     }
     threshold = arguments.threshold
     is_packaged = arguments.model == "multilingual" and not Path(arguments.model).is_dir()
-    if threshold is None and is_packaged and arguments.score == "ratio" and not arguments.different:
+    if (
+        threshold is None
+        and is_packaged
+        and arguments.score == "ratio"
+        and not arguments.exclude_identical
+    ):
         threshold = MULTILINGUAL_RATIO
     check_options(**options)
     is_table = not arguments.output.endswith(".parquet")
@@ -214,7 +214,7 @@ def run(arguments: argparse.Namespace) -> None:
             folder,
             (sides[0], sides[1]),
             encoder,
-            different=arguments.different,
+            different=arguments.exclude_identical,
             progress=not arguments.quiet and sys.stderr.isatty(),
             **options,
         )

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts
@@ -31,14 +31,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--query",
         nargs="+",
         required=True,
-        help="the texts whose neighbours are wanted; - alone reads them from standard input, one "
+        help="the texts whose neighbors are wanted; - alone reads them from standard input, one "
         "a line",
     )
     parser.add_argument(
         "--neighbours",
         type=int,
         default=5,
-        help="how many neighbours to print for each query (default: 5)",
+        help="how many neighbors to print for each query (default: 5)",
     )
     add_bad_lines(parser)
     parser.epilog = (

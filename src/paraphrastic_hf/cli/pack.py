@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from paraphrastic_hf.cli.shared.lines import holds_output
-from paraphrastic_hf.cli.shared.smaller import add_dimension_option, smaller
+from paraphrastic_hf.cli.shared.options import add_dimension_option, smaller
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
@@ -73,11 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _average(name: str) -> SentenceEncoder:
-    """The averaging model of a name.
-
-    Raises:
-        ModelError: It is not there, or no average.
-    """
+    """The averaging model of a name."""
 
     encoder = SentenceEncoder.from_pretrained(name)
     if encoder.table(slice(0, 0)) is None:

@@ -102,11 +102,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the paraphrases of each line.
-
-    Raises:
-        DataError: A template is no tree, or options do not go together.
-    """
+    """Print the paraphrases of each line."""
     config = check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
         raise DataError("--trees are the parses of the lines: leave --parser out")
@@ -201,11 +197,7 @@ def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
 
 
 def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
-    """The models that the options name.
-
-    Raises:
-        DataError: The parser is not there.
-    """
+    """The models that the options name."""
     from paraphrastic_hf.encoders.encoder import SentenceEncoder
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
@@ -222,12 +214,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
 
 def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -> list[str] | None:
     """The templates that the options name, if the models can write by them; None where a model must
-    be downloaded before that is known.
-
-    Raises:
-        DataError: The models cannot.
-        ModelError: One is of another kind.
-    """
+    be downloaded before that is known."""
     from paraphrastic_hf.generation.templates import (
         NONE,
         SENTENCE,
@@ -265,11 +252,7 @@ def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> li
     """The templates that the options name.
 
     Args:
-        arguments: Those of the command.
         counts: Templates of training, the most frequent first.
-
-    Raises:
-        DataError: `--templates` is no number of them, or `--draw` more than there are.
     """
     from paraphrastic_hf.generation.templates import top_templates
 

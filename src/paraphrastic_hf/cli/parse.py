@@ -42,14 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="directory of a parser that `paraphrastic train` made, or its Hub repository",
     )
     parser.add_argument("--output", default="-", help="write to this file (default: print)")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
+    parser.add_argument(
         "--template",
         action="store_true",
         help="of each tree the top two levels, without words: (ROOT (S (NP) (VP) (.)))",
-    )
-    shown.add_argument(
-        "--depth", type=int, metavar="N", help="of each tree the top N levels, without words"
     )
     parser.add_argument(
         "--keep-same", action="store_true", help="pairs: keep those with the same parse, too"
@@ -69,12 +65,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the tree of each line, or pairs with their trees."""
     if (arguments.file is None) == (arguments.pairs is None):
         raise DataError("name either a file of lines, or one of pairs with --pairs")
-    if arguments.depth is not None and arguments.depth < 1:
-        raise DataError(f"--depth must be at least 1, got {arguments.depth}")
     if arguments.pairs is None and arguments.keep_same:
         raise DataError("--keep-same is about --pairs: leave it out")
-    if arguments.pairs is not None and (arguments.template or arguments.depth):
-        raise DataError("--pairs writes whole trees: leave out --template and --depth")
+    if arguments.pairs is not None and arguments.template:
+        raise DataError("--pairs writes whole trees: leave out --template")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
     check_model_kind(arguments.parser, "SentenceParser")
@@ -92,14 +86,13 @@ def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
     from paraphrastic_hf.syntax.parse_tree import TEMPLATE_DEPTH, cut
 
     parser = SentenceParser.from_pretrained(arguments.parser)
-    depth = TEMPLATE_DEPTH if arguments.template else arguments.depth
     problems: Counter[str] = Counter()
     number = 0
     with open_output(arguments.output) as output:
         for block in read_blocks(arguments.file, BLOCK, bad_lines=arguments.bad_lines):
             number += len(block)
             for found in parser.parse(block):
-                tree = found.tree if depth is None else cut(found.tree, depth)
+                tree = cut(found.tree, TEMPLATE_DEPTH) if arguments.template else found.tree
                 output.write(f"{tree}\n")
                 if found.problem:
                     problems[found.problem] += 1

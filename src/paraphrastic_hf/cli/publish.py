@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import Any
 
-from paraphrastic_hf.cli.shared.folders import VARIABLE, add_data_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.options import VARIABLE, add_data_option
 from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.extras import require
 
@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="NAME=LICENCE",
-        help="the licences of sources that no record has, by the names of their files",
+        help="the licenses of sources that no record has, by the names of their files",
     )
     of_model.add_argument(
         "--licence", help="of the weights, as the Hub names it (default: as the sources allow)"

@@ -38,11 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what the model makes of each line.
-
-    Raises:
-        DataError: The model does not reconstruct so, or an option is out of range.
-    """
+    """Print what the model makes of each line."""
     check_inputs(arguments.file)
     check_output(arguments.output)
     config = check_model_kind(arguments.model, "LatentGenerator")

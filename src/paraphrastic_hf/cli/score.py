@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
@@ -13,6 +12,7 @@ from paraphrastic_hf.cli.shared.lines import (
     pair_blocks,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import tsv_line

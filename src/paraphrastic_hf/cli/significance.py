@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.evaluate import add_pairs_options, chosen_pairs
-from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
-from paraphrastic_hf.cli.shared.smaller import add_smaller_options, smaller
+from paraphrastic_hf.cli.shared.options import (
+    add_data_option,
+    add_smaller_options,
+    evaluation_folder,
+    smaller,
+)
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import counted
+from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.io.markdown import literal
 
 EPILOG = """\
@@ -72,7 +76,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     from paraphrastic_hf.cli.shared.lines import check_output, open_output
     from paraphrastic_hf.encoders.load import load_encoder
-    from paraphrastic_hf.errors import RecipeError
     from paraphrastic_hf.evaluation.own import judge
     from paraphrastic_hf.evaluation.significance import (
         Difference,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.shared.encoders import add_encoder_options, named_encoder
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
     check_inputs,
@@ -12,11 +11,10 @@ from paraphrastic_hf.cli.shared.lines import (
     dump_json,
     open_output,
 )
+from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import read_blocks
-from paraphrastic_hf.metrics.lengths import UNITS
-from paraphrastic_hf.metrics.scorer import SEVERAL, SIMILARITIES
-from paraphrastic_hf.metrics.semantic import PENALTIES
+from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
 EPILOG = """\
 examples:
@@ -36,7 +34,6 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
     """The systems, the references and the options of `SimileScorer`.
 
     Args:
-        parser: That of the command.
         systems: How many systems there are, as `nargs` of argparse.
     """
     parser.add_argument(

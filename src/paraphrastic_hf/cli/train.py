@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.folders import add_data_option
 from paraphrastic_hf.cli.shared.lines import check_output
+from paraphrastic_hf.cli.shared.options import add_data_option
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 
@@ -132,7 +132,7 @@ def change(run: Mapping[str, Any]) -> str:
     found = run.get("change")
     if found is None:
         return ""
-    from paraphrastic_hf.metrics.permutation import p_text
+    from paraphrastic_hf.metrics.resampling import p_text
 
     text = p_text(found["p_value"])
     before, after = (f"{found[key]:.2f}" for key in ("before", "after"))

@@ -66,11 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
-    """Lines of both files side by side, some at a time.
-
-    Raises:
-        DataError: One file has more lines than the other.
-    """
+    """Lines of both files side by side, some at a time."""
     source, style = arguments.source, arguments.style
     lines = (
         chain.from_iterable(read_blocks(path, bad_lines=arguments.bad_lines))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from paraphrastic_hf.cli.shared.encoders import add_trust_option
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.mbr import add_decoding_options, decider
+from paraphrastic_hf.cli.shared.options import add_trust_option
 from paraphrastic_hf.cli.shared.writing import add_writing_options, write_lines, writing_of
 from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
@@ -56,11 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the translation of each line.
-
-    Raises:
-        DataError: The model does not translate so, or an option is out of range.
-    """
+    """Print the translation of each line."""
     check_inputs(arguments.file)
     check_output(arguments.output)
     how = writing_of(arguments)

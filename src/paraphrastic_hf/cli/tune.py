@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 
-from paraphrastic_hf.cli.shared.folders import add_data_option
 from paraphrastic_hf.cli.shared.lines import check_output
+from paraphrastic_hf.cli.shared.options import add_data_option
 
 EXAMPLES = """examples:
   paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data DATA \\

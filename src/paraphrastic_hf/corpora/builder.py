@@ -1,21 +1,23 @@
 """What every builder shares: its record, its folder, its cache, its errors.
 
-A corpus is a small class: a `source`, `features()` and `rows(folder, split)`.
+A corpus is a small class: a `source`, `features()` and `rows(folder, split)`. Its rows are of one
+of five types, texts first; a corpus may add columns after them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import datasets
+from datasets import ClassLabel, Features, Value
+from datasets import Sequence as ListOf
 from datasets.iterable_dataset import ExamplesIterable
 
 import paraphrastic_hf
 from paraphrastic_hf.corpora.folder import Folder, fingerprint, open_folder
-from paraphrastic_hf.corpora.source import Source
-from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES, Source
 from paraphrastic_hf.errors import DataError
 
 Row = Mapping[str, Any]
@@ -113,3 +115,40 @@ class TypedRows(ExamplesIterable):
     @property
     def features(self) -> datasets.Features:
         return self.types
+
+
+TEXT = Value("string")
+NUMBER = Value("float64")  # streaming and reading agree on it in every version of datasets
+WHOLE = Value("int64")
+
+
+def pair(**extra: object) -> Features:
+    """Two texts that mean the same: `sentence1`, `sentence2`."""
+    return Features({"sentence1": TEXT, "sentence2": TEXT, **extra})
+
+
+def scored_pair(**extra: object) -> Features:
+    """Two texts and a number: `sentence1`, `sentence2`, `score`."""
+    return Features({"sentence1": TEXT, "sentence2": TEXT, "score": NUMBER, **extra})
+
+
+def bitext(first: str, second: str, **extra: object) -> Features:
+    """A sentence and its translation, a column a language: `en`, `fr`."""
+    return Features({first: TEXT, second: TEXT, **extra})
+
+
+def parsed_sentence(**extra: object) -> Features:
+    """A tokenized sentence: `text`, `tokens`, `tags` and, of treebanks, a bracketed `tree`."""
+    return Features({"text": TEXT, "tokens": ListOf(TEXT), "tags": ListOf(TEXT), **extra})
+
+
+def labelled(
+    labels: Sequence[str] | None, texts: Sequence[str] = ("text",), **extra: object
+) -> Features:
+    """One text or two, and a class: `text`, `label`.
+
+    Args:
+        labels: Names of the classes; None where the class is free text.
+    """
+    label = TEXT if labels is None else ClassLabel(names=list(labels))
+    return Features({**dict.fromkeys(texts, TEXT), "label": label, **extra})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.io.markdown import markdown_table
 
 Counts = Mapping[str, Mapping[str, "int | None"]]
@@ -70,7 +70,6 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
     """A README for a dataset repository.
 
     Args:
-        source: The corpus.
         counts: Rows of each configuration's splits; None where unknown.
         has_files: Whether parquet files lie beside it, so that `configs:` names them.
     """
@@ -118,7 +117,7 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
 
 
 def _licence(source: Source) -> dict[str, Any]:
-    """The Hub's name for a Creative Commons licence; anything else is told on the card."""
+    """The Hub's name for a Creative Commons license; anything else is told on the card."""
     if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.licence):
         return {"license": source.licence.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}

@@ -28,12 +28,7 @@ class RowCount:
 
 def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCount]:
     """Read every corpus that has a folder of its own in `data_dir`, or in its `eval`, without
-    caching.
-
-    Raises:
-        DataError: A file is malformed, or the folder has none of the corpora. Absent configurations
-            and splits are passed over.
-    """
+    caching."""
     found: list[RowCount] = []
     sources = [
         source

@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.corpora.card import dataset_card
 from paraphrastic_hf.corpora.load import find_source, load_dataset
-from paraphrastic_hf.corpora.source import Source
+from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.io.files import (
     read_json,
@@ -44,22 +44,12 @@ def export(
     under a temporary name and renamed.
 
     Args:
-        name: Of the corpus.
         output: Folder; made, or an export of this corpus that configurations are added to.
         configs: Configurations to write; all whose files are at hand if None.
         data_dir: As `load_dataset` takes it.
-        progress: Show a progress bar.
-        **options: Of the corpus.
 
     Returns:
         Rows written, by configuration and split.
-
-    Raises:
-        DataError: As `load_dataset`; no configuration's files are at hand; or the folder holds
-            anything else.
-
-    Example:
-        >>> export("sts", "sts-parquet", data_dir="DATA/eval")  # doctest: +SKIP
     """
     source = find_source(name)
     wanted = list(configs or source.configs)
@@ -97,9 +87,6 @@ def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
 
     Returns:
         Rows, by configuration and split.
-
-    Raises:
-        DataError: A parquet file is damaged.
     """
     found = sorted(path.name for path in folder.iterdir() if LANGUAGES(path.name))
     configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
@@ -126,13 +113,7 @@ def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
 
 
 def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
-    """The output folder, if nothing of anyone else's can be lost in it.
-
-    Raises:
-        DataError: It holds the official files, another corpus, or folders that are no export.
-    """
-    if not str(output):
-        raise DataError("say which folder to write")
+    """The output folder, if nothing of anyone else's can be lost in it."""
     folder = Path(output)
     if data_dir is not None:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()
@@ -169,7 +150,6 @@ def push(
     """Upload an exported folder to a dataset repository on the Hub.
 
     Args:
-        name: Of the corpus.
         folder: What `export` wrote.
         repository: Such as `me/sts`.
         public: Make the repository public; private otherwise.
@@ -177,10 +157,6 @@ def push(
 
     Returns:
         The address of the commit.
-
-    Raises:
-        DataError: The corpus's licence does not allow a public copy, or there would be one; the
-            folder is no export; or the Hub refuses, as `upload` says.
     """
     check_exported(name, folder, public=public)
     # a corpus that may be shared may also go to a repository that is public already
@@ -195,11 +171,7 @@ def push(
 
 
 def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
-    """Refuse a folder that is no export of a corpus, or one that may not be public.
-
-    Raises:
-        DataError: It is one of these.
-    """
+    """Refuse a folder that is no export of a corpus, or one that may not be public."""
     if public and not find_source(name).may_share:
         raise DataError(f"the licence of {name} does not allow publishing it; push it as private")
     if name not in _exported(Path(folder)):
@@ -217,9 +189,6 @@ def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
 
     Returns:
         Patterns of the files that an earlier export may have left in a repository.
-
-    Raises:
-        DataError: A parquet file is damaged, or a file is a link to a place outside the folder.
     """
     folder, output = Path(folder), Path(output)
     exported = _record(find_source(name), folder)

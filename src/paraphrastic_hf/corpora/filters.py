@@ -21,10 +21,10 @@ from paraphrastic_hf.text.overlap import ngram_overlap
 
 logger = logging.getLogger(__name__)
 
+MOST_OF_A_LINE = 2**20
 SCORE, OVERLAP = "score", "trigram overlap"
 SHORTER, LONGER = "words of the shorter side", "words of the longer side"
 MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
-MOST_OF_A_LINE = 2**20
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,6 @@ class PairFilter:
         min_words: Fewest words a side may have (white space); bitext has 5 (thesis, 5.6.2).
         max_words: Most words; ParaNMT's 5M has 30 (thesis, 4.5.4), bitext 100.
 
-    Raises:
-        DataError: A bound is negative, or a lower one is above its upper one: nothing would pass.
-
     Example:
         >>> print(PairFilter(max_overlap=0.2).judge("the cat sat down", "a cat sat down"))
         trigram overlap must be at most 0.2, and is 0.5
@@ -143,14 +140,9 @@ class Sieve:
     """A filter that remembers: what it leaves out is counted and, in a file, kept.
 
     Args:
-        wanted: Which pairs pass.
-        name: What the pairs are called in the log.
         rejects: A file for those that do not, a tab-separated line each: both texts, what was
             measured, what it came to, and what it must be. It is there once all pairs have been
             read. None to count them alone.
-
-    Raises:
-        DataError: The file for rejects cannot be written, or holds something else.
 
     Example:
         >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
@@ -213,7 +205,6 @@ def unique_word_pairs(
     either order are left out.
 
     Args:
-        pairs: Word pairs.
         vocabulary: The words that have vectors; any word if None.
     """
     seen: set[tuple[str, str]] = set()
@@ -234,9 +225,6 @@ def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[s
     A language that is in many bitexts, mostly English, is chosen less, so that all are fed about
     equally often (footnote 24 of chapter 5): with N bitexts that share English, English is chosen
     with probability 1 / (N + 1), as the loss weights of 5.13.1 have it.
-
-    Args:
-        bitexts: The two languages of each bitext.
 
     Example:
         >>> first_side_probabilities([("en", "fr"), ("en", "de"), ("en", "es")])[("en", "fr")]

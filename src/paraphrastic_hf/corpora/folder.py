@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from paraphrastic_hf.corpora.source import Source
-from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES, Source
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.io.archives import ARCHIVES, is_archive, unpack
 from paraphrastic_hf.io.download import cache_folder, fetch
@@ -34,11 +33,7 @@ class Folder:
     archives: tuple[Path, ...] = ()
 
     def find(self, *names: str) -> Path:
-        """The first of `names` that is there: below a root, or up to three folders deeper.
-
-        Raises:
-            DataError: None is there.
-        """
+        """The first of `names` that is there: below a root, or up to three folders deeper."""
         found = self.find_or_none(*names)
         if found is None:
             wanted = " or ".join(names)
@@ -62,11 +57,7 @@ class Folder:
         return found
 
     def files(self, pattern: str) -> list[Path]:
-        """Files of the first place that has any with that pattern, sorted.
-
-        Raises:
-            DataError: There is none.
-        """
+        """Files of the first place that has any with that pattern, sorted."""
         for place in self.places():
             if place.is_file():
                 return [place]
@@ -127,14 +118,9 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     """The files of a corpus, in the user's folder or downloaded.
 
     Args:
-        source: The corpus.
-        config: Configuration whose files are needed.
         data_dir: The corpus's own folder, archive or file, or a folder of many corpora, each
             under a name its record knows, or one with such a folder named `eval`; None to
             download.
-
-    Raises:
-        DataError: The folder is missing, or the corpus must be fetched by hand.
     """
     if data_dir is None:
         return _downloaded(source, config)

@@ -10,11 +10,10 @@ from typing import Any, get_type_hints
 
 from paraphrastic_hf.config.recipe import convert
 from paraphrastic_hf.corpora.folder import corpus_folder
-from paraphrastic_hf.corpora.source import Source
-from paraphrastic_hf.corpora.sources import SOURCES
+from paraphrastic_hf.corpora.sources import SOURCES, Source
 from paraphrastic_hf.errors import DataError, RecipeError, nearest_name, refuse_keywords
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.snapshot import snapshot
+from paraphrastic_hf.io.download import snapshot
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
 # What every configuration of `datasets` has.
@@ -125,11 +124,7 @@ def _from_hub(
 def builder(
     name: str, config: str | None = None, *, data_dir: str | Path | None = None, **options: Any
 ) -> Any:
-    """The `datasets.GeneratorBasedBuilder` of a corpus, for those who want its methods.
-
-    Raises:
-        DataError: There is no such corpus, configuration or option, or no such folder.
-    """
+    """The `datasets.GeneratorBasedBuilder` of a corpus, for those who want its methods."""
     source = find_source(name)
     if config is not None and source.configs and config not in source.configs:
         raise DataError(
@@ -157,22 +152,14 @@ def builder(
 
 
 def builder_class(source: Source) -> Any:
-    """The class that reads a corpus.
-
-    Raises:
-        MissingExtraError: `datasets` is not installed.
-    """
+    """The class that reads a corpus."""
     require("data", "datasets", what=f"the corpus {source.name}")
     module, _, attribute = source.builder.partition(":")
     return getattr(importlib.import_module(f"paraphrastic_hf.corpora.readers.{module}"), attribute)
 
 
 def find_source(name: str) -> Source:
-    """The record of a corpus.
-
-    Raises:
-        DataError: There is none of that name; the nearest is named.
-    """
+    """The record of a corpus."""
     if name not in SOURCES:
         raise DataError(f"there is no corpus {name!r}; {nearest_name(name, SOURCES)}")
     return SOURCES[name]

@@ -16,7 +16,6 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
     """Statistics of the rows of one split, in one pass.
 
     Args:
-        rows: Rows, streamed or not.
         features: Their `datasets.Features`.
 
     Returns:

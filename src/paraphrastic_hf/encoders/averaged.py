@@ -6,7 +6,7 @@ from typing import cast
 
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.layers.latent_encoder import AverageEncoder
+from paraphrastic_hf.layers.latent import AverageEncoder
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, Purpose
 from paraphrastic_hf.text.marks import MarkedTokenizer

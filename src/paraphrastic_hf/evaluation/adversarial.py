@@ -1,8 +1,8 @@
 """Syntactically adversarial examples (thesis, 6.5): whether a classifier that is right on a
 sentence is wrong on a paraphrase of it.
 
-Paraphrases come from anywhere: SCPN, translation there and back, a file. What attacks is one thing
-and what is attacked another, so each is a function.
+Paraphrases come from anywhere: SCPN, translation there and back, a file. The attack and the
+classifier are functions.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paraphrastic_hf.encoders.vectors import pairwise_cosine
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.generation.writing import GenerationOptions, Translate
+from paraphrastic_hf.io.blocks import is_blank, read_blocks
 from paraphrastic_hf.io.markdown import markdown_table
-from paraphrastic_hf.predictors.any_classifier import Classify
 from paraphrastic_hf.text.overlap import ngram_overlap
+
+if TYPE_CHECKING:
+    from paraphrastic_hf.predictors.any_classifier import Classify  # imports torch
 
 MOST_TOKENS = 200  # of a translation there or back
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
@@ -113,20 +116,9 @@ def attack(
     """Ask a classifier about examples and their paraphrases.
 
     Args:
-        examples: The examples.
         classify: From sentences, and the second ones of pairs or None, to labels.
         paraphrases: Of each example; repeated ones, empty ones and the sentence itself count for
             nothing.
-
-    Raises:
-        DataError: There are not as many lists of paraphrases as examples, or no example.
-
-    Example:
-        >>> examples = [Example("a fine film", "good"), Example("dull", "bad")]
-        >>> said = lambda texts, _: ["good" if "fine" in text else "bad" for text in texts]
-        >>> found = attack(examples, said, [["a film that is fine", "a lovely film"], ["boring"]])
-        >>> [each.is_broken for each in found]
-        [True, False]
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(
@@ -203,9 +195,6 @@ def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
     """The figures of several attacks side by side, as Markdown.
 
     A column without a number is left out, and a line below says why a cell is empty.
-
-    Args:
-        reports: By what the paraphrases come from.
     """
     columns = {
         "accuracy": [f"{each.accuracy:.1f}" for each in reports.values()],
@@ -258,7 +247,6 @@ def back_translation(
     Args:
         forth: What translates from English, as `load_translator` gives it; its best translation is
             taken.
-        back: What translates to English.
         outputs: Paraphrases of a sentence, the likeliest ones; the thesis takes 10.
         beams: Beginnings kept at each step, at least `outputs`.
     """
@@ -271,3 +259,54 @@ def back_translation(
         return [[each.text for each in written] for written in found]
 
     return write
+
+
+MOST_DIGITS = 10  # of a line's number
+
+
+def read_examples(path: str) -> list[Example]:
+    """The examples of a file."""
+    found: list[Example] = []
+    columns = 0
+    for number, row in _rows(path):
+        columns = columns or len(row)
+        if len(row) != columns or columns not in (2, 3):
+            raise DataError(
+                f"{path}:{number} has {counted(len(row), 'column')}; every row must be a label "
+                "and a text, or a label and two texts, tab-separated"
+            )
+        if number != len(found) + 1 or any(map(is_blank, row)):
+            raise DataError(
+                f"{path}:{len(found) + 1} is blank or has a blank column: paraphrases go by the "
+                "number of a line, so leave it out here and in the sentences that were paraphrased"
+            )
+        found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
+    if not found:
+        raise DataError(f"{path} has no example")
+    return found
+
+
+def read_paraphrases(path: str, count: int) -> list[list[str]]:
+    """Of each of `count` lines its paraphrases: what `paraphrastic paraphrase` kept, or rows of a
+    number and a text."""
+    found: list[list[str]] = [[] for _ in range(count)]
+    rows = _rows(path)
+    header = rows[0][1] if rows and rows[0][1][0] == "line" else None
+    for number, row in rows[0 if header is None else 1 :]:
+        fields = dict(zip(header or ("line", "paraphrase"), row, strict=False))
+        line, text = fields.get("line", ""), fields.get("paraphrase")
+        is_number = line.isdecimal() and len(line) < MOST_DIGITS
+        if text is None or not is_number or not 1 <= int(line) <= count:
+            raise DataError(
+                f"{path}:{number} is no paraphrase: a row is the number of an example, 1 to "
+                f"{count}, and a text, or what `paraphrastic paraphrase` writes"
+            )
+        if fields.get("kept", "yes") == "yes":
+            found[int(line) - 1].append(text)
+    return found
+
+
+def _rows(path: str) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, with their numbers from 1."""
+    lines = (line for block in read_blocks(path) for line in block)
+    return [(i, line.split("\t")) for i, line in enumerate(lines, 1) if line.strip()]

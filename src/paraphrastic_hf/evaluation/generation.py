@@ -22,7 +22,7 @@ from paraphrastic_hf.evaluation.measures.word_scores import (
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.markdown import code, markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import compare_bleu
-from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import p_text, paired_p_value
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.metrics.systems import compare_systems
 
@@ -100,8 +100,6 @@ def judge(
     """Judge the outputs of systems; p-values are against the first (paired permutation test).
 
     Args:
-        systems: The name and the outputs of each system, one a segment.
-        references: One text for each segment.
         scorer: What gives SIM and SimiLE; the default one if None.
         counted: Sentences whose words say how frequent a word is, such as the training text; if
             None the references, as in Table 70.
@@ -111,11 +109,6 @@ def judge(
         samples: Number of exchanges that the p-values of more than 20 segments come from, 1 or
             more.
         seed: Seed of the draws, 0 or more.
-
-    Raises:
-        DataError: A system has not as many outputs as there are references, names are not distinct,
-            or a number is out of range.
-        MissingExtraError: sacrebleu is not installed.
 
     Example:
         >>> texts = ["the cat sat on the mat"] * 6

@@ -66,11 +66,7 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
     They are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and the development sets of XNLI.
 
     Args:
-        data_dir: Folder of the official files.
         names: The tasks wanted; if None, all that have their files.
-
-    Raises:
-        DataError: There is no task of a name, or its files are not in the folder.
     """
     unknown = [name for name in names or () if name not in TASKS]
     if unknown:

@@ -120,9 +120,6 @@ def read_own_pairs(
     Args:
         pairs: As `evaluate_pairs` takes them.
         columns: As `evaluate_pairs` takes them.
-
-    Raises:
-        DataError: The file is missing or damaged, or a value is no finite number.
     """
     if isinstance(pairs, (str, Path)):
         name = Path(pairs).name
@@ -148,9 +145,6 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
     Args:
         encode: A function from texts to vectors, (texts, dim).
         pairs: What `read_own_pairs` gave.
-
-    Raises:
-        ModelError: The vectors have the wrong shape or are not finite.
     """
     if pairs.group == RETRIEVAL:
         found = retrieval_scores(encode, pairs.first, pairs.second)
@@ -174,7 +168,6 @@ def retrieval_scores(
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
-        first: The texts to find answers for.
         second: The answer to each, (pairs,).
 
     Returns:

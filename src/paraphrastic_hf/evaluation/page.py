@@ -83,10 +83,6 @@ def merge(directories: Sequence[str | Path]) -> list[Section]:
 
     Args:
         directories: Folders that `paraphrastic evaluate --output` wrote.
-
-    Raises:
-        DataError: A folder holds no results, a file is damaged, or two files hold results of one
-            model on one suite.
     """
     by_suite: dict[str, list[dict[str, Any]]] = {}
     for directory in directories:

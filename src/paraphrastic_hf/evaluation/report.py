@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01e", "#444c56")
-PAPERS = tuple(  # marker and colour of each published system
+PAPERS = tuple(  # marker and color of each published system
     zip("sD^vPXdp", ("#d55e00", "#7f7f7f", "#009e73", "#cc79a7") * 2, strict=True)
 )
 WIDEST = 110  # characters; a table whose header would be wider has its figures in lines instead
@@ -41,11 +41,6 @@ def refuse_other_results(directory: str | Path, suites: Iterable[str], model: st
 
     Args:
         directory: Where `write_report` is to write.
-        suites: The suites that are to be scored.
-        model: What the model is called.
-
-    Raises:
-        DataError: There are such results.
     """
     for suite in suites:
         try:
@@ -60,11 +55,7 @@ def refuse_other_results(directory: str | Path, suites: Iterable[str], model: st
 
 
 def read_results(directory: str | Path) -> list[dict[str, Any]]:
-    """Read the results that `write_report` wrote to a folder, suites in alphabetical order.
-
-    Raises:
-        DataError: The folder holds no results, or a file is damaged.
-    """
+    """Read the results that `write_report` wrote to a folder, suites in alphabetical order."""
     found = []
     for path in visible_files(Path(directory), "*.json"):
         with refused(DataError, f"{path} holds no results of `paraphrastic evaluate`"):
@@ -132,13 +123,7 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
 def plot_systems(
     models: Mapping[str, Mapping[str, float]], papers: Mapping[str, Mapping[str, float]], unit: str
 ) -> Figure:
-    """Draw a line for each figure, with models as rings on it and the papers' systems as marks.
-
-    Args:
-        models: The figures of each model, by its name.
-        papers: The figures of each published system, by its name.
-        unit: What the figures are, to write below them.
-    """
+    """Draw a line for each figure, with models as rings on it and the papers' systems as marks."""
     from matplotlib.figure import Figure
 
     keys = list(dict.fromkeys(key for values in models.values() for key in values))

@@ -56,7 +56,7 @@ def evaluate(
 
     Raises:
         RecipeError: There is no suite of that name, or `keep` is set for an encoder that has
-            neither readable weights nor a name to recognise it by.
+            neither readable weights nor a name to recognize it by.
         DataError: No task of the suite has its data.
         ModelError: `encode` returns something other than finite vectors.
         TypeError: `encoder` is the name of one.
@@ -87,18 +87,9 @@ def run_suite(
 
     Args:
         encoder: As `evaluate` takes it.
-        suite: What results call the suite.
-        chosen: The suite.
-        data_dir: Where its data is.
         name: As `evaluate` takes it.
         keep: As `evaluate` takes it.
         progress: As `evaluate` takes it.
-
-    Raises:
-        RecipeError: As of `evaluate`.
-        DataError: As of `evaluate`.
-        ModelError: As of `evaluate`.
-        TypeError: As of `evaluate`.
     """
     if isinstance(encoder, (str, Path)):
         raise TypeError(
@@ -182,11 +173,7 @@ def run_suite(
 
 
 def chosen_suites(names: Sequence[str]) -> list[str]:
-    """Return the names of suites, each once; the name `all` stands for every suite.
-
-    Raises:
-        RecipeError: There is no suite of that name.
-    """
+    """Return the names of suites, each once; the name `all` stands for every suite."""
     for name in names:
         if name not in SUITES and name != "all":
             raise RecipeError(f"there is no suite {name!r}; {nearest_name(name, [*SUITES, 'all'])}")

@@ -42,14 +42,7 @@ class SuiteResults(TypedDict):
 
 
 def check_results(results: dict[str, Any]) -> None:
-    """Refuse results that lack something a report reads, or have it in another type.
-
-    Args:
-        results: The content of a file. Keys that no report reads may hold anything.
-
-    Raises:
-        StrictDataclassFieldValidationError: They do; the key is named.
-    """
+    """Refuse results that lack something a report reads, or have it in another type."""
     _check(results, SuiteResults)
     _check(results["settings"], Settings)
     for row in results["rows"]:

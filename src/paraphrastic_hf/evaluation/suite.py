@@ -71,7 +71,6 @@ def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> floa
     """Average a measure over the datasets of a group, or over all; NaN if there are none.
 
     Args:
-        rows: The scores of the datasets.
         measure: The name of the score, such as `pearson`; datasets without it do not count.
         group: The group; None for all.
     """

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paraphrastic_hf.encoders.vectors import pairwise_cosine
-from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.markdown import markdown_table
 from paraphrastic_hf.metrics.corpus_bleu import bleu_counts, bleu_of_counts
 from paraphrastic_hf.metrics.matching import load_matching
@@ -30,19 +30,12 @@ def template_match(trees: Trees, wanted: Trees) -> float:
         trees: Of what was written; None, where there is none, is no match.
         wanted: The trees asked for, or templates.
 
-    Raises:
-        DataError: There are not equally many, or none.
-
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree
         >>> wanted = read_tree("(S (NP) (VP))")
         >>> template_match([read_tree("(S (NP (DT a)) (VP))"), None], [wanted, wanted])
         50.0
     """
-    if len(trees) != len(wanted) or not trees:
-        raise DataError(
-            f"got {counted(len(trees), 'tree')}, and {len(wanted):,} that were asked for"
-        )
     found = [
         one is not None and other is not None and same_template(one, other)
         for one, other in zip(trees, wanted, strict=True)
@@ -51,12 +44,7 @@ def template_match(trees: Trees, wanted: Trees) -> float:
 
 
 def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
-    """Mean tree edit distance, in nodes, of those pairs of which both are trees; NaN of none.
-
-    Args:
-        trees: Of what was written.
-        wanted: The trees that it is compared with.
-    """
+    """Mean tree edit distance, in nodes, of those pairs of which both are trees; NaN of none."""
     found = [
         tree_edit_distance(one.top, other.top)
         for one, other in zip(trees, wanted, strict=True)
@@ -69,8 +57,6 @@ def rouge(written: str, reference: str, order: int | None) -> float:
     """ROUGE-1, ROUGE-2 or ROUGE-L of a text, F1 of lower-cased words, 0 to 1 (Lin, 2004).
 
     Args:
-        written: The text.
-        reference: What it is compared with.
         order: Words of an n-gram; None for the longest common subsequence.
 
     Example:
@@ -102,9 +88,6 @@ def measure_paraphrases(
     """What systems of controlled paraphrasing report of texts, x 100.
 
     Args:
-        written: The paraphrases.
-        references: One of each.
-        sources: What they paraphrase.
         encoder: For SIM: anything whose `encode(texts, normalize_embeddings=True)` gives vectors.
 
     Returns:
@@ -112,18 +95,9 @@ def measure_paraphrases(
         `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, `METEOR` where nltk has its data, `change`, the edits of
         characters that make the paraphrase of the source over those of the longer; and with an
         encoder `SIM` to the reference and `SIM source`.
-
-    Raises:
-        DataError: There are not equally many, or none.
     """
     from rapidfuzz.distance import Levenshtein
 
-    if not len(written) == len(references) == len(sources) or not len(written):
-        raise DataError(
-            f"got {counted(len(written), 'paraphrase')}, {counted(len(references), 'reference')} "
-            "and "
-            f"{counted(len(sources), 'source')}; give as many of each, and one at least"
-        )
     bleu, own = (
         float(bleu_of_counts(bleu_counts(written, [[text] for text in texts]).sum(0)))
         for texts in (references, sources)

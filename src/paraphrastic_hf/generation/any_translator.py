@@ -35,16 +35,6 @@ def load_translator(
         prefix: Text that goes before every line, as T5 wants it.
         batch_size: The most lines translated at a time, at least 1.
         device: Where to compute; a GPU if there is one, if None.
-        trust_remote_code: Whether Python code that comes with the model may run.
-
-    Raises:
-        ModelError: It is not there, damaged, or does not translate.
-        ValueError: The model has no such language, or reads any and was told a source or a prefix.
-
-    Example:
-        >>> translate = load_translator("runs/bgt", to="fr")  # doctest: +SKIP
-        >>> translate(["a cat sleeps"], GenerationOptions(beams=5))[0][0].text  # doctest: +SKIP
-        'un chat dort'
     """
     options: Any = {"batch_size": batch_size, "device": device}
     directory = local_directory(name)

@@ -66,16 +66,11 @@ def minimum_bayes_risk(
     Args:
         lists: The candidates of each sentence, one or more; of samples, those that were drawn
             several times as often as they were.
-        utility: The metric.
         weights: For each list how much every candidate counts as a reference, (candidates,), 0 or
             more and not all 0; all alike if None, as of samples.
-        aggregate: Compare with the mean of all references once, where the metric can.
 
     Returns:
         A decision for each list; of equally good candidates, the first.
-
-    Raises:
-        ValueError: A list is empty, weights are negative or do not fit, or the metric has no mean.
 
     Example:
         >>> class SameWord:
@@ -88,8 +83,6 @@ def minimum_bayes_risk(
         raise ValueError("this metric has no mean of references: leave aggregate out")
     kept: list[tuple[list[str], np.ndarray, np.ndarray]] = []
     for number, candidates in enumerate(lists):
-        if not len(candidates):
-            raise ValueError(f"list {number} has no candidate to choose")
         shares = _shares(None if weights is None else weights[number], len(candidates), number)
         kept.append(_distinct(candidates, shares))
     texts, shares_of = [texts for texts, _, _ in kept], [shares for _, shares, _ in kept]
@@ -113,9 +106,6 @@ def likelihood_weights(written: Sequence[GeneratedText]) -> np.ndarray:
 
     So beams are compared, too. The probability of the whole sentence is less the longer it is, and
     short ones would win (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
-
-    Args:
-        written: The candidates, with the mean logarithm of their tokens' probability.
 
     Returns:
         (candidates,) shares that sum to 1; equal ones where a likelihood is not known.

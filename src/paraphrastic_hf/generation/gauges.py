@@ -22,7 +22,7 @@ from paraphrastic_hf.layers.gaussian import (
     mutual_information,
     standard_log_density,
 )
-from paraphrastic_hf.layers.padding import moved
+from paraphrastic_hf.layers.packing import moved
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.generative.latent import LatentModel, Side, language_of
 from paraphrastic_hf.text.ragged import Ragged
@@ -70,10 +70,7 @@ def measure(
 
     Args:
         model: The model; it is put in evaluation mode for as long as this takes.
-        sentences: Token ids with end marks.
         pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
-        max_length: Sentences are cut at this many tokens.
-        seed: Of the draws that mutual information is estimated by.
     """
     nll: dict[str, float] = {}
     tokens: dict[str, int] = {}
@@ -128,17 +125,8 @@ def importance_weighted_nll(
 
     Args:
         model: A variational model that reconstructs; it is put in evaluation mode meanwhile.
-        sentences: Token ids with end marks.
         pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
-        max_length: Sentences are cut at this many tokens.
-        draws: K.
-        seed: Of the draws.
-
-    Raises:
-        ValueError: The model draws no variables, or reconstructs nothing.
     """
-    if not has_likelihood(model):
-        raise ValueError("only a variational model that reconstructs has such a likelihood")
     total = 0.0
     generator = torch.Generator(model.device).manual_seed(seed)
     with evaluating(model):

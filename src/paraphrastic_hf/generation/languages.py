@@ -39,9 +39,6 @@ class Languages:
             source: The language of the lines, or None where it has nothing to be told.
             to: The language to write, or None.
 
-        Raises:
-            ValueError: The tokenizer has no such language, or knows one language alone.
-
         Example:
             >>> Languages.of(None, None, None)
             Languages(before=(), forced=None)
@@ -85,9 +82,6 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
         tokenizer: As `AutoTokenizer` loads it.
         to: The language to write, or None.
         written: The language that the model was trained to write, if that is known.
-
-    Raises:
-        ValueError: The model writes another.
     """
     if to is None or written is None or is_told(tokenizer):
         return to
@@ -102,7 +96,6 @@ def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
 
     Args:
         texts: Any number of texts, of which the first 200 are looked at.
-        language: The code of the language that they should be in.
 
     Returns:
         Whether it warned.
@@ -128,9 +121,6 @@ def source_ids(
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
-        lines: The lines.
-        languages: What goes before each.
-        prefix: Text that goes before each.
         most: Most ids of a line, which is cut there, with a warning; None for no end.
     """
     if not len(lines):

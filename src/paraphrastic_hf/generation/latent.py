@@ -53,8 +53,7 @@ def centre_on_texts(
     """Take the mean of the meanings of texts from a model's embeddings by meaning.
 
     Args:
-        model: The model; a centre that it has is replaced.
-        texts: The token ids of all texts.
+        model: The model; a center that it has is replaced.
         which: The positions of the texts that count, (n,), 1 or more.
         max_length: How many tokens each text is cut at; None for no limit.
     """
@@ -83,8 +82,6 @@ class LatentGenerator(HubMixin):
     def __init__(
         self, model: LatentModel, tokenizer: TextTokenizer, *, batch_size: int = 64
     ) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
         self._ends = end_ids(model)
         self._has_warned = False  # of text in another language, once
@@ -277,8 +274,6 @@ class LatentGenerator(HubMixin):
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
             >>> generator.interpolate("a cat sleeps", "it rains", language="en")  # doctest: +SKIP
         """
-        if steps < 2:
-            raise ValueError(f"steps must be at least 2, both ends, got {steps}")
         task = self.task("reconstruct", language)
         ends = self._latent(task, [first, second], [first, second])
         share = torch.linspace(0, 1, steps, device=ends.device)[:, None]

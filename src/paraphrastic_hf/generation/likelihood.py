@@ -114,9 +114,6 @@ def sentence_likelihoods(
 
     Args:
         model: The model; it is put in evaluation mode for as long as this takes.
-        sentences: Ids with the marks that begin and end a sentence.
-        max_length: Sentences are cut at this many tokens.
-        progress: Show a progress bar.
     """
     lengths = np.minimum(np.diff(sentences.offsets), max_length)
     nats, tokens = np.full(len(lengths), np.nan), np.maximum(lengths - 1, 0)

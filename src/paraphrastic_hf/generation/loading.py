@@ -18,16 +18,7 @@ SHOWN = 3  # of many names in a message
 
 
 def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
-    """The encoder-decoder of a directory, in float32.
-
-    Args:
-        directory: The directory.
-        trust_remote_code: Whether Python code that lies in it may run.
-
-    Raises:
-        ModelError: It is of another kind, or something is missing, which transformers would draw at
-            random, or damaged.
-    """
+    """The encoder-decoder of a directory, in float32."""
     with loading(directory):
         trust: Any = {"trust_remote_code": trust_remote_code}
         config = AutoConfig.from_pretrained(directory, **trust)
@@ -49,25 +40,13 @@ def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
 
 
 def load_stock_tokenizer(directory: Path, *, trust_remote_code: bool = False) -> Any:
-    """The tokenizer of a directory as `AutoTokenizer` loads it.
-
-    Args:
-        directory: The directory.
-        trust_remote_code: Whether Python code that lies in it may run.
-
-    Raises:
-        ModelError: It is missing or damaged.
-    """
+    """The tokenizer of a directory as `AutoTokenizer` loads it."""
     with loading(directory, "the tokenizer"):
         return AutoTokenizer.from_pretrained(directory, trust_remote_code=trust_remote_code)
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:
-    """See that all weights are numbers.
-
-    Raises:
-        ModelError: One is not.
-    """
+    """See that all weights are numbers."""
     for key, weight in model.named_parameters():
         if not weight.isfinite().all():
             raise ModelError(f"{name} is damaged: {key} has NaN or infinite numbers")
@@ -76,17 +55,7 @@ def check_weights(name: str | os.PathLike[str], model: Any) -> None:
 def check_tokenizer(
     name: str | os.PathLike[str], model: Any, tokens: int, end: int | None = None
 ) -> None:
-    """See that a tokenizer goes with a model.
-
-    Args:
-        name: Where both are.
-        model: The model.
-        tokens: Number of tokens of the tokenizer.
-        end: Its end mark, where it has one.
-
-    Raises:
-        ModelError: It has more tokens than the model or another end mark.
-    """
+    """See that a tokenizer goes with a model."""
     rows = model.get_input_embeddings().weight.shape[0]
     ends = model.generation_config.eos_token_id
     wrong = []
@@ -100,12 +69,7 @@ def check_tokenizer(
 
 def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
     """See that a model writes one translation of a text, that its weights are numbers, and that a
-    tokenizer of transformers goes with it.
-
-    Raises:
-        ModelError: It is one of several tasks or reads templates, a weight is no number, or the
-            tokenizer has more tokens than the model or another end mark.
-    """
+    tokenizer of transformers goes with it."""
     if isinstance(model, LatentModel):
         raise ModelError(
             f"{name} writes several languages from variables ({', '.join(model.tasks())}), so that "

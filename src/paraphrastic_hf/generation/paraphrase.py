@@ -2,7 +2,7 @@
 
 The parse generator fills each template from the parse of the sentence, SCPN writes a paraphrase
 with that parse, and what shares too few words with the sentence, or means something else, is
-filtered (6.3.3). Without a template the sentence is written anew: canonicalising (4.6).
+filtered (6.3.3). Without a template the sentence is written anew: canonicalizing (4.6).
 """
 
 from __future__ import annotations

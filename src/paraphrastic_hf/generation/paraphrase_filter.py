@@ -52,21 +52,10 @@ def filtered(
     """Say of each paraphrase how near it is to its sentence, and mark what is too far off.
 
     Args:
-        lines: The sentences.
-        found: The paraphrases of each.
         encoder: Gives vectors by `encode(texts, normalize_embeddings=True)`; None for no cosine.
         min_overlap: Least share of words, 0 to 1; None keeps all.
         min_similarity: Least cosine, -1 to 1; None keeps all.
-
-    Raises:
-        DataError: A least value is out of range.
     """
-    for name, least, lowest in (
-        ("min_overlap", min_overlap, 0),
-        ("min_similarity", min_similarity, -1),
-    ):
-        if least is not None and not lowest <= least <= 1:
-            raise DataError(f"{name} must be from {lowest} to 1, got {least}")
     places = [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.text]
     if encoder is not None and places:
         first = encoder.encode([lines[row] for row, _ in places], normalize_embeddings=True)

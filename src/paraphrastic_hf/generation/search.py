@@ -41,12 +41,7 @@ def search(
     drawn here, with `generator`, and `generate` takes the token that was drawn.
 
     Args:
-        model: The encoder-decoder.
-        encoded: What its encoder gives: tensors of a row a source.
-        writing: How to search or sample.
-        generator: Source of the draws, on the device of the model.
         config: Settings of `generate` that replace the model's own.
-        processors: Further changes of the scores of the next token, before any draw.
         **inputs: What else `generate` takes: tensors of a row a source, and what is no tensor.
 
     Returns:
@@ -70,14 +65,7 @@ def search(
 
 @contextmanager
 def clear_errors(model: Any) -> Iterator[None]:
-    """Turn what `generate` raises over odd settings of a model into one error of this package.
-
-    Args:
-        model: What generates.
-
-    Raises:
-        ModelError: It cannot write. Memory that runs out passes as it is.
-    """
+    """Turn what `generate` raises over odd settings of a model into one error of this package."""
     try:
         yield
     except Exception as error:
@@ -90,11 +78,7 @@ def clear_errors(model: Any) -> Iterator[None]:
 
 
 def end_ids(model: Any) -> Tensor:
-    """The ids that end what a model writes, (ends,) int64.
-
-    Raises:
-        ModelError: Its `generation_config.json` has something else in their place.
-    """
+    """The ids that end what a model writes, (ends,) int64."""
     with clear_errors(model):
         return torch.tensor([model.generation_config.eos_token_id]).flatten().long()
 
@@ -107,13 +91,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> dict[str, Tensor]:
-    """`input_ids` and `attention_mask` of some lines, (lines, longest), padded on the right.
-
-    Args:
-        batch: The ids of each line.
-        pad: The id of padding.
-        device: Where the tensors go.
-    """
+    """`input_ids` and `attention_mask` of some lines, (lines, longest), padded on the right."""
     ids = torch.full((len(batch), max(map(len, batch))), pad)
     mask = torch.zeros_like(ids)
     for row, line in enumerate(batch):
@@ -129,10 +107,8 @@ def target_ids(
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
-        texts: The translations, one or more.
         begin: Ids that every translation of the model begins with; of these a tokenizer may write
             the language, which is left out.
-        most: Cut each at so many ids.
     """
     ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
     return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
@@ -157,10 +133,6 @@ def until_end(written: Tensor, ends: Tensor) -> Tensor:
 def encoded_by(model: Any, inputs: Mapping[str, Tensor]) -> ModelOutput:
     """What a model's encoder makes of sources, for `generate` and `forward`.
 
-    Args:
-        model: The encoder-decoder.
-        inputs: Ids and their mask, as its encoder takes them.
-
     Returns:
         The tensors of its own output, a row a source.
     """
@@ -169,12 +141,7 @@ def encoded_by(model: Any, inputs: Mapping[str, Tensor]) -> ModelOutput:
 
 
 def rows_of(encoded: ModelOutput, rows: Tensor) -> ModelOutput:
-    """What an encoder gives, for some sources.
-
-    Args:
-        encoded: Tensors of a row a source.
-        rows: Numbers of the sources, each as often as it is wanted.
-    """
+    """What an encoder gives, for some sources."""
     return type(encoded)(**{name: of[rows] for name, of in encoded.items()})
 
 
@@ -190,12 +157,9 @@ def mean_log_probabilities(
     """Mean over the tokens of translations of ln of their probability, (lines,), in nats.
 
     Args:
-        model: The encoder-decoder.
-        encoded: What its encoder gives: tensors of a row a source.
         sequences: Ids of translations, (lines, seq), with the ids that each begins with; those of
             one source stand together.
         is_written: Which of the last ids are tokens that count, (lines, at most seq - 1).
-        count: Translations of each source.
         **inputs: What else the model's `forward` takes: tensors of a row a source, such as the mask
             of its tokens, and what is no tensor, such as a task.
     """
@@ -235,8 +199,6 @@ def written_lists(
             source stand together.
         is_written: Which of them count, (lines, seq).
         nats: What `mean_log_probabilities` gives of each line.
-        decode: From ids to text.
-        count: Lines of each source.
     """
     found = []
     for ids, length, of_text in zip(
@@ -277,7 +239,6 @@ class Draw(LogitsProcessor):  # type: ignore[misc]
 
     Args:
         writing: Temperature and `top_p`.
-        generator: Source of the draws.
     """
 
     def __init__(self, writing: GenerationOptions, generator: torch.Generator) -> None:

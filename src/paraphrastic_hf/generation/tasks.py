@@ -35,12 +35,8 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
     """The name of a task: `translate_fr`.
 
     Args:
-        tasks: Those of the model.
         verb: `translate` or `reconstruct`.
         language: The language that is written; None where the model writes one alone.
-
-    Raises:
-        ValueError: The model has no such task, or several and none is named.
 
     Example:
         >>> chosen_task(["translate_fr", "reconstruct_en"], "translate", None)
@@ -74,14 +70,9 @@ def check_translation(
         name: A directory, or a Hub repository.
         source: The language of the lines, or None.
         to: The language to write, or None.
-        prefix: Text that goes before every line.
 
     Returns:
         Whether it is a generative model of sentence pairs.
-
-    Raises:
-        ModelError: It does not translate.
-        ValueError: A generative model has no such language, or was told a source or a prefix.
     """
     config = check_model_kind(name, "Translator", "LatentGenerator")
     kind = str(config.get("model_type")).removeprefix(OWN)

@@ -53,12 +53,7 @@ class TemplatedWriter(HubMixin):
     Args:
         model: A `ScpnModel` or `ParaphraserModel`, or a stock encoder-decoder of this package's
             training.
-        tokenizer: The tokenizer of what it reads and writes.
-        directory: Of the model, for those that are stock.
         batch_size: The most outputs searched for at a time, at least 1.
-
-    Raises:
-        ModelError: Model and tokenizer are of different releases.
     """
 
     def __init__(
@@ -101,11 +96,6 @@ class TemplatedWriter(HubMixin):
             batch_size: The most outputs searched for at a time.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
                 takes them.
-
-        Raises:
-            ModelError: It is not there, damaged, or no such model.
-            TypeError: There is no option of a name.
-            ValueError: There is no such device.
         """
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
@@ -128,9 +118,6 @@ class TemplatedWriter(HubMixin):
 
         Args:
             directory: Where to write; made if need be.
-
-        Raises:
-            OSError: The disk is full or the directory cannot be written.
         """
         known = self._directory
         counts = load_templates(known) if known and (known / TEMPLATES).exists() else {}
@@ -168,7 +155,6 @@ class TemplatedWriter(HubMixin):
             sources: Sentences, or parses as tokens with spaces (`parse_text`).
             templates: Of each source, parses or templates as such tokens; `[""]` where the model
                 reads none.
-            writing: How to search or sample.
             scores: Whether to compute `nats`.
 
         Returns:

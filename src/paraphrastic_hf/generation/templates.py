@@ -30,14 +30,7 @@ def save_templates(directory: Path, counts: Iterable[tuple[str, int]]) -> None:
 
 
 def load_templates(directory: Path) -> dict[str, int]:
-    """The templates of a model's training with their counts, the most frequent first.
-
-    Args:
-        directory: The model's.
-
-    Raises:
-        ModelError: The file is not there or damaged.
-    """
+    """The templates of a model's training with their counts, the most frequent first."""
     path = directory / TEMPLATES
     try:
         rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
@@ -60,9 +53,6 @@ def check_roles(writes: str, generator: str | None) -> None:
     Args:
         writes: What the paraphraser writes, `sentence` or `parse`.
         generator: What the parse generator writes; None if there is none.
-
-    Raises:
-        ModelError: The first writes parses, or the second sentences.
     """
     if writes != SENTENCE:
         raise ModelError("the model writes parses: it is the generator, not the paraphraser")
@@ -78,12 +68,6 @@ def check_templates(
     Args:
         templates: Templates in brackets, or whole parses.
         reads: What the model reads beside a sentence: `parse`, `template` or `none`.
-        has_generator: Whether a parse generator fills templates.
-        has_parses: Whether the generator can be given the parse of each sentence.
-
-    Raises:
-        DataError: There are none and the model reads some, or the other way round; one is no tree;
-            or nothing fills one.
     """
     if reads == NONE and templates:
         raise DataError("this model reads no template: leave them out, or canonicalise")
@@ -113,9 +97,6 @@ def top_templates(counts: Mapping[str, int], count: int) -> list[str]:
     Args:
         counts: Templates with their counts, the most frequent first.
         count: How many, at least 1.
-
-    Raises:
-        DataError: There are none.
     """
     if not counts:
         raise DataError("this model has no templates: it reads none; use canonicalise")

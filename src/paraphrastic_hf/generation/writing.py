@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, Protocol
 
 import numpy as np
 
-MOST_BEAMS = 1000
-MOST_TOKENS = 100_000  # a search makes room for as many of every beam
-MOST_OUTPUTS = 100_000
-MOST = {"beams": MOST_BEAMS, "outputs": MOST_OUTPUTS, "max_tokens": MOST_TOKENS}
-NUMBERS = (
-    *((name, Integral, "whole number") for name in (*MOST, "seed")),
-    *((name, Real, "number") for name in ("top_p", "temperature", "length_penalty")),
-)
+# that a recipe may ask for
+MOST_BEAMS, MOST_TOKENS, MOST_OUTPUTS = 1000, 100_000, 100_000
 
 
 @dataclass(frozen=True)
@@ -25,19 +17,18 @@ class GenerationOptions:
     """Options of beam search, or of sampling.
 
     Attributes:
-        beams: Beginnings kept at each step, at most 1,000; 1 takes the likeliest token each time.
+        beams: Beginnings kept at each step; 1 takes the likeliest token each time.
         sample: Draw each token instead, from the likeliest that share `top_p` of the probability.
         top_p: That share, above 0, at most 1.
-        temperature: Below 1 likelier tokens are drawn more often, above 1 less often; from 0.001 to
-            1,000.
-        outputs: Sentences written from each text, at most `beams`, or 100,000 where they are drawn.
-        max_tokens: Most tokens of a sentence, its end included; at most 100,000.
+        temperature: Above 0; below 1 likelier tokens are drawn more often, above 1 less often.
+        outputs: Sentences written from each text, 1 or more; at most `beams` unless drawn.
+        max_tokens: Most tokens of a sentence, its end included, 1 or more.
         seed: Number that every draw follows from.
         length_penalty: Power of its length by which a beam's log-probability is divided; 1 compares
             means over tokens, 0 sums, and above 1 long sentences win more often.
 
     Raises:
-        ValueError: A number is none or out of range, or `outputs` larger than `beams`.
+        ValueError: A number is out of range, or `outputs` larger than `beams`.
 
     Example:
         >>> GenerationOptions(sample=True, outputs=3, seed=1).outputs
@@ -54,29 +45,13 @@ class GenerationOptions:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.sample, bool):
-            raise ValueError(f"sample must be True or False, got {self.sample!r}")
-        for name, kind, called in NUMBERS:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, kind):
-                raise ValueError(f"{name} must be a {called}, got {value!r}")
-        for name, most in MOST.items():
-            value = getattr(self, name)
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-            if value > most:
-                raise ValueError(f"{name} must be at most {most:,}, got {value:,}")
-        if not math.isfinite(self.length_penalty):
-            raise ValueError(f"length_penalty must be finite, got {self.length_penalty}")
+        for name in ("beams", "outputs", "max_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
-        if not 1e-3 <= self.temperature <= 1e3:
-            raise ValueError(
-                f"temperature must be above 0, from 0.001 to 1000, got {self.temperature}; without "
-                "sampling the likeliest tokens are taken"
-            )
-        if not 0 <= self.seed < 2**63:
-            raise ValueError(f"seed must be from 0 to 2**63 - 1, got {self.seed}")
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be above 0, got {self.temperature}")
         if not self.sample and self.outputs > self.beams:
             raise ValueError(
                 f"{self.outputs} sentences from each text need as many beams, got {self.beams}; "
@@ -139,22 +114,12 @@ class Translate(Protocol):
         """Translate lines.
 
         Args:
-            lines: The lines.
-            writing: How to search or sample.
             scores: Whether `nats` of each translation is wanted.
         """
 
 
 def listed(texts: Iterable[str], name: str = "texts") -> list[str]:
-    """The texts as a list, whatever holds them.
-
-    Args:
-        texts: What a caller gave.
-        name: How the message calls it.
-
-    Raises:
-        TypeError: It is one string, or holds something else than strings.
-    """
+    """The texts as a list, whatever holds them."""
     lines = list(texts)
     if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"{name} must be a list of strings")

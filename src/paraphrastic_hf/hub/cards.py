@@ -38,7 +38,7 @@ from paraphrastic_hf.hub.trained import (
 )
 from paraphrastic_hf.io.files import PARTS_FOLDER, WEIGHTS, content_hash, read_json, write_bytes
 from paraphrastic_hf.io.markdown import code, literal, markdown_table
-from paraphrastic_hf.metrics.permutation import p_text
+from paraphrastic_hf.metrics.resampling import p_text
 
 TEMPLATE = Path(__file__).with_name("model_card.md.jinja")
 NOT_STATED = "not stated"

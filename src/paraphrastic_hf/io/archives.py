@@ -32,12 +32,7 @@ def is_archive(path: str | Path) -> bool:
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack an archive into a folder of its own; if the folder is there, nothing is done.
-
-    Raises:
-        DataError: The archive is damaged or encrypted, or it holds a link, a device or a member
-            whose name leads out of the folder.
-    """
+    """Unpack an archive into a folder of its own; if the folder is there, nothing is done."""
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -27,12 +27,7 @@ BLANK, NO_TEXT = "blank", "damaged by bytes that are not UTF-8 or are NUL"
 
 
 class Remarks:
-    """How many lines of one input are blank or hold what is no text, and which the first are.
-
-    Args:
-        name: What the input is called in messages.
-        refuse: Whether the first such line ends the command.
-    """
+    """How many lines of one input are blank or hold what is no text, and which the first are."""
 
     def __init__(self, name: str, *, refuse: bool = False) -> None:
         self.name, self.refuse = name, refuse
@@ -40,11 +35,7 @@ class Remarks:
         self.first: dict[str, list[int]] = {}
 
     def add(self, kind: str, number: int) -> None:
-        """Count a line.
-
-        Raises:
-            DataError: Such lines are refused.
-        """
+        """Count a line."""
         if self.refuse:
             raise DataError(f"{self.name}:{number} is {kind}; mend it, or give --bad-lines keep")
         self.counts[kind] = self.counts.get(kind, 0) + 1
@@ -83,11 +74,6 @@ def read_blocks(
         path: The file, or `-`.
         size: The most lines in a block.
         bad_lines: `keep`, or `refuse`, and then such a line is an error.
-        as_they_come: Do not wait for more lines of standard input once there are some.
-
-    Raises:
-        DataError: The file cannot be opened, is damaged, is UTF-16 or another kind of file, or has
-            a line that is refused or too long.
     """
     if path == "-" and sys.stdin is None:
         raise DataError("standard input is closed; name a file")
@@ -142,11 +128,7 @@ def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> 
 
     Args:
         texts: They may hold bytes that are not UTF-8, as Python gives them: lone surrogates.
-        name: What they are called in messages.
         bad_lines: `keep`, or `refuse`, and then a blank text or such bytes are an error.
-
-    Raises:
-        DataError: One is refused.
     """
     remarks = Remarks(name, refuse=bad_lines == "refuse")
     raw = [text.encode("utf-8", "surrogateescape") for text in texts]

@@ -19,7 +19,6 @@ def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[A
     process dies, even by SIGKILL.
 
     Args:
-        command: The program with its arguments.
         **options: Those of `subprocess.Popen`.
 
     Example:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from filelock import FileLock
 
@@ -93,16 +93,10 @@ def fetch(remote: Remote, folder: Path) -> Path:
     """Download a file unless it is there already, and unpack it if it is an archive.
 
     Args:
-        remote: The file and its address.
         folder: The corpus's folder, under which its `path` is looked up.
 
     Returns:
         The file, or the folder beside it that holds the archive's members.
-
-    Raises:
-        DataError: The server cannot be reached, has no such file, or sends another than the one on
-            record or than it did the first time; the archive is damaged.
-        DiskError: The disk is full.
     """
     target = folder / remote.path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -226,4 +220,29 @@ def _write_down(remote: Remote, target: Path) -> None:
         remote.url,
         digest,
         _first(target),
+    )
+
+
+# What a run leaves beside a model, and weights that only other frameworks read.
+IGNORED = [
+    *("checkpoints/*", "logs/*", "work/*"),
+    *("*.h5", "*.msgpack", "*.ot", "*.tflite", "*.onnx", "onnx/*", "openvino/*"),
+]
+
+
+def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
+    """Return the folder of a repository at one commit, downloaded if need be.
+
+    Args:
+        name: Such as `someone/model`.
+        kind: `model`, `dataset` or `space`.
+        **options: `revision`, `token`, `cache_dir` and `local_files_only`, as `snapshot_download`
+            of huggingface_hub takes them.
+    """
+    from huggingface_hub import snapshot_download
+
+    return Path(
+        with_retries(
+            lambda: snapshot_download(name, repo_type=kind, ignore_patterns=IGNORED, **options)
+        )
     )

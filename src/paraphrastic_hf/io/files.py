@@ -41,23 +41,16 @@ SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     """A temporary name beside `path`; the file or folder written there takes its place at the end.
 
-    If the block raises, what it wrote is removed and `path` is as it was. What an earlier process
-    left under the temporary name when it was killed is removed first; with `is_shared`, what one of
-    this machine left, where the system can tell.
+    If the block raises, what it wrote is removed and `path` is as it was. What a killed process
+    of this machine left under the temporary name is removed first.
 
     Args:
         path: The file or folder to write or to replace. Its parent folder must exist.
-        is_shared: Whether the folder is one where files of others lie and others write. The
-            temporary name is then of this call alone, so that nothing of theirs is taken for it; of
-            two who write the file `path`, the last to end wins.
+        is_shared: Whether others write to the folder. The temporary name is then unique; the last
+            of two writers of `path` wins.
 
     Yields:
-        The temporary name, `path` with `.part` at the end; with `is_shared` host, process and a
-        number come before that. Nothing is there yet.
-
-    Raises:
-        DiskError: The disk is full or damaged, whichever library noticed.
-        OSError: The folder cannot be written.
+        The temporary name, which ends in `.part`. Nothing exists there yet.
 
     Example:
         >>> import tempfile
@@ -128,15 +121,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Turn an error of the system in writing a file into one that names it.
-
-    Args:
-        path: The file or folder, as its user knows it.
-
-    Raises:
-        DiskError: The disk is full or damaged.
-        DataError: It cannot be written for another reason.
-    """
+    """Turn an error of the system in writing a file into one that names it."""
     try:
         yield
     except OSError as error:
@@ -148,9 +133,6 @@ def content_hash(path: str | Path) -> str:
     """Return the SHA-256 of a file's contents, in hexadecimal.
 
     The hash is cached in memory until the file's inode, size or times change.
-
-    Raises:
-        OSError: The file cannot be read.
     """
     status = os.stat(path)
     times = status.st_mtime_ns, status.st_ctime_ns
@@ -185,11 +167,7 @@ def _replace_folder(new: Path, target: Path) -> None:
 
 
 def output_file(path: str | Path) -> Path:
-    """The file that a name stands for, links followed, which is to be replaced whole.
-
-    Raises:
-        DataError: It is a folder, a device or a pipe.
-    """
+    """The file that a name stands for, links followed, which is to be replaced whole."""
     if not str(path):
         raise DataError("the name of the file to write is empty; name one")
     target = Path(os.path.realpath(path))
@@ -223,9 +201,7 @@ def digest_of(
     """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal.
 
     Args:
-        folder: The folder, within which names count.
         files: Paths in it; those of folders are skipped.
-        hash_of: Hash of the contents of a file.
     """
     lines = (
         f"{path.relative_to(folder).as_posix()} {hash_of(path)}\n"
@@ -236,13 +212,7 @@ def digest_of(
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is not JSON in UTF-8, its brackets are nested too deeply to be read, or a
-            number has thousands of digits.
-    """
+    """The value in a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:

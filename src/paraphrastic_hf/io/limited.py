@@ -9,11 +9,7 @@ MOST_BYTES = 4_000_000  # of a request
 
 
 class Limited:
-    """ASGI app that answers 413 to requests of more than `MOST_BYTES` without reading the rest.
-
-    Example:
-        >>> page.launch(app_kwargs=SERVER)  # doctest: +SKIP
-    """
+    """ASGI app that answers 413 to requests of more than `MOST_BYTES` without reading the rest."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app

@@ -28,8 +28,8 @@ OTHER_ENCODINGS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 LONGEST_LINE = 1 << 26  # bytes; what is longer is no text, or has no line ends
+READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 
 
 # what the first bytes of files say they are, and what to do
@@ -69,11 +69,7 @@ def table_kind(path: Path) -> str | None:
 
 
 def refuse_table(path: str) -> None:
-    """Refuse a table of named columns where lines of text are read.
-
-    Raises:
-        DataError: It is one by its name.
-    """
+    """Refuse a table of named columns where lines of text are read."""
     kind = table_kind(Path(path))
     if kind is not None:
         raise DataError(
@@ -88,10 +84,6 @@ def checked_start(head: bytes, name: object) -> bytes:
 
     Args:
         head: The first line, or more.
-        name: What messages call the text.
-
-    Raises:
-        DataError: The text is UTF-16 or UTF-32, or the file is of another kind.
     """
     marked = (each for mark, each in OTHER_ENCODINGS.items() if head.startswith(mark))
     encoding = next(marked, None)
@@ -107,20 +99,12 @@ def checked_start(head: bytes, name: object) -> bytes:
 
 
 def ends_in_cr(head: bytes) -> bool:
-    """Return whether lines end in CR, as in classic Mac and Excel's "CSV (Macintosh)".
-
-    Args:
-        head: The start of a text.
-    """
+    """Return whether lines end in CR, as in classic Mac and Excel's "CSV (Macintosh)"."""
     return b"\n" not in head and b"\r" in head.rstrip(b"\r")
 
 
 def refuse_other_files(head: bytes, name: object) -> None:
-    """Refuse a file whose first bytes show that it is not text.
-
-    Raises:
-        DataError: It is packed, or a file of another kind.
-    """
+    """Refuse a file whose first bytes show that it is not text."""
     for start, (what, way_out) in OTHER_FILES.items():
         if re.match(start, head):
             raise DataError(
@@ -130,11 +114,7 @@ def refuse_other_files(head: bytes, name: object) -> None:
 
 
 def raw_lines(path: Path) -> Generator[tuple[int, bytes], None, None]:
-    """Line numbers from 1 with the bytes of each line, its end included.
-
-    Raises:
-        DataError: The file is missing, or damaged after some line, or a line is too long.
-    """
+    """Line numbers from 1 with the bytes of each line, its end included."""
     with open_lines(path) as lines:
         yield from numbered(lines, path)
 
@@ -160,11 +140,7 @@ def numbered(lines: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None:
-    """Refuse a line, or what is read of one, that is longer than lines of text are.
-
-    Raises:
-        DataError: It has more than `LONGEST_LINE` bytes.
-    """
+    """Refuse a line, or what is read of one, that is longer than lines of text are."""
     if len(line) > LONGEST_LINE:
         raise DataError(
             f"{name}:{number} has more than {LONGEST_LINE:,} bytes; expected lines of text: "
@@ -173,11 +149,7 @@ def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None
 
 
 def text_lines(path: Path, *, encoding: str = "utf-8") -> Generator[tuple[int, str], None, None]:
-    """Line numbers with their text, without line end.
-
-    Raises:
-        DataError: A line is not in the encoding or holds a NUL character.
-    """
+    """Line numbers with their text, without line end."""
     for number, raw in raw_lines(path):
         try:
             line = raw.decode(encoding).rstrip("\r\n")
@@ -201,13 +173,8 @@ def table_rows(
     """Rows of an unquoted table with at least `columns` columns; empty lines are passed over.
 
     Args:
-        path: The file.
         columns: Columns a row must have; more are kept.
-        separator: Between columns.
         header: What the first line starts with; that line is not a row.
-
-    Raises:
-        DataError: The header is another, or a row has fewer columns.
     """
     for number, line in text_lines(path):
         if header is not None and number == 1:
@@ -227,11 +194,7 @@ def table_rows(
 
 
 def aligned_lines(first: Path, second: Path) -> Iterator[tuple[int, str, str]]:
-    """Lines of two files, side by side.
-
-    Raises:
-        DataError: One file ends before the other.
-    """
+    """Lines of two files, side by side."""
     with closing(text_lines(first)) as left, closing(text_lines(second)) as right:
         number = 0
         for number, a in left:
@@ -252,11 +215,7 @@ def aligned_lines(first: Path, second: Path) -> Iterator[tuple[int, str, str]]:
 def number_in(
     text: str, place: str, *, low: float = -math.inf, high: float = math.inf, what: str = "a score"
 ) -> float:
-    """A finite number within [low, high].
-
-    Raises:
-        DataError: It is none; the message starts with `place`.
-    """
+    """A finite number within [low, high]."""
     try:
         value = float(text)
     except ValueError:

@@ -32,13 +32,7 @@ def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> It
     the file system has no locks, a warning says so and there is none.
 
     Args:
-        folder: The folder.
         is_main: Whether this process locks; of several that train together, one does.
-        doing: What it does there, for the message to others.
-
-    Raises:
-        BusyError: Another process holds the lock.
-        CheckpointError: The folder cannot be made.
     """
     if not is_main:
         yield

@@ -26,25 +26,17 @@ def markdown_table(
     line with as many cells as there are columns.
 
     Args:
-        columns: The headers.
         rows: Cells, as many as headers in each row; empty text where there is nothing.
         align: A letter for each column, `l` for left and `r` for right; the first column left and
             all others right if None.
-
-    Raises:
-        ValueError: A row, or `align`, has more or fewer entries than there are columns.
 
     Example:
         >>> markdown_table(["system", "score"], [["a|b", bold("71.8")]])
         ['| system | score |', '|---|---:|', '| a\\\\|b | **71.8** |']
     """
     align = ("l" + "r" * len(columns))[: len(columns)] if align is None else align
-    if len(align) != len(columns):
-        raise ValueError(f"align must have a letter for each of {len(columns)} columns: {align!r}")
     lines = [_line(columns), f"|{'|'.join(RULES[letter] for letter in align)}|"]
     for row in rows:
-        if len(row) != len(columns):
-            raise ValueError(f"a row must have {len(columns)} cells, got {list(row)}")
         lines.append(_line(row))
     return lines
 
@@ -80,12 +72,7 @@ def code(text: str) -> Markdown:
 
 
 def code_block(text: str, language: str) -> str:
-    """Format text as a fenced code block.
-
-    Args:
-        text: The code.
-        language: Language of the code, for syntax highlighting.
-    """
+    """Format text as a fenced code block."""
     fence = "`" * max(3, 1 + _backticks(text))
     return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
 

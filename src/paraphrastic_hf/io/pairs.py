@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import visible_files
-from paraphrastic_hf.io.lines import LONGEST_LINE, raw_lines, table_kind
+from paraphrastic_hf.io.lines import raw_lines, table_kind
 
 logger = logging.getLogger(__name__)
 
@@ -107,21 +107,18 @@ class RowReport:
         ]
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
-    def check(self, name: str, most: float, setting: str = ", or raise max_bad_rows") -> None:
+    def check(self, name: str, most: float | None = None) -> None:
         """Refuse a source with too many bad rows; a single one does not count.
 
         Args:
-            name: Of the source.
-            most: Share of rows that may be bad, 0 to 1.
-            setting: Alternative to correcting the rows, for the message.
-
-        Raises:
-            DataError: The share is larger.
+            most: Share of rows that may be bad, 0 to 1, if the user can set `max_bad_rows`.
         """
         bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
-        if (bad > 1 or not self.good) and bad > most * (self.good + bad):
+        share = MAX_BAD_ROWS if most is None else most
+        if (bad > 1 or not self.good) and bad > share * (self.good + bad):
+            setting = "" if most is None else ", or raise max_bad_rows"
             raise DataError(
-                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than {most:.0%} "
+                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than {share:.0%} "
                 f"({self.describe()}); correct them{setting}"
             )
 
@@ -187,14 +184,8 @@ def find_layout(
     texts are the first two columns of prose; columns of numbers, ids and labels are skipped.
 
     Args:
-        rows: The first rows, without those that could not be read.
-        name: Of the table, for messages.
-        wanted: Which columns to read.
         header: Whether the first row names the columns; None to find out.
         texts: Places of the columns that may hold text; any if absent.
-
-    Raises:
-        DataError: There are no two columns of text, or a wanted column is missing.
     """
     if not rows:
         return Layout(["1", "2"], False, [0, 1])
@@ -219,7 +210,7 @@ def find_layout(
     value = _find_value(names, below, taken) if wanted.value == "" else wanted.value
     taken = [*taken, *beside, *([] if value is None else [_place(names, value, name)])]
     is_stsb = count == 7 and all(row[0].startswith("main-") for row in same)
-    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licences
+    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licenses
 
 
 class _Column:
@@ -389,7 +380,6 @@ def read_table(
     *,
     columns: Sequence[str] | None = None,
     value: str | None = "",
-    max_bad_rows: float = MAX_BAD_ROWS,
 ) -> PairTable:
     """Read the pairs of a table with their scores or labels, if it has any.
 
@@ -397,11 +387,6 @@ def read_table(
         path: The file or folder, as `iterate_rows` takes it.
         columns: The two texts, by the names of their columns or by numbers from 1; found if absent.
         value: The score or label, by name or number; "" to find it, None for none.
-        max_bad_rows: Share of rows that may be malformed or without a value, 0 to 1.
-
-    Raises:
-        DataError: The file is missing or damaged, holds no good pair, has not these columns, or has
-            more malformed rows.
     """
     layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
@@ -409,7 +394,7 @@ def read_table(
         (place, NO_VALUE if beside and not isinstance(row, str) and is_blank(row[2]) else row)
         for place, row in rows
     )
-    found = clean_pairs(checked, name=str(path), max_bad_rows=max_bad_rows, beside=beside)
+    found = clean_pairs(checked, name=str(path), beside=beside)
     values = [row[2] for row in found] if beside else None
     return PairTable([row[:2] for row in found], values, layout)
 
@@ -429,9 +414,6 @@ def read_pairs(
         columns: The two texts, as `iterate_rows` takes them.
         **options: Arguments of `clean_pairs`, which say how long and how many pairs may be, and
             what is done with a malformed row.
-
-    Raises:
-        DataError: The file is missing or damaged, holds no good pair, or has too many bad rows.
     """
     rows = iterate_rows(path, second=second, columns=columns)
     return clean_pairs(rows, name=str(path), **options)
@@ -445,7 +427,7 @@ def clean_pairs(
     min_words: int = 1,
     max_words: int | None = None,
     bad_rows: str = "skip",
-    max_bad_rows: float = MAX_BAD_ROWS,
+    max_bad_rows: float | None = None,
     seed: int = 1,
     beside: int = 0,
 ) -> list[Any]:
@@ -453,17 +435,9 @@ def clean_pairs(
 
     Args:
         rows: As `iterate_rows` or `rows_of_dataset` gives them.
-        name: Of the source, for messages.
         max_pairs: Keep a random sample of at most this many good pairs.
-        min_words: Skip pairs with a side of fewer words (white space).
-        max_words: Skip pairs with a side of more words.
         bad_rows: `skip`, with a warning that counts them, or `refuse`.
-        max_bad_rows: Share of rows that may be malformed, 0 to 1.
-        seed: Seed of the sample.
-        beside: Columns after the two texts that are kept in the tuples, as text.
-
-    Raises:
-        DataError: No pair is good, a row is bad and `bad_rows` is `refuse`, or too many rows are.
+        max_bad_rows: Share of rows that may be malformed, 0 to 1, if the user can set it.
     """
     report, outside = RowReport(), 0
 
@@ -500,21 +474,16 @@ def good_rows(
     name: str,
     number: int | None = None,
     bad_rows: str = "skip",
-    max_bad_rows: float = MAX_BAD_ROWS,
+    max_bad_rows: float | None = None,
     report: RowReport | None = None,
 ) -> Iterator[list[str]]:
     """Yield the good rows, stripped; log a warning that counts the others.
 
     Args:
         rows: As `iterate_rows` gives them.
-        name: Of the source, for the warning.
         number: Index of a cell that must hold a finite number.
         bad_rows: `skip` or `refuse`.
-        max_bad_rows: Share of rows that may be bad, 0 to 1.
-        report: Counts the rows, in place of the warning.
-
-    Raises:
-        DataError: A row is bad and `bad_rows` is `refuse`, or, at the end, too many rows were bad.
+        max_bad_rows: Share of rows that may be bad, 0 to 1, if the user can set it.
     """
     if bad_rows not in BAD_ROWS:
         raise DataError(f"bad_rows must be {' or '.join(BAD_ROWS)}, got {bad_rows!r}")
@@ -554,12 +523,6 @@ def iterate_rows(
         second: The text file whose lines are the other side of `path`'s lines.
         columns: The two texts, by the names of their columns or by numbers from 1; found by
             `find_layout` if absent.
-        beside: Further columns, which follow the two texts, as text.
-        prefer: Names of the two texts that are taken, in this order, where a table has both.
-
-    Raises:
-        DataError: The file is missing or damaged, has not these columns, or the two text files
-            differ in length.
     """
     if second is not None:
         yield from _aligned_rows(Path(path), Path(second))
@@ -571,11 +534,7 @@ def iterate_rows(
 
 
 def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
-    """Return the layout of a table, and an iterator over its rows as `iterate_rows` yields them.
-
-    Raises:
-        DataError: As of `iterate_rows`, here or while the rows are read.
-    """
+    """Return the layout of a table, and an iterator over its rows as `iterate_rows` yields them."""
     kind = table_kind(path)
     if path.is_dir() or path.suffix == ".parquet":
         return _open_dataset(path, wanted)
@@ -604,11 +563,7 @@ def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _csv_has_header(row: Sequence[str], name: str, wanted: Wanted) -> bool:
-    """Return whether the first row of a CSV file is a header.
-
-    Raises:
-        DataError: It begins with text.
-    """
+    """Return whether the first row of a CSV file is a header."""
     texts = [cell for cell in row if _reads_as_text(cell)]
     if len(texts) >= 2 and not wanted.columns and not any(map(_is_number, row)):
         raise DataError(
@@ -677,7 +632,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
     A file with tabs and a number in its first line, such as the STS Benchmark, is read as TSV.
     """
-    csv.field_size_limit(LONGEST_LINE)
+    csv.field_size_limit(2**31 - 1)
     with closing(raw_lines(path)) as lines:
         head = next(lines, (1, b""))[1].decode("utf-8", "surrogateescape")
     delimiter = next((mark for mark in "\t,;" if mark in head), ",")
@@ -765,13 +720,7 @@ def rows_of_dataset(
     """Rows of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
 
     Args:
-        dataset: The rows.
-        name: What to call the dataset in messages.
         columns: Its two columns of text; found by `find_layout` if absent.
-        beside: Further columns, which follow the two texts, as text.
-
-    Raises:
-        DataError: If there are no two text columns, or not the ones named, or one holds no text.
     """
     if isinstance(dataset, Mapping):
         raise DataError(f"the dataset has splits, {', '.join(map(str, dataset))}; give one of them")
@@ -780,14 +729,7 @@ def rows_of_dataset(
 
 
 def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a dataset.
-
-    Args:
-        rows: What a caller gave as a dataset.
-
-    Raises:
-        DataError: A row is no mapping.
-    """
+    """Yield the rows of a dataset."""
     for row in rows:
         if not isinstance(row, Mapping):
             shown = repr(row)[:60]

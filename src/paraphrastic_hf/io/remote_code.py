@@ -25,7 +25,6 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
     A reference is, for example, `paraphrastic_models_encoders_averaging.AveragingModel`.
 
     Args:
-        cls: The class of a model, config or tokenizer.
         directory: The folder to write to, which is made if it does not exist.
 
     Returns:
@@ -52,7 +51,6 @@ def rewrite_code(name: str, directory: Path) -> bool:
 
     Args:
         name: The file's name, such as `paraphrastic_models_encoders_averaging.py`.
-        directory: Where to write.
 
     Returns:
         Whether this package writes files of that name; if not, nothing is written.

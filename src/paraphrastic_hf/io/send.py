@@ -1,19 +1,121 @@
 """Uploads of a folder to a repository of the Hub: the one path of `publish`, `push_to_hub` and
-`data export --push`."""
+`data export --push`. Secrets, and paths that name this machine's folders, are refused."""
 
 from __future__ import annotations
 
+import mmap
+import re
 import shutil
 import tempfile
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paraphrastic_hf.errors import PublishError
-from paraphrastic_hf.io.leaks import RECORDS, find_leaks
 
-TOKENS = "https://huggingface.co/settings/tokens"
+# Each pattern begins with a literal, which `re` finds fast. A look-behind after the literal then
+# checks the characters before it.
+TOKENS = {
+    "a token of the Hub": rb"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}",
+    "an AWS key": rb"A(?:KIA|SIA)(?<![A-Za-z0-9]....)[0-9A-Z]{16}(?![A-Za-z0-9])",
+    "a private key": rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----",
+    "a token of GitHub": rb"g(?:h[pousr]_[A-Za-z0-9]{36}|ithub_pat_\w{50,})",
+    "a token of GitLab": rb"gl(?:pat|ptt|dt|rt|cbt|ft|imt|agent|oas|soat)-[\w.-]{20,}",
+    "a token of Slack": rb"xox[abeoprs]-[A-Za-z0-9-]{20,}",
+    "a key of OpenAI or Anthropic": rb"sk-(?<![\w-]sk-)(?:(?:proj|svcacct|admin|ant|or)-[\w-]{20,}"
+    rb"|[A-Za-z0-9]{32,})",
+    "a key of Google": rb"AIza[\w-]{35}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}",
+    "a token of npm": rb"npm_(?<!\wnpm_)[A-Za-z0-9]{36}",
+    "a token of PyPI": rb"pypi-AgE[\w-]{50,}",
+    "a token of wandb": rb"wandb_v1_\w{20,}",
+}
+TOKENS_OF_TEXT = {  # only in text: binary files match these by chance
+    "a password in an address": rb"://(?=[^\s/:@\"'<>{}$]{0,64}:[^\s/@\"'<>{}$]{1,128}@)",
+    "a key of wandb": rb"(?i:wandb)[^\n]{0,60}?(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])",
+    "a key": rb"(?i:api|access|auth|secret)[_-]?(?i:key|token)[\"']?\s*[=:]\s*[\"']?"
+    rb"(?=[A-Za-z/+_-]*[0-9])[\w/+-]{20,}",
+}
+FILES_OF_SECRETS = re.compile(
+    r"\.env(\..+)?|[._]netrc|\.git-credentials|\.npmrc|\.pypirc|\.htpasswd|\.ssh|\.aws|\.gnupg"
+    r"|secrets\.\w+|credentials(\.\w+)?|id_(rsa|dsa|ecdsa|ed25519)(\..+)?"
+    r"|.*\.(pem|key|p12|pfx|jks|kdbx)"
+)
+PATHS = re.compile(
+    rb"(?<![\w:/.~\\-])/(?:home|Users|root|mnt|media|tmp|work|workspace|data|opt|srv|scratch|private|"
+    rb"Volumes|var|nfs|gpfs|lustre|beegfs|cephfs|fsx)\d*/[\w.+\x80-\xff-]+[^\s\"'`,;)\]}]*"
+    rb"|\bfile:/+\w[^\s\"'`,;)\]}]*"
+    rb"|\b[A-Za-z]:[\\/]{1,2}(?:Users|Documents|data|work|tmp)\b[^\s\"'`]*"
+)
+RECORDS = ("recipe.yaml", "run.json")  # of a run, in which whatever begins with / is a path
+PATHS_OF_RECORDS = re.compile(PATHS.pattern + rb"|(?<=[\s\"'])/[\w.+-]+/[^\s\"']+")
+VOCABULARIES = (
+    "tokenizer.json",
+    "ngrams.json",
+    "vocab.json",
+    "merges.txt",
+)  # tokens look like paths by chance
+HEAD = 4096  # bytes that decide whether a file is text
+CONTROLS = re.compile(
+    rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]"
+)  # control characters that text does not have
+
+
+def find_leaks(folder: str | Path) -> list[str]:
+    """Find secrets and absolute paths in the files of a folder, each with its file and line.
+
+    Every file is read, whatever its name. Binary files are searched for tokens only, and
+    vocabularies for secrets only. Only the first eight characters of a secret are shown.
+    """
+    leaks = []
+    for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+        name = path.relative_to(folder)
+        if any(map(FILES_OF_SECRETS.fullmatch, name.parts)):
+            leaks.append(f"{name}: a file that holds secrets by its name")
+        leaks += (f"{name}{leak}" for leak in _leaks_of(path))
+    return leaks
+
+
+def _leaks_of(path: Path) -> Iterator[str]:
+    if not path.stat().st_size:
+        return
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+    ):
+        text = _as_text(content)
+        searched = content if text is None else text
+        for what, pattern in (TOKENS if text is None else TOKENS | TOKENS_OF_TEXT).items():
+            for line, found in _found(re.compile(pattern), searched):
+                shown = found[:8].decode("utf-8", "replace")
+                place = "" if text is None else f", line {line}"
+                yield f"{place}: {what}, {shown}..."
+    if text is not None and path.name not in VOCABULARIES:
+        paths = PATHS_OF_RECORDS if path.name in RECORDS else PATHS
+        for line, found in _found(paths, text):
+            yield f", line {line}: an absolute path, {found.decode('utf-8', 'replace')}"
+
+
+def _as_text(content: mmap.mmap) -> bytes | None:
+    """Return the content of a text file, UTF-16 as UTF-8; None for a binary file."""
+    if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
+        return content[:].decode("utf-16", "replace").encode("utf-8")
+    if CONTROLS.search(content[:HEAD]):
+        return None
+    return content[:].replace(b"\0", b"")  # ASCII as UTF-16 without a byte order mark
+
+
+def _found(pattern: re.Pattern[bytes], content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
+    """Yield the line number and the text of each match."""
+    line, counted = 1, 0
+    for found in pattern.finditer(content):
+        line += content[counted : found.start()].count(b"\n")
+        counted = found.start()
+        yield line, found.group()
+
+
+SETTINGS = "https://huggingface.co/settings/tokens"
 
 
 @dataclass(frozen=True)
@@ -44,14 +146,7 @@ class Destination:
 
 
 def check_name(repository: str) -> None:
-    """Refuse an invalid repository name, without asking the network.
-
-    Args:
-        repository: The name.
-
-    Raises:
-        PublishError: The name is invalid.
-    """
+    """Refuse an invalid repository name, without asking the network."""
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
@@ -66,17 +161,12 @@ def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str
     Large files that have arrived are not sent again when a failed call is repeated.
 
     Args:
-        to: Where, and how.
         gather: Writes the files to the empty folder it is given, for the repository of the given
             name, and returns patterns of files to delete from the repository if the folder does
             not have them.
 
     Returns:
         The address of the commit or of the pull request.
-
-    Raises:
-        PublishError: A file holds a secret or an absolute path, or the Hub refuses or cannot be
-            reached.
     """
     repository, exists = _checked(to)
     with tempfile.TemporaryDirectory() as place:
@@ -86,12 +176,7 @@ def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str
 
 
 def _checked(to: Destination) -> tuple[str, bool]:
-    """Return the full name of a repository and whether it exists.
-
-    Raises:
-        PublishError: The Hub cannot be reached or does not know the token, the token is read-only,
-            the repository is public and must not be, or a pull request has no repository.
-    """
+    """Return the full name of a repository and whether it exists."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -108,7 +193,7 @@ def _checked(to: Destination) -> tuple[str, bool]:
         except RepositoryNotFoundError:
             is_private = None
     if account.get("auth", {}).get("accessToken", {}).get("role") == "read":
-        raise PublishError(f"this token is read-only; create one with write access at {TOKENS}")
+        raise PublishError(f"this token is read-only; create one with write access at {SETTINGS}")
     if is_private is None and to.pull_request:
         raise PublishError(f"no {to.kind} {repository} to open a pull request at")
     if is_private is False and to.must_be_private:
@@ -147,11 +232,6 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
     Args:
         folder: The folder. It may be a snapshot in the cache of huggingface_hub, whose files are
             links to its `blobs`.
-        files: Files in it.
-        output: Where to copy them.
-
-    Raises:
-        PublishError: A file is a link to a place outside the folder.
     """
     inside = [folder.resolve()]
     if folder.resolve().parent.name == "snapshots":
@@ -168,11 +248,7 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
 
 
 def refuse_leaks(folder: str | Path) -> None:
-    """Refuse a folder with secrets or absolute paths.
-
-    Raises:
-        PublishError: It holds one; the message has the first three.
-    """
+    """Refuse a folder with secrets or absolute paths."""
     leaks = find_leaks(folder)
     if leaks:
         more = f", and {len(leaks) - 3} more" if len(leaks) > 3 else ""
@@ -197,7 +273,7 @@ def _explained(repository: str) -> Iterator[None]:
     except failures as error:
         status = _status(error)
         if status == 401 or isinstance(error, LocalTokenNotFoundError):
-            message = f"no valid token; create one with write access at {TOKENS}, then run "
+            message = f"no valid token; create one with write access at {SETTINGS}, then run "
             message += "`hf auth login` or set HF_TOKEN"
         elif status == 403:
             message = f"this token may not write to {repository}"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.embedding import bag_rows
 from paraphrastic_hf.layers.pooling import max_rows
 from paraphrastic_hf.layers.product import linear

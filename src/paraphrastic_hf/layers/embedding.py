@@ -4,7 +4,8 @@ They serve every model of the thesis that averages or composes rows of a table (
 5.1.1). A mini-batch uses a few thousand rows of a table of tens of thousands. torch's own gradients
 are either as large as the table or hold one row for each token. Here forward and backward are each
 one call of the fused embedding-bag kernel, and the gradient is a coalesced sparse tensor, which
-`training/engine/row_adam.py` reads.
+`training/engine/row_adam.py` reads. A table stored in a byte or half a byte a number
+(`encoders/storage/packing.py`) is unpacked here.
 """
 
 from __future__ import annotations
@@ -189,3 +190,37 @@ def _row_sparse(rows: Tensor, values: Tensor, shape: torch.Size) -> Tensor:
     return torch.sparse_coo_tensor(
         rows[None], values, shape, is_coalesced=True, check_invariants=False
     )
+
+
+SCALE_BYTES = 4  # of a float32 at the end of each row, which its numbers are multiples of
+NO_STEPS = 8  # what stands for 0 in half a byte
+
+
+def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
+    """The numbers of a packed table, (vocab, dimension) float32.
+
+    Args:
+        packed: (vocab, dimension + 4) int8, or (vocab, ceil(dimension / 2) + 4) uint8: the first
+            half of a row in the lower four bits, the second in the upper ones.
+        dimension: How many numbers a row has.
+
+    Raises:
+        ValueError: `packed` has another shape or type.
+
+    Example:
+        >>> scale = torch.tensor([[0.5]]).view(torch.uint8)
+        >>> unpacked_rows(torch.cat([torch.tensor([[0x9A]], dtype=torch.uint8), scale], 1), 2)
+        tensor([[1.0000, 0.5000]])
+    """
+    columns = {torch.int8: dimension, torch.uint8: (dimension + 1) // 2}.get(packed.dtype)
+    if columns is None or packed.dim() != 2 or packed.shape[1] != columns + SCALE_BYTES:
+        raise ValueError(
+            f"a packed table of {dimension} dimensions is (vocab, {dimension + SCALE_BYTES}) int8 "
+            f"or (vocab, {(dimension + 1) // 2 + SCALE_BYTES}) uint8, got "
+            f"{tuple(packed.shape)} {packed.dtype}"
+        )
+    steps, ends = packed[:, :columns], packed[:, columns:].flatten().clone()
+    scale = ends.view(torch.float32).unsqueeze(1)
+    if packed.dtype == torch.uint8:
+        steps = torch.cat([steps & 15, steps >> 4], 1)[:, :dimension].float() - NO_STEPS
+    return steps * scale

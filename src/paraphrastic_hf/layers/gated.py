@@ -8,10 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.product import linear, product
-from paraphrastic_hf.layers.recurrent import PeepholeLSTM
-from paraphrastic_hf.layers.steps import through_sigmoid, weight_gradient
+from paraphrastic_hf.layers.recurrent import PeepholeLSTM, through_sigmoid, weight_gradient
 
 VARIANTS = (0, 1, 2, 3, 4, 5)
 UNGATED = 0
@@ -97,7 +96,7 @@ class GatedRecurrence(nn.Module):
 
 class _Running(torch.autograd.Function):
     """GRAN-3 and GRAN-4, whose a_t builds on a_{t-1}; the gradient is written out, as in
-    `layers/steps.py`."""
+    `layers/recurrent.py`."""
 
     @staticmethod
     def forward(

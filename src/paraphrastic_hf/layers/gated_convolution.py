@@ -2,7 +2,7 @@
 2017; Gehring et al., 2017; thesis, 7.3).
 
 Where two things are added, the sum is scaled by the root of one half, which keeps the variance that
-they have when they are independent. Weights are not normalised, as they are in Gehring et al.
+they have when they are independent. Weights are not normalized, as they are in Gehring et al.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from paraphrastic_hf.layers.attention import attend
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 
 HALF = 0.5**0.5

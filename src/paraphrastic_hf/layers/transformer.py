@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.attention import Attention
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 
 LONGEST_WAVE = 10_000.0
@@ -39,7 +39,7 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 class TransformerBlock(nn.Module):
     """Self-attention, attention to a memory if there is one, and two dense layers.
 
-    What each of these parts computes is added to what goes into it. The sum is normalised, as in
+    What each of these parts computes is added to what goes into it. The sum is normalized, as in
     the paper; or, with `norm_first`, what goes into the part, which trains more steadily.
 
     Args:
@@ -48,7 +48,7 @@ class TransformerBlock(nn.Module):
         feed_forward: Number of units between the two dense layers, which are ReLUs.
         dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
         has_memory: Whether the block attends to a memory too, as that of a decoder does.
-        norm_first: Whether to normalise what goes into each part, not the sums.
+        norm_first: Whether to normalize what goes into each part, not the sums.
 
     Example:
         >>> block = TransformerBlock(8, 2, 16, dropout=0.0, has_memory=False)

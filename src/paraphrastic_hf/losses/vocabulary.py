@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from paraphrastic_hf.layers.padding import moved
+from paraphrastic_hf.layers.packing import moved
 
 
 @dataclass(frozen=True)

@@ -89,25 +89,10 @@ def compare(
     """Score two systems by SimiLE, SIM and sentence BLEU.
 
     Args:
-        scorer: What gives SimiLE and SIM.
         bleu: What gives BLEU, from 0 to 100 (`metrics/matching.py`).
         names: What to call the two systems; the names must differ.
-        systems: The hypotheses of each system, one for each segment.
-        references: For each segment a text or a list of texts.
         nbest: For each segment the hypotheses among which ties are counted; if None, those are the
             outputs of the two systems.
-
-    Raises:
-        DataError: The names are equal, the numbers of segments differ, or a text is not a string.
-
-    Example:
-        >>> from paraphrastic_hf.metrics.matching import sentence_bleu
-        >>> outputs = (["The cat sleeps."], ["A dog barks."])
-        >>> compared = compare(
-        ...     SimileScorer(), sentence_bleu(), ("new", "old"), outputs, ["The cat is asleep."]
-        ... )
-        >>> compared.change("SIM").round().tolist()
-        [-61.0]
     """
     if names[0] == names[1]:
         raise DataError(f"the two systems must have names of their own, both are {names[0]!r}")
@@ -120,11 +105,6 @@ def compare(
     if groups is None:
         listed, numbers = flat, np.tile(np.arange(len(lists)), 2)
     else:
-        if len(groups) != len(lists):
-            raise DataError(
-                f"there are n-best lists for {len(groups):,} segments but references for "
-                f"{len(lists):,}"
-            )
         numbers = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         listed = _measure(
             scorer,
@@ -171,14 +151,9 @@ def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]
 
     Args:
         lines: The lines of the file; scores are not read.
-        segments: Number of segments that there are.
-        name: What to call the file in messages.
 
     Returns:
         The hypotheses of each segment, in the order of the lines.
-
-    Raises:
-        DataError: A line has another form, or a number that no segment has.
 
     Example:
         >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")

@@ -14,7 +14,7 @@ from paraphrastic_hf.io.files import replacing, write_bytes, write_json
 from paraphrastic_hf.io.markdown import Markdown, code, literal, markdown_table
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
-from paraphrastic_hf.metrics.permutation import p_text
+from paraphrastic_hf.metrics.resampling import p_text
 from paraphrastic_hf.metrics.systems import SystemScores
 
 MOST_SHOWN = 1000  # characters of a text
@@ -39,10 +39,6 @@ def write_comparison(
         folder: The folder to write to, which is made if it does not exist.
         count: Number of segments to show from either end of `comparison.order()`.
         bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it; left out if empty.
-
-    Example:
-        >>> write_comparison(found, systems, Path("report"), count=20)  # doctest: +SKIP
-        [PosixPath('report/compare.md'), PosixPath('report/compare.json'), ...]
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = ("compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png")
@@ -100,11 +96,7 @@ def comparison_markdown(
         comparison: What `compare` found.
         systems: The corpus scores of the two systems, as `compare_systems` gives them.
         count: Number of segments to show from either end of `comparison.order()`.
-        plots: Whether to refer to scores.png and changes.png.
         bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it; left out if empty.
-
-    Example:
-        >>> print(comparison_markdown(found, systems, count=3, plots=False))  # doctest: +SKIP
     """
     first, second = comparison.names
     lines = [f"# {literal(first)} and {literal(second)}", "", "Scores x 100.", ""]

@@ -44,7 +44,6 @@ class Cost(Protocol):
 
         Args:
             lists: The candidates for each reference; a list may be empty.
-            references: One text for each list.
         """
 
 
@@ -54,9 +53,6 @@ class SemanticCost:
     The penalties of the thesis's trials are `penalty` of the scorer: `none` is SIM alone, by which
     translations grow long; `excess` marks down longer ones alone, by which they shorten; `both` is
     SimiLE.
-
-    Args:
-        scorer: The metric.
     """
 
     def __init__(self, scorer: SimileScorer) -> None:
@@ -68,12 +64,7 @@ class SemanticCost:
         return self.scorer.signature()
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 2.
-
-        Args:
-            lists: The candidates for each reference.
-            references: One text for each list.
-        """
+        """Give the cost of every candidate, list after list, (candidates,), 0 to 2."""
         flat, numbers = _flat(lists, references)
         # candidates and references often stand there twice
         texts, places = _distinct([*flat, *references])
@@ -88,11 +79,7 @@ class SemanticCost:
 
 class BleuCost:
     """The cost 1 - BLEU of each candidate, with 1 added to the counts of n-grams of several words
-    (thesis, 7.3).
-
-    Raises:
-        MissingExtraError: sacrebleu, whose 13a tokens are taken, is not installed.
-    """
+    (thesis, 7.3)."""
 
     signature = "bleu|smooth:add-1|tok:13a|case:mixed"
 
@@ -100,12 +87,7 @@ class BleuCost:
         self._cut = word_cutter()
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 1.
-
-        Args:
-            lists: The candidates for each reference.
-            references: One text for each list.
-        """
+        """Give the cost of every candidate, list after list, (candidates,), 0 to 1."""
         return _each(lists, references, self._cut, smoothed_bleu)
 
 
@@ -115,21 +97,12 @@ class ChrfCost:
     signature = "chrf|nc:6|nw:0|beta:2|case:mixed"
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 1.
-
-        Args:
-            lists: The candidates for each reference.
-            references: One text for each list.
-        """
+        """Give the cost of every candidate, list after list, (candidates,), 0 to 1."""
         return _each(lists, references, char_profile, chrf_score)
 
 
 class MeanCost:
-    """The mean of several costs; of BLEU's and SimiLE's it is the thesis's Half (7.4.2).
-
-    Args:
-        costs: One cost or more.
-    """
+    """The mean of several costs; of BLEU's and SimiLE's it is the thesis's Half (7.4.2)."""
 
     def __init__(self, costs: Sequence[Cost]) -> None:
         self.costs = costs
@@ -140,12 +113,7 @@ class MeanCost:
         return " + ".join(cost.signature for cost in self.costs)
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 2.
-
-        Args:
-            lists: The candidates for each reference.
-            references: One text for each list.
-        """
+        """Give the cost of every candidate, list after list, (candidates,), 0 to 2."""
         return np.asarray(np.mean([cost(lists, references) for cost in self.costs], axis=0))
 
 
@@ -153,14 +121,7 @@ class FunctionCost:
     """What any function of candidates and references says, put on the scale of 0 to 1.
 
     Args:
-        function: It gets candidates and as many references, each a list of texts, and returns a
-            number for each.
-        name: What messages and the signature call it.
         limits: The least and the greatest number it may give.
-        higher_is_better: Whether the greatest number is of the best candidates.
-
-    Raises:
-        RecipeError: The limits are not two numbers in order.
 
     Example:
         >>> share = lambda ours, theirs: [float(a == b) for a, b in zip(ours, theirs)]
@@ -191,16 +152,7 @@ class FunctionCost:
         return self.name
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 1.
-
-        Args:
-            lists: The candidates for each reference.
-            references: One text for each list.
-
-        Raises:
-            DataError: The function fails, or there is not one number for each candidate, or one is
-                NaN, infinite or outside the limits; the message names the candidate.
-        """
+        """Give the cost of every candidate, list after list, (candidates,), 0 to 1."""
         flat, numbers = _flat(lists, references)
         if not flat:
             return np.empty(0)
@@ -261,12 +213,6 @@ def make_cost(
         options: For `evaluate` what `compute` gets beside the texts, such as {"lang": "en"}.
         limits: The least and the greatest number that a function or a metric of `evaluate` gives,
             two numbers.
-        higher_is_better: Whether the greatest number is of the best candidates.
-
-    Raises:
-        RecipeError: There is no such metric or function, or a setting has no meaning.
-        ModelError: The model of SIM and SimiLE cannot be loaded.
-        MissingExtraError: A package that the metric needs is not installed.
 
     Example:
         >>> cost = make_cost("simile")
@@ -324,11 +270,6 @@ def _evaluate(
 
 def _flat(lists: Lists, references: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """All candidates, and the number of the list that each is in."""
-    if len(lists) != len(references):
-        raise DataError(
-            f"each list of candidates needs a reference: there are {len(lists):,} lists and "
-            f"{len(references):,} references"
-        )
     numbers = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     return [text for each in lists for text in each], numbers
 

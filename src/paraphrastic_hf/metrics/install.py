@@ -34,9 +34,6 @@ def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
 
     Returns:
         The path of the installed file.
-
-    Raises:
-        OSError: The folder cannot be written.
     """
     script = SCRIPT.read_bytes()
     root = modules_cache() if cache is None else Path(cache)

@@ -15,11 +15,7 @@ SegmentScores = Callable[[Sequence[str], Sequence[Sequence[str]]], np.ndarray]
 
 
 def sentence_bleu(progress: bool = False) -> SegmentScores:
-    """Return sacrebleu's sentence BLEU, 0 to 100, with 13a tokens and exponential smoothing.
-
-    Args:
-        progress: Show a progress bar while segments are scored.
-    """
+    """Return sacrebleu's sentence BLEU, 0 to 100, with 13a tokens and exponential smoothing."""
     from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]  # pip install 'paraphrastic-hf[compare]'
 
     metric = BLEU(effective_order=True)
@@ -27,11 +23,7 @@ def sentence_bleu(progress: bool = False) -> SegmentScores:
 
 
 def chrf(progress: bool = False) -> SegmentScores:
-    """Return sacrebleu's chrF2 with its default settings, 0 to 100.
-
-    Args:
-        progress: Show a progress bar while segments are scored.
-    """
+    """Return sacrebleu's chrF2 with its default settings, 0 to 100."""
     from sacrebleu.metrics import CHRF  # type: ignore[attr-defined]
 
     metric = CHRF()
@@ -42,9 +34,6 @@ def meteor(progress: bool = False) -> SegmentScores:
     """Return nltk's METEOR over lower-cased Treebank tokens, 0 to 100.
 
     It needs nltk's WordNet data.
-
-    Args:
-        progress: Show a progress bar while segments are scored.
     """
     from nltk.tokenize import TreebankWordTokenizer
     from nltk.translate.meteor_score import meteor_score
@@ -71,13 +60,9 @@ def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
 
     Args:
         name: The name of the metric in `MATCHING`.
-        progress: Show a progress bar while segments are scored.
 
     Returns:
         A function from hypotheses and lists of references to scores, 0 to 100, (segments,).
-
-    Raises:
-        DataError: Its library or its data is not installed; the message says how to get it.
     """
     try:
         score = MATCHING[name](progress)

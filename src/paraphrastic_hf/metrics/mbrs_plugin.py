@@ -26,14 +26,6 @@ def register() -> dict[str, type]:
 
     Returns:
         The two classes by their names; their `Config` has `model` and `alpha`.
-
-    Raises:
-        MissingExtraError: `mbrs` is not installed.
-
-    Example:
-        >>> from paraphrastic_hf.metrics import mbrs_plugin  # doctest: +SKIP
-        >>> metric = mbrs_plugin.register()["simile"]  # doctest: +SKIP
-        >>> metric(metric.Config()).score("A cat sleeps.", "The cat is asleep.")  # doctest: +SKIP
     """
     try:
         metrics: Any = importlib.import_module("mbrs.metrics")

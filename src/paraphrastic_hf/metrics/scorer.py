@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+from tokenizers import Tokenizer
 
 import paraphrastic_hf
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.load import load_encoder
-from paraphrastic_hf.encoders.storage.fingerprint import identity
+from paraphrastic_hf.encoders.storage.fingerprint import identity, plain_backend
 from paraphrastic_hf.encoders.storage.locate import (
     DERIVED_MODELS,
     HubOptions,
@@ -22,17 +24,81 @@ from paraphrastic_hf.encoders.storage.locate import (
 )
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
-from paraphrastic_hf.metrics.lengths import UNITS, length_counter
-from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES, length_penalty, simile
+from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
+from paraphrastic_hf.metrics.semantic import (
+    ALPHA,
+    Embedded,
+    SentenceVectors,
+    length_penalty,
+    simile,
+)
 from paraphrastic_hf.metrics.windows import REACH, TextWindows
+from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import valid_unicode
 from paraphrastic_hf.text.ragged import Ragged
 
+Lengths = Callable[[Sequence[str]], np.ndarray]
+
+
+def length_counter(model: Any, unit: str = "tokens") -> Lengths:
+    """Return a function that measures texts as a model sees them.
+
+    Args:
+        model: A `SentenceEncoder`, or any object with a Hugging Face `tokenizer`.
+        unit: `tokens` counts tokens without special ones, as the thesis does; `characters` counts
+            those of the tokens joined by spaces, as `evaluate.py` of the 2019 release does.
+
+    Returns:
+        A function from texts to their lengths, whole numbers of shape (texts,).
+    """
+    tokenizer: Any = getattr(model, "tokenizer", None)
+    if isinstance(model, SentenceEncoder):
+        return _Pieces(tokenizer, unit)
+    backend = plain_backend(tokenizer)
+    if backend is None:
+        raise ModelError(
+            f"{type(model).__name__} has no tokenizer to measure lengths with; "
+            "use penalty='none', or a model of this package or of sentence-transformers"
+        )
+    return _BackendTokens(backend, unit)
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Measures lengths by a tokenizer of this package."""
+
+    tokenizer: TextTokenizer
+    unit: str
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        ids = self.tokenizer.encode_batch(texts)
+        counts = np.diff(ids.offsets)
+        if self.unit == "tokens":
+            return counts
+        ends = np.concatenate([[0], np.cumsum(self._sizes[ids.ids])])[ids.offsets]
+        return np.asarray(np.maximum(np.diff(ends) + counts - 1, 0))
+
+    @cached_property
+    def _sizes(self) -> np.ndarray:
+        return np.array([len(token) for token in self.tokenizer.tokens()])
+
+
+@dataclass(frozen=True)
+class _BackendTokens:
+    """Measures lengths by a tokenizer of the `tokenizers` library."""
+
+    tokenizer: Tokenizer
+    unit: str
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        rows = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        if self.unit == "tokens":
+            return np.array([len(row.ids) for row in rows], np.int64)
+        return np.array([len(" ".join(row.tokens)) for row in rows], np.int64)
+
+
 SEGMENTS_AT_A_TIME = 16384
 NONE = slice(0, 0)  # of the rows of a table
-SEVERAL = ("best", "mean")
-SIMILARITIES = ("windows", "sentences")
 DEFAULT_MODEL = "simile"
 TUNED_ON = "newstest2015"  # the segments by which it was chosen
 
@@ -64,11 +130,7 @@ class SimileScores:
         return _mean(self.sim)
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Return the scores as plain numbers, for JSON.
-
-        Args:
-            segments: Whether to give the scores of every segment too.
-        """
+        """Return the scores as plain numbers, for JSON."""
         values = {"simile": self.score, "sim": self.sim_score, "signature": self.signature}
         if segments:
             values |= {"simile_scores": self.simile.tolist(), "sim_scores": self.sim.tolist()}
@@ -277,9 +339,6 @@ class SimileScorer:
 def is_default(model: Any) -> bool:
     """Whether a model is the packaged `simile`, or made from it (2019, 7.2.1, has no such model).
 
-    Args:
-        model: Any encoder.
-
     Example:
         >>> is_default(SentenceEncoder.from_pretrained("simile").with_dimension(64))
         True
@@ -300,13 +359,7 @@ def checked_segments(
     A lone surrogate, which no UTF-8 library accepts, becomes U+FFFD.
 
     Args:
-        hypotheses: One text for each segment.
         references: For each segment one text; or for each segment a list of one or more.
-        start: Number of the first segment, for messages.
-
-    Raises:
-        DataError: There are no segments, not as many references as hypotheses, or a text is not a
-            string; the message names the segment.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

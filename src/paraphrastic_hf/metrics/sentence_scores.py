@@ -33,9 +33,6 @@ class Profile:
 def word_cutter() -> Callable[[str], Profile]:
     """Return a function from a text to its n-grams of one to four of sacrebleu's 13a tokens.
 
-    Raises:
-        MissingExtraError: sacrebleu is not installed.
-
     Example:
         >>> word_cutter()("a cat, a cat").length
         5
@@ -53,11 +50,7 @@ def word_cutter() -> Callable[[str], Profile]:
 
 
 def char_profile(text: str) -> Profile:
-    """Cut a text into n-grams of one to six characters, white space left out.
-
-    Args:
-        text: Any text.
-    """
+    """Cut a text into n-grams of one to six characters, white space left out."""
     characters = "".join(text.split())
     return Profile(len(characters), _orders(characters, CHAR_ORDER))
 

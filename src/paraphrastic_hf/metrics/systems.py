@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.metrics.bootstrap import Interval, confidence_intervals
-from paraphrastic_hf.metrics.permutation import p_text, paired_p_value
+from paraphrastic_hf.metrics.resampling import (
+    Interval,
+    confidence_intervals,
+    p_text,
+    paired_p_value,
+)
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
 ONE_SEGMENT = "No interval: one segment does not show how scores vary."
@@ -41,11 +45,7 @@ class SystemScores:
     samples: int
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
-        """Return the scores as plain numbers, for JSON.
-
-        Args:
-            segments: Whether to give the scores of every segment too.
-        """
+        """Return the scores as plain numbers, for JSON."""
         return {
             "system": self.name,
             **self.scores.to_dict(segments=segments),
@@ -71,16 +71,9 @@ def compare_systems(
     """Score systems, each with a confidence interval and its significance against the first.
 
     Args:
-        scorer: The metric.
-        systems: The name and the hypotheses of each system.
-        references: For each segment a text or a list of texts.
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more
             than 20 segments; 1 or more.
         seed: Seed of the draws, 0 or more; the same segments are drawn for all systems.
-
-    Raises:
-        DataError: A system, which the message names, has not as many segments as there are
-            references; or `samples` or `seed` is out of range.
 
     Example:
         >>> systems = [("old", ["A dog barks."] * 5), ("new", ["The cat sleeps."] * 5)]
@@ -110,16 +103,6 @@ def check_systems(
     systems: Sequence[tuple[str, Sequence[str]]], references: References, *, samples: int, seed: int
 ) -> None:
     """Refuse what `compare_systems` cannot compare.
-
-    Args:
-        systems: The name and the hypotheses of each system, one text a segment.
-        references: For each segment a text or a list of texts.
-        samples: Number of random samples.
-        seed: Their seed.
-
-    Raises:
-        DataError: A system, which the message names, has not as many segments as there are
-            references; or `samples` or `seed` is out of range.
 
     Example:
         >>> check_systems([("new", ["a cat"])], [["the cat"]], samples=9, seed=1)

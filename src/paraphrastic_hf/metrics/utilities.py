@@ -10,9 +10,14 @@ import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.bayes_risk import Utility
-from paraphrastic_hf.metrics.embedded import Embedded, SentenceVectors
+from paraphrastic_hf.metrics.names import UTILITIES as UTILITIES
 from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SimileScorer
-from paraphrastic_hf.metrics.semantic import length_penalty, simile
+from paraphrastic_hf.metrics.semantic import (
+    Embedded,
+    SentenceVectors,
+    length_penalty,
+    simile,
+)
 from paraphrastic_hf.metrics.sentence_scores import (
     char_profile,
     chrf_score,
@@ -21,7 +26,6 @@ from paraphrastic_hf.metrics.sentence_scores import (
 )
 
 CODES_OF_ENGLISH = ("en", "eng", "eng_Latn")  # as tokenizers of several languages have it
-UTILITIES = ("simile", "sim", "bleu", "chrf")
 
 Lists = Sequence[Sequence[str]]
 
@@ -39,9 +43,6 @@ class SemanticUtility:
     def matrices(self, lists: Lists) -> list[np.ndarray]:
         """Compare every candidate with every other of its list.
 
-        Args:
-            lists: The candidates of each sentence.
-
         Returns:
             For each list (candidates, candidates), -1 to 1.
         """
@@ -53,14 +54,10 @@ class SemanticUtility:
         product is the expected SIM exactly, and with their mean length.
 
         Args:
-            lists: The candidates of each sentence.
             weights: For each list the shares of its candidates, (candidates,), with the sum 1.
 
         Returns:
             For each list (candidates,), -1 to 1.
-
-        Raises:
-            DataError: The scorer compares windows, of which there is no mean.
         """
         embedded, numbers = self._embedded(lists)
         return [
@@ -70,10 +67,6 @@ class SemanticUtility:
 
     def between(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
         """Compare every hypothesis with every reference.
-
-        Args:
-            hypotheses: Texts.
-            references: Other texts.
 
         Returns:
             (hypotheses, references), -1 to 1.
@@ -87,15 +80,10 @@ class SemanticUtility:
         """Compare every hypothesis with the mean of all references, as `aggregated` does.
 
         Args:
-            hypotheses: Texts.
-            references: Other texts.
             shares: How much each reference counts, (references,), with the sum 1.
 
         Returns:
             (hypotheses,), -1 to 1.
-
-        Raises:
-            DataError: The scorer compares windows, of which there is no mean.
         """
         embedded, (own, other) = self._embedded([hypotheses, references])
         return self._with_mean(embedded, own, other, shares)
@@ -137,7 +125,6 @@ class NgramUtility:
     """A metric of n-grams; every candidate is cut once.
 
     Args:
-        cut: From a text to what is compared.
         score: From a candidate and its reference to 0 to 1.
     """
 
@@ -146,9 +133,6 @@ class NgramUtility:
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
         """Compare every candidate with every other of its list.
-
-        Args:
-            lists: The candidates of each sentence.
 
         Returns:
             For each list (candidates, candidates), 0 to 1.
@@ -169,11 +153,6 @@ def make_utility(
         metric: `simile`, `sim`, `bleu` (of sentences, smoothed as the thesis does) or `chrf`.
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
         similarity: What SIM compares, `sentences`, of which a mean can be taken, or `windows`.
-
-    Raises:
-        DataError: There is no such metric.
-        ModelError: The model of SIM and SimiLE cannot be loaded.
-        MissingExtraError: A package that the metric needs is not installed.
 
     Example:
         >>> from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk

@@ -1,7 +1,7 @@
-"""Nearest neighbours by FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
+"""Nearest neighbors by FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
 
 An inverted file (IVF) puts vectors into cells by k-means and searches a few cells only, so it is
-fast and misses some neighbours. FAISS comes with `pip install 'paraphrastic-hf[mining]'`. A whole
+fast and misses some neighbors. FAISS comes with `pip install 'paraphrastic-hf[mining]'`. A whole
 index is in memory; the option that bounds memory is for the exact search (`neighbours.py`).
 """
 
@@ -33,30 +33,14 @@ def nearest_by_faiss(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        source: The vectors of one side.
-        target: The vectors of the other side.
-        k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
+        k: Number of neighbors, 1 or more; fewer where the other side has fewer vectors.
         kind: `flat` searches all vectors, `ivf` those of the nearest cells.
         probes: Number of cells that `ivf` searches, 1 or more.
-        progress: Show a progress bar.
 
     Returns:
-        The neighbours of the sources and those of the targets, numbered by their place among the
+        The neighbors of the sources and those of the targets, numbered by their place among the
         `UnitRows`.
-
-    Raises:
-        DataError: FAISS is not installed, or an argument is out of range.
-
-    Example:
-        >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])
-        >>> forward, backward = nearest_by_faiss(*both, 1, kind="flat")  # doctest: +SKIP
-        >>> forward.ids.tolist()  # doctest: +SKIP
-        [[2], [1], [0]]
     """
-    if kind not in ("flat", "ivf"):
-        raise DataError(f"there is no FAISS index {kind!r} here; there are flat, ivf")
-    if probes < 1:
-        raise DataError(f"probes must be at least 1, got {probes}")
     keep = plan_search(source, target, k, 1).keep
     found = []
     with tqdm(
@@ -84,11 +68,7 @@ def cells(rows: int) -> int:
 
 
 def load_faiss() -> Any:
-    """Import the optional module `faiss`.
-
-    Raises:
-        DataError: FAISS is not installed; the message says how to install it.
-    """
+    """Import the optional module `faiss`."""
     try:
         import faiss
     except ImportError as error:

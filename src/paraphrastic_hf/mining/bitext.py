@@ -1,6 +1,14 @@
 """Pairs of sentences that translate each other, found by their vectors (thesis, 5.2.4).
 
-Candidates come from the nearest neighbours, and are linked one to one. The search for neighbours is
+With the mean cosine of the k nearest neighbors of either sentence, a pair scores
+
+    f(cos(x, y), (mean_k(x) + mean_k(y)) / 2)
+
+and f(a, b) = a (cosine), a - b (distance), a / b (ratio): Artetxe and Schwenk, Margin-based
+Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3; thesis 5.13.2. A
+sentence that is near everything no longer wins.
+
+Candidates come from the nearest neighbors, and are linked one to one. The search for neighbors is
 in `neighbours.py` and `approximate.py`; `files.py` reads and writes text.
 """
 
@@ -15,10 +23,55 @@ from paraphrastic_hf.encoders.vectors import as_array
 from paraphrastic_hf.errors import DataError, nearest_name
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
-from paraphrastic_hf.mining.margin_score import SCORES, margin_score, neighbour_mean
 from paraphrastic_hf.mining.neighbours import Neighbours, nearest
 from paraphrastic_hf.mining.tiles import PRECISIONS
 from paraphrastic_hf.mining.vectors import UnitRows
+
+SCORES = ("ratio", "distance", "cosine")
+SMALLEST_MEAN = 0.1  # the ratio of two cosines near 0, as in a short file, would say nothing
+
+
+def neighbour_mean(scores: np.ndarray) -> np.ndarray:
+    """Average the cosines of each sentence with its k nearest neighbors, (sentences,) float64.
+
+    Where a sentence has fewer than k neighbors, the mean is over those; it is 0 without any.
+
+    Args:
+        scores: The cosines, (sentences, k), -inf where there is no neighbor.
+    """
+    there = np.isfinite(scores)
+    total = np.where(there, scores, 0).sum(1, dtype=np.float64)
+    return np.asarray(total / np.maximum(there.sum(1), 1))
+
+
+def margin_score(
+    cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
+) -> np.ndarray:
+    """Score how much nearer the sentences of a pair are to each other than to their neighbors.
+
+    The three arrays may have any shapes that broadcast, such as (sources, 1) and (sources, k).
+
+    Args:
+        kind: One of `SCORES`. In a ratio, a mean below 0.1 counts as 0.1.
+
+    Returns:
+        The scores in float32, in the shape that the arguments broadcast to. The cosine is
+        from -1 to 1 and the distance from -2 to 2; the ratio is about 1 for a pair that is as near
+        as its neighborhood, and higher for a nearer one.
+
+    Example:
+        >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)
+        array([1.5], dtype=float32)
+    """
+    mean = (source_mean + target_mean) / 2
+    if kind == "cosine":
+        score = cosine + np.zeros_like(mean)
+    elif kind == "distance":
+        score = cosine - mean
+    else:
+        score = cosine / np.maximum(mean, SMALLEST_MEAN)
+    return np.asarray(score, np.float32)
+
 
 CANDIDATES = ("forward", "backward", "union", "intersection")
 INDICES = ("exact", "faiss-flat", "faiss-ivf")
@@ -39,11 +92,7 @@ class Pairs(NamedTuple):
     target: np.ndarray
 
     def at_least(self, threshold: float) -> Pairs:
-        """Return the pairs whose score reaches a threshold.
-
-        Args:
-            threshold: The lowest score of a pair, any number.
-        """
+        """Return the pairs whose score reaches a threshold."""
         return Pairs(*(column[self.score >= threshold] for column in self))
 
 
@@ -75,19 +124,18 @@ def mine(
         source: Sentence vectors, (n, dim): an array, in memory or memory-mapped, a tensor, a list
             of either, or `UnitRows`.
         target: Sentence vectors of the other side, (m, dim), or `UnitRows`.
-        k: Number of neighbours over which the margin is averaged, 1 or more; Artetxe and Schwenk
+        k: Number of neighbors over which the margin is averaged, 1 or more; Artetxe and Schwenk
             (2019) use 4.
-        score: What ranks the pairs: `ratio`, `distance` or `cosine` (also named
-            `absolute`).
+        score: What ranks the pairs: `ratio`, `distance` or `cosine`.
         candidates: Which pairs are looked at: each source with its best target (`forward`), each
             target with its best source (`backward`), the pairs found either way (`union`) or both
             ways (`intersection`).
         one_to_one: Use every sentence at most once, by competitive linking.
         threshold: The lowest score of a pair, any number; None for no limit.
-        skip: For each source the number of a target that is neither its partner nor its neighbour,
+        skip: For each source the number of a target that is neither its partner nor its neighbor,
             (n,), -1 for none; no target may be named twice. In a search for paraphrases within one
             text, it names the sentence itself.
-        index: How neighbours are searched: `exact`, `faiss-flat` or `faiss-ivf`.
+        index: How neighbors are searched: `exact`, `faiss-flat` or `faiss-ivf`.
         probes: Number of cells that `faiss-ivf` searches, 1 or more.
         memory: How many MB the exact search may use (see `neighbours.nearest`); more than 0.
         precision: What the exact search computes in, `float32` or `bfloat16` (see there).
@@ -159,7 +207,7 @@ def check_options(
     """Refuse what `mine` would refuse, so that it is known before hours of encoding.
 
     Args:
-        k: Number of neighbours over which the margin is averaged, 1 or more.
+        k: Number of neighbors over which the margin is averaged, 1 or more.
         score: One of `SCORES`.
         candidates: One of `CANDIDATES`.
         index: One of `INDICES`.
@@ -168,9 +216,6 @@ def check_options(
         precision: One of `PRECISIONS`.
         one_to_one: Whether every sentence is used at most once.
         threshold: The lowest score of a pair, any number; None for no limit.
-
-    Raises:
-        DataError: An option is unknown, a value is out of range, or FAISS is not installed.
 
     Example:
         >>> check_options(k=4, score="ratio", candidates="union", index="exact")
@@ -201,7 +246,6 @@ def as_rows(vectors: Any, name: str) -> UnitRows:
 
     Args:
         vectors: Sentence vectors, (n, dim), or `UnitRows`.
-        name: What to call them in messages.
     """
     if isinstance(vectors, UnitRows):
         return vectors
@@ -219,11 +263,9 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Choose pairs among the neighbours that were found both ways.
+    """Choose pairs among the neighbors that were found both ways.
 
     Args:
-        forward: The nearest targets of each source.
-        backward: The nearest sources of each target.
         score: What ranks the pairs, one of `SCORES`.
         candidates: Which pairs are looked at, one of `CANDIDATES`.
         one_to_one: Use every sentence at most once, by competitive linking.
@@ -231,7 +273,7 @@ def link(
 
     Example:
         >>> near = Neighbours(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
-        >>> link(near, near, score="absolute", threshold=0.5).source.tolist()
+        >>> link(near, near, score="cosine", threshold=0.5).source.tolist()
         [0]
     """
     means = neighbour_mean(forward.scores), neighbour_mean(backward.scores)
@@ -259,15 +301,14 @@ def link(
 def best_of_each(
     neighbours: Neighbours, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
-    """Pair every sentence with the neighbour of the highest margin score.
+    """Pair every sentence with the neighbor of the highest margin score.
 
-    Of equal scores the neighbour that comes first wins. Sentences without neighbours are left out.
+    Of equal scores the neighbor that comes first wins. Sentences without neighbors are left out.
 
     Args:
-        neighbours: The neighbours of each sentence of one side.
-        own_mean: Mean cosine of each sentence with its neighbours, (sentences,).
+        own_mean: Mean cosine of each sentence with its neighbors, (sentences,).
         other_mean: That mean for each sentence of the other side, (others,).
-        score: What ranks the neighbours, one of `SCORES`.
+        score: What ranks the neighbors, one of `SCORES`.
 
     Returns:
         The pairs in the order of the sentences, which are their sources.
@@ -289,11 +330,7 @@ def best_of_each(
 
 
 def competitive_linking(pairs: Pairs) -> Pairs:
-    """Keep each pair of which neither sentence is in a better pair that was kept.
-
-    Args:
-        pairs: The pairs, best first.
-    """
+    """Keep each pair of which neither sentence is in a better pair that was kept."""
     sources = bytearray(int(pairs.source.max(initial=-1)) + 1)
     targets = bytearray(int(pairs.target.max(initial=-1)) + 1)
     is_kept = np.zeros(len(pairs.score), bool)
@@ -320,7 +357,7 @@ def _without(
     skip: np.ndarray,
     k: int,
 ) -> tuple[Neighbours, Neighbours]:
-    """The k best neighbours both ways, without those that `skip` of `mine` names."""
+    """The k best neighbors both ways, without those that `skip` of `mine` names."""
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
     to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)
@@ -328,12 +365,12 @@ def _without(
 
 
 def dropped(neighbours: Neighbours, is_dropped: np.ndarray, k: int) -> Neighbours:
-    """The k best neighbours of each sentence, without some.
+    """The k best neighbors of each sentence, without some.
 
     Args:
-        neighbours: The neighbours of each sentence, (sentences, more).
+        neighbours: The neighbors of each sentence, (sentences, more).
         is_dropped: Which of them are left out, (sentences, more).
-        k: Number of neighbours, 1 or more.
+        k: Number of neighbors, 1 or more.
 
     Example:
         >>> near = Neighbours(np.array([[0.9, 0.2]], np.float32), np.array([[0, 1]]))

@@ -75,10 +75,6 @@ class MinedLines:
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
     """Return the share of the distinct letters of each text that its known tokens hold, 0 to 1.
 
-    Args:
-        tokenizer: That of the model.
-        texts: Some lines.
-
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer
         >>> letters_known(WordTokenizer(["cat"]), ["Cat!", "dog"])
@@ -129,33 +125,15 @@ def mine_lines(
     vector, unless `different` is set.
 
     Args:
-        source: The text of one side.
-        target: The text of the other side.
         encoder: Any object with an `encode` method from texts to vectors.
         folder: Work folder for a copy of the texts, their vectors and the state of the search. What
             an earlier run finished there is used again if texts, model and settings are the same;
             candidates, score and threshold may change. An encoder whose weights cannot be read is
-            recognised by its class and its `name`, if it has one.
+            recognized by its class and its `name`, if it has one.
         different: Never pair a line with an equal one; for paraphrases within one text.
-        memory: How many MB to use, more than 0. Numbers and neighbours take about 200 bytes for
+        memory: How many MB to use, more than 0. Numbers and neighbors take about 200 bytes for
             each line; the model comes on top.
-        progress: Show progress bars.
         **options: Further arguments of `bitext.mine`.
-
-    Raises:
-        BusyError: Another process is at work in the folder.
-        DataError: A line cannot be read, or an option is out of range.
-        ModelError: `encode` returns something other than finite vectors.
-
-    Example:
-        >>> import tempfile
-        >>> from paraphrastic_hf import SentenceEncoder, packaged_model
-        >>> english = SentenceEncoder.from_pretrained(packaged_model("english"))
-        >>> source = TextSide([["A cat sleeps.", "It rains."]])
-        >>> target = TextSide([["Rain is falling.", "The cat is asleep."]])
-        >>> found = mine_lines(source, target, english, tempfile.mkdtemp(), k=1)
-        >>> sorted(next(found.rows())["target"])
-        ['Rain is falling.', 'The cat is asleep.']
     """
     with locked(Path(folder), doing="mining"):
         return mine_in(
@@ -184,21 +162,8 @@ def mine_in(
     The caller keeps the lock until it has read the rows, which are read from the folder.
 
     Args:
-        folder: The work folder.
-        sides: The texts of both sides.
         encoder: Any object with an `encode` method from texts to vectors.
-        different: Never pair a line with an equal one.
-        memory: How many MB to use.
-        progress: Show progress bars.
         **options: Further arguments of `bitext.mine`.
-
-    Raises:
-        DataError: A line cannot be read, or an option is out of range.
-        ModelError: `encode` returns something other than finite vectors.
-
-    Example:
-        >>> with locked(folder, doing="mining"):  # doctest: +SKIP
-        ...     rows = list(mine_in(folder, (source, target), encoder).rows())
     """
     check_options(memory=memory, **options)
     source, target = sides

@@ -1,16 +1,17 @@
-"""Exact nearest neighbours by cosine, both ways, without ever holding the matrix.
+"""Exact nearest neighbors by cosine, both ways, without ever holding the matrix.
 
 For vectors of unit length X (n, dim) and Y (m, dim) the matrix of cosines S = X Y^T is made tile by
-tile, each tile once: its rows bring the neighbours of X in Y, its columns those of Y in X. The
-maxima of a tile tell which few rows and columns have anything new. The neighbours found are scored
+tile, each tile once: its rows bring the neighbors of X in Y, its columns those of Y in X. The
+maxima of a tile tell which few rows and columns have anything new. The neighbors found are scored
 once more, pair by pair, so that a cosine does not depend on where the edges of the tiles are.
 
-Approximate search is in `approximate.py`, what the neighbours are for in `bitext.py`.
+Approximate search is in `approximate.py`, what the neighbors are for in `bitext.py`.
 """
 
 from __future__ import annotations
 
 import time
+import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,10 +26,59 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.best import RunningTopK
-from paraphrastic_hf.mining.checkpoint import read_search, write_search
-from paraphrastic_hf.mining.tiles import GROUP, PRECISIONS, HalfTile, Tile
+from paraphrastic_hf.io.files import naming, replacing
+from paraphrastic_hf.mining.tiles import GROUP, HalfTile, RunningTopK, Tile
 from paraphrastic_hf.mining.vectors import UnitRows
+
+ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_columns")
+
+
+def write_search(
+    path: Path | None, key: str, done: int, forward: RunningTopK, backward: RunningTopK
+) -> None:
+    """Keep what a search has found so far; the file is written whole or not at all.
+
+    Args:
+        path: The file to write; nothing happens if it is None.
+    """
+    if path is None:
+        return
+    arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
+    with naming(path), replacing(path) as partial, partial.open("wb") as file:
+        np.savez(file, key=key, done=done, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
+
+
+def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
+    """Fill in what a kept search has found, and return how many strips of the matrix it searched.
+
+    Args:
+        path: The file that `write_search` wrote, or None.
+
+    Returns:
+        The number of strips; 0, with nothing filled in, where there is no such file, it is of
+        another search, or it is damaged.
+
+    Example:
+        >>> read_search(None, "en-de", RunningTopK(2, 1), RunningTopK(3, 1))
+        0
+    """
+    if path is None:
+        return 0
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            if str(kept["key"]) != key:
+                return 0
+            arrays = [kept[name] for name in ARRAYS]
+            done = int(kept["done"])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return 0
+    places = (forward.scores, forward.columns, backward.scores, backward.columns)
+    if any(own.shape != read.shape for own, read in zip(places, arrays, strict=True)):
+        return 0
+    for own, read in zip(places, arrays, strict=True):
+        own[:] = read
+    return done
+
 
 MEGABYTE = 2**20
 TILE = 2048  # height and width of a tile: 16 MB of float32, which a cache can hold
@@ -40,8 +90,8 @@ class Neighbours(NamedTuple):
     """The nearest sentences of the other side, nearest first; of equal ones the lower number first.
 
     Attributes:
-        scores: Cosines with the neighbours, (sentences, k) float32; -inf where there are fewer.
-        ids: Numbers of the neighbours, (sentences, k) int64; -1 where there are fewer than k.
+        scores: Cosines with the neighbors, (sentences, k) float32; -inf where there are fewer.
+        ids: Numbers of the neighbors, (sentences, k) int64; -1 where there are fewer than k.
     """
 
     scores: np.ndarray
@@ -78,28 +128,20 @@ def nearest(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        source: The vectors of one side.
-        target: The vectors of the other side.
-        k: Number of neighbours, 1 or more; fewer where the other side has fewer vectors.
-        memory: How many MB blocks, tiles and the neighbours found may use, more than 0. Neighbours
+        k: Number of neighbors, 1 or more; fewer where the other side has fewer vectors.
+        memory: How many MB blocks, tiles and the neighbors found may use, more than 0. Neighbors
             are always in memory, 8 (k + 4) bytes for each sentence in float32; the blocks take what
             is left, but at least 64 MB. Pages of mapped files come on top, which the system takes
             back when it needs them.
         precision: `float32` is exact. `bfloat16` searches candidates with half as many digits,
             several times faster on processors that compute in that type; the cosines returned are
-            computed in float32, but now and then a neighbour is missed (`benchmarks/README.md` says
+            computed in float32, but now and then a neighbor is missed (`benchmarks/README.md` says
             how often).
-        keep: A file that holds the state of the search, so that an interrupted one goes on.
         key: Says what the vectors are; a state in `keep` is used only if its key is equal.
-        progress: Show a progress bar.
-        told: Called with the number of cosines more that are done.
 
     Returns:
-        The neighbours of the sources and those of the targets, numbered by their place among the
+        The neighbors of the sources and those of the targets, numbered by their place among the
         `UnitRows`.
-
-    Raises:
-        DataError: The sides differ in width, or an argument is out of range.
 
     Example:
         >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
@@ -142,14 +184,9 @@ def plan_search(
     """Choose blocks and tiles as large as the memory allows.
 
     Args:
-        source: The vectors of one side.
-        target: The vectors of the other side.
-        k: Number of neighbours, 1 or more.
+        k: Number of neighbors, 1 or more.
         memory: How many MB the search may use, more than 0.
         precision: What the search computes in, one of `PRECISIONS`.
-
-    Raises:
-        DataError: The sides differ in width, or an argument is out of range.
 
     Example:
         >>> plan_search(UnitRows(np.eye(3)), UnitRows(np.eye(3)), 4, memory=64)
@@ -160,12 +197,6 @@ def plan_search(
             f"both sides must have vectors of one width, got {source.dimension} and "
             f"{target.dimension}"
         )
-    if k < 1:
-        raise DataError(f"k must be at least 1, got {k}")
-    if memory <= 0:
-        raise DataError(f"memory must be more than 0 MB, got {memory:g}")
-    if precision not in PRECISIONS:
-        raise DataError(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
     keep = k + (4 if precision == "float32" else 8)
     state = (len(source) + len(target)) * keep * 8
     free = max(memory * MEGABYTE - state, min(memory, 64) * MEGABYTE)
@@ -274,10 +305,8 @@ def rescored(
     """Choose the k best of each sentence's candidates, by cosines computed pair by pair.
 
     Args:
-        rows: The vectors of the sentences.
-        others: The vectors of the other side.
         candidates: Numbers of candidates among `others`, (sentences, candidates), -1 for none.
-        k: Number of neighbours to choose, 1 or more.
+        k: Number of neighbors to choose, 1 or more.
         rows_at_a_time: Number of sentences whose candidates are in memory at a time, 1 or more.
         told: Called with 0 whenever some are done.
 

@@ -1,4 +1,4 @@
-"""Neighbours that were found shard against shard, joined into those of the whole."""
+"""Neighbors that were found shard against shard, joined into those of the whole."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ def join(parts: Iterable[Neighbours], sizes: Sequence[int], k: int) -> Neighbour
     """The k nearest sentences of the other side, of those found in each of its shards.
 
     Args:
-        parts: For each shard of the other side the neighbours of the same sentences in it, numbered
+        parts: For each shard of the other side the neighbors of the same sentences in it, numbered
             from 0 within the shard; they are taken one at a time.
-        sizes: How many sentences each shard has.
-        k: Number of neighbours, 1 or more; fewer where the parts have fewer together.
+        k: Number of neighbors, 1 or more; fewer where the parts have fewer together.
 
     Returns:
-        Neighbours numbered through all shards, in their order; of equal ones the lower number
+        Neighbors numbered through all shards, in their order; of equal ones the lower number
         first.
 
     Example:
@@ -51,14 +50,13 @@ def join(parts: Iterable[Neighbours], sizes: Sequence[int], k: int) -> Neighbour
 
 
 def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
-    """The neighbours of several groups of sentences, one group after the other.
+    """The neighbors of several groups of sentences, one group after the other.
 
-    Where one has fewer neighbours, the rest of its rows is filled with -inf and -1.
+    Where one has fewer neighbors, the rest of its rows is filled with -inf and -1.
 
     Args:
-        parts: The neighbours of each group, k at most; they are taken one at a time.
-        rows: How many sentences the groups have together.
-        k: Number of neighbours, 1 or more.
+        parts: The neighbors of each group, k at most; they are taken one at a time.
+        k: Number of neighbors, 1 or more.
 
     Example:
         >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
@@ -77,35 +75,14 @@ def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
 
 
 def write_neighbours(path: Path, forward: Neighbours, backward: Neighbours) -> None:
-    """Keep the neighbours of two shards, both ways; the file is written whole or not at all.
-
-    Args:
-        path: The file to write.
-        forward: The nearest targets of each source.
-        backward: The nearest sources of each target.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "found.npz"
-        >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
-        >>> write_neighbours(path, near, near)
-        >>> read_neighbours(path)[0].ids.tolist()
-        [[1]]
-    """
+    """Keep the neighbors of two shards, both ways; the file is written whole or not at all."""
     arrays = dict(zip(ARRAYS, (*forward, *backward), strict=True))
     with naming(path), replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def read_neighbours(path: Path) -> tuple[Neighbours, Neighbours]:
-    """The neighbours of the sources and of the targets that `write_neighbours` kept.
-
-    Args:
-        path: The file that it wrote.
-
-    Raises:
-        DataError: The file is missing or damaged.
-    """
+    """The neighbors of the sources and of the targets that `write_neighbours` kept."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]

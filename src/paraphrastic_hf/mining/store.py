@@ -26,7 +26,6 @@ from paraphrastic_hf.io.files import content_hash, naming, read_json, write_json
 LINES_AT_A_TIME = 16_384
 NO_TEXT = 0  # the hash of a line that is empty or white space
 STATE = "text.json"  # what a folder of lines has before it has anything else
-OWN = {STATE, "text", "ends.npy", "hashes.npy", "vectors.npy", "vectors.json"}
 SEARCH = "search.npz"  # beside the folders of both sides
 
 
@@ -56,18 +55,9 @@ class TextStore:
 
         Args:
             folder: The folder, which is made if it does not exist; other lines in it are replaced.
-            blocks: The lines, some at a time.
             stamp: Identifies the lines, as `file_stamp` does. If the folder holds lines with the
                 same stamp, these are not read, unless they are damaged; an empty stamp is equal to
                 no other.
-            progress: Show a progress bar.
-
-        Example:
-            >>> import tempfile
-            >>> folder = Path(tempfile.mkdtemp())
-            >>> store = TextStore.write(folder, [["a cat", " a cat ", ""]], stamp="cats, Monday")
-            >>> len(store), store.first_of_each().tolist()
-            (3, [0])
         """
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):
@@ -154,16 +144,6 @@ class TextStore:
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
             key: The encoder's `identity` in a line.
-            lines_at_a_time: Number of lines in a block, whose vectors are in memory together.
-            progress: Show a progress bar.
-
-        Raises:
-            ModelError: `encode` returns something other than finite vectors of one length.
-
-        Example:
-            >>> vectors = store.vectors(  # doctest: +SKIP
-            ...     encoder, str(identity(encoder)), lines_at_a_time=1000, progress=True
-            ... )
         """
         path, log = self.folder / "vectors.npy", self.folder / "vectors.json"
         key = f"{self.digest} {key} {paraphrastic_hf.__version__}"
@@ -245,42 +225,19 @@ def _has_rows(path: Path, rows: int) -> bool:
 
 
 def file_stamp(path: str) -> str:
-    """Return the path and the content hash of a file, for `TextStore.write`.
-
-    Args:
-        path: The file. The stamp of a pipe, which can be read only once, is empty.
-    """
+    """Return the path and the content hash of a file, for `TextStore.write`."""
     return f"{os.path.realpath(path)} {content_hash(path)}" if os.path.isfile(path) else ""
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a work folder that holds anything but what mining writes.
-
-    Args:
-        folder: The folder.
-
-    Raises:
-        DataError: It does.
-    """
-    foreign = _foreign(folder)
+    """Refuse a work folder that holds anything but what mining writes."""
+    names = {each.name.removesuffix(".part") for each in folder.iterdir()}
+    foreign = min(names - {"source", "target", SEARCH}, default=None)
+    for side in (folder / "source", folder / "target"):
+        if side.exists() and any(side.iterdir() if side.is_dir() else [side]):
+            foreign = foreign if list(side.glob(f"{STATE}*")) else side.name
     if foreign is not None:
         raise DataError(
             f"the work folder {folder} holds {foreign}, which mining did not write there; name "
             "another folder with --work, or move that one away"
         )
-
-
-def _foreign(folder: Path) -> str | None:
-    """What a work folder holds that mining does not write; None if there is nothing of the kind."""
-    sides = [folder / "source", folder / "target"]
-    begun = [each for each in sides if each.is_dir() and STATE in _names(each)]
-    known = {each.name for each in begun} | ({SEARCH} if begun else set())
-    known |= {each.name for each in sides if each.is_dir() and not _names(each)}
-    found = [name for name in _names(folder) if name not in known]
-    found += [f"{each.name}/{name}" for each in begun for name in _names(each) if name not in OWN]
-    return min(found, default=None)
-
-
-def _names(folder: Path) -> set[str]:
-    """The names in a folder; a file not finished counts as the one that it would be."""
-    return {each.name.removesuffix(".part") for each in folder.iterdir()}

@@ -11,8 +11,64 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paraphrastic_hf.mining.best import RunningTopK
 from paraphrastic_hf.mining.vectors import UnitRows
+
+
+class RunningTopK:
+    """The `keep` highest scores of every matrix row, with the columns in which they were found.
+
+    Of equal scores the one in the lower column is kept, if columns come in increasing order.
+
+    Attributes:
+        scores: The scores, highest first, (rows, keep) float32; -inf where none was seen yet.
+        columns: Their columns, (rows, keep) int32; -1 where none was seen yet.
+
+    Example:
+        >>> best = RunningTopK(rows=2, keep=1)
+        >>> found = np.array([0, 0]), np.array([4, 5]), np.array([0.3, 0.8])
+        >>> best.add(np.array([1]), *found)  # row 1 has 0.3 in column 4 and 0.8 in column 5
+        >>> best.columns.tolist()
+        [[-1], [5]]
+    """
+
+    def __init__(self, rows: int, keep: int) -> None:
+        self.scores = np.full((rows, keep), -np.inf, np.float32)
+        self.columns = np.full((rows, keep), -1, np.int32)
+
+    def lowest(self, start: int, stop: int) -> np.ndarray:
+        """Return what a score must exceed to be kept, for each of some rows, (stop - start,).
+
+        Args:
+            start: Number of the first row, from 0.
+        """
+        return self.scores[start:stop, -1]
+
+    def add(
+        self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
+    ) -> None:
+        """Take in scores of columns that are higher than all seen before.
+
+        Args:
+            rows: Numbers of the rows that have a new score, each once, (changed,).
+            place: Which of `rows` each score belongs to, in any order, (new,).
+            column: The column of each score, (new,).
+            scores: The scores themselves, (new,).
+        """
+        keep = self.scores.shape[1]
+        order = np.lexsort((column, place))
+        place, column, scores = place[order], column[order], scores[order]
+        counts = np.bincount(place, minlength=len(rows))
+        nth = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shape = (len(rows), keep + int(counts.max(initial=0)))
+        all_scores, columns = np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int32)
+        all_scores[:, :keep], columns[:, :keep] = self.scores[rows], self.columns[rows]
+        all_scores[place, keep + nth] = scores
+        columns[place, keep + nth] = column
+        # Stable: of equal scores the earlier column stays before the later one.
+        best = np.argsort(-all_scores, axis=1, kind="stable")[:, :keep]
+        self.scores[rows] = np.take_along_axis(all_scores, best, 1)
+        self.columns[rows] = np.take_along_axis(columns, best, 1)
+
 
 GROUP = 16
 PRECISIONS = ("float32", "bfloat16")
@@ -59,9 +115,7 @@ class Tile:
         """Read vectors into memory, in the type in which they are multiplied.
 
         Args:
-            side: The vectors of one side.
             start: Number of the first vector, from 0.
-            stop: Number of the vector after the last.
         """
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
@@ -86,9 +140,7 @@ class Tile:
         """Give `best` every score of the tile that may be among the best of its row.
 
         Args:
-            best: The highest scores so far of every row of the matrix.
             start: Number of the matrix row that the tile begins with, from 0.
-            count: Number of rows of the tile.
             first_column: Number of the matrix column that the tile begins with, from 0.
         """
         lowest = best.lowest(start, start + count)
@@ -104,9 +156,7 @@ class Tile:
         """Give `best` every score of the tile that may be among the best of its column.
 
         Args:
-            best: The highest scores so far of every column of the matrix.
             start: Number of the matrix column that the tile begins with, from 0.
-            count: Number of columns of the tile.
             first_row: Number of the matrix row that the tile begins with, from 0.
         """
         lowest = best.lowest(start, start + count)
@@ -122,7 +172,6 @@ class Tile:
         """Return some scores of the tile as float32, of any shape that the arguments broadcast to.
 
         Args:
-            rows: Rows within the tile, any shape.
             columns: Columns within the tile, any shape that broadcasts with that of `rows`.
         """
         return self._numbers[rows, columns]
@@ -217,12 +266,10 @@ def _search(
     They are above `lowest`, and among the `keep` best of their row or column of the tile.
 
     Args:
-        tile: The tile.
         maxima: The highest score of each group of each row or column, (chosen, groups). Group g has
             the scores at g, g + groups, g + 2 groups and so on.
         chosen: Which rows or columns of the tile these are, (chosen,).
         lowest: What a score must exceed in each of them, (chosen,).
-        keep: Number of scores kept for each.
         axis: 1 for rows, 0 for columns.
     """
     groups = maxima.shape[1]

@@ -16,19 +16,15 @@ class UnitRows:
     """The rows of a matrix that are not zero, scaled to length 1 when they are read.
 
     Zero rows come from texts that are empty or have no known token. They are left out, since they
-    have no direction and so no neighbours.
+    have no direction and so no neighbors.
 
     Args:
         vectors: The matrix, (n, dim), any float type and any scale; `np.load(path, mmap_mode="r")`
             for a file larger than memory.
         rows: Numbers of the matrix rows to use, increasing, (chosen,); None for all.
-        name: What to call the vectors in messages.
 
     Attributes:
         rows: Numbers of the matrix rows that are used and not zero, (count,).
-
-    Raises:
-        DataError: The matrix does not have two dimensions, or a row is not finite.
     """
 
     def __init__(

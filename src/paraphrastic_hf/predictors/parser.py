@@ -15,7 +15,7 @@ from paraphrastic_hf.syntax.treebank_words import treebank_words
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.sentences import Sentences
 
-QUOTES = {"``": '"', "''": '"'}  # as in training (`corpora/readers/parsing.py`)
+QUOTES = {"``": '"', "''": '"'}  # as in training (`corpora/readers/syntax.py`)
 
 
 class SentenceParser(SavedModel):

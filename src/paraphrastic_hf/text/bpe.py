@@ -16,21 +16,19 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.io.files import SPECIAL_TOKENS, write_json, write_tokenizer
-from paraphrastic_hf.text.contract import SpecialIds
-from paraphrastic_hf.text.normalize import build_normalizer, valid_unicode
-from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.io.files import SPECIAL_TOKENS
+from paraphrastic_hf.text.fast import FastTokenizer
+from paraphrastic_hf.text.normalize import build_normalizer
 from paraphrastic_hf.text.word import word_splitter
 
 END_OF_WORD = "</w>"
 
 
-class BytePairTokenizer:
+class BytePairTokenizer(FastTokenizer):
     """Turns text into the ids of byte pairs.
 
     Args:
         fast: A BPE of `tokenizers` with the ids 0 for `<pad>` and 1 for `<unk>`, which no text has.
-        lowercase: Whether it lower-cases text first.
 
     Example:
         >>> import tempfile
@@ -42,25 +40,16 @@ class BytePairTokenizer:
         (['the</w>', 'th', 'e', 'm', 'e</w>'], 'the theme')
     """
 
-    file = "tokenizer.json"
+    kind = "bpe"
     keeps_to_words = True
 
     def __init__(self, fast: Tokenizer, *, lowercase: bool) -> None:
         self._fast, self.lowercase = fast, lowercase
-        self.special = SpecialIds()
         self.vocab_size = fast.get_vocab_size(with_added_tokens=False)
 
     @classmethod
     def from_codes(cls, path: str | Path, *, lowercase: bool = True) -> BytePairTokenizer:
-        """Read a file of codes.
-
-        Args:
-            path: The file.
-            lowercase: Lower-case first, as the released codes ask.
-
-        Raises:
-            DataError: It is not there, or a line is no merge.
-        """
+        """Read a file of codes."""
         merges: list[tuple[str, str]] = []
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -95,42 +84,14 @@ class BytePairTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool = False
     ) -> BytePairTokenizer:
-        """Read `tokenizer.json` from a model directory.
-
-        Raises:
-            ModelError: The file is missing or damaged.
-        """
-        path = Path(directory) / cls.file
-        try:
-            fast = Tokenizer.from_file(str(path))
-            fast.no_truncation()
-            if END_OF_WORD not in str(fast.model.end_of_word_suffix):
-                raise ValueError("it is no BPE with marks at the ends of words")
-        except Exception as error:  # tokenizers raises bare Exception
-            raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
+        """Read `tokenizer.json` from a model directory."""
+        fast = cls.read(directory)
+        fast.no_truncation()
+        if END_OF_WORD not in str(getattr(fast.model, "end_of_word_suffix", "")):
+            raise ModelError(f"{directory} holds no BPE with marks at the ends of words")
         return cls(fast, lowercase=lowercase)
-
-    def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text; a character that no code has leaves none."""
-        encodings = self._fast.encode_batch_fast(
-            [valid_unicode(text) for text in texts], add_special_tokens=False
-        )
-        return Ragged.from_lists([encoding.ids for encoding in encodings])
 
     def decode(self, ids: Sequence[int]) -> str:
         """The words of ids with a space between; special ids leave nothing."""
         known = [int(number) for number in ids if int(number) not in self.special.all]
         return str(self._fast.decode(known, skip_special_tokens=True)).strip()
-
-    def tokens(self) -> list[str]:
-        """Return the piece of every id."""
-        vocab = self._fast.get_vocab(with_added_tokens=False)
-        return sorted(vocab, key=vocab.__getitem__)
-
-    def save(self, directory: str | Path) -> None:
-        """Write `tokenizer.json` and `tokenizer_config.json`."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        write_tokenizer(directory, self._fast)
-        settings = {"kind": "bpe", "lowercase": self.lowercase, "keep_unknown": False}
-        write_json(directory / "paraphrastic_tokenizer.json", settings)

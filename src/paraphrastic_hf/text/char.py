@@ -1,4 +1,4 @@
-"""Character tokenizer of charLSTM and charCNN (thesis, 3.6.2): every character of the normalised
+"""Character tokenizer of charLSTM and charCNN (thesis, 3.6.2): every character of the normalized
 text is a token, spaces too.
 
 It is saved as a `tokenizer.json` alone: characters are entries of a BPE model without merges, which
@@ -15,39 +15,35 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models
 
-from paraphrastic_hf.errors import DataError, ModelError, counted
-from paraphrastic_hf.io.files import SPECIAL_TOKENS, write_json, write_tokenizer
-from paraphrastic_hf.text.contract import SpecialIds
-from paraphrastic_hf.text.normalize import build_normalizer, normalize, valid_unicode
-from paraphrastic_hf.text.ragged import Ragged
+from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.files import SPECIAL_TOKENS
+from paraphrastic_hf.text.fast import FastTokenizer, check_size, entries
+from paraphrastic_hf.text.normalize import build_normalizer, normalize
 
 
-class CharTokenizer:
+class CharTokenizer(FastTokenizer):
     """Turns text into the ids of its characters.
 
     Args:
         characters: The characters in the order of their ids, from id 2 on, most frequent first.
-        lowercase: Lower-case the text first.
         keep_unknown: Give each unknown character id 1 instead of dropping it.
     """
 
-    file = "tokenizer.json"
+    kind = "char"
     keeps_to_words = False
-    special = SpecialIds()
 
     def __init__(
         self, characters: Sequence[str], *, lowercase: bool = True, keep_unknown: bool = False
     ) -> None:
-        entries = [*SPECIAL_TOKENS.values(), *characters]
-        vocab = {entry: i for i, entry in enumerate(entries)}
+        self._entries = [*SPECIAL_TOKENS.values(), *characters]
+        vocab = {entry: i for i, entry in enumerate(self._entries)}
         unknown = SPECIAL_TOKENS["unk_token"] if keep_unknown else None
         self._fast = Tokenizer(models.BPE(vocab, [], unk_token=unknown))
         self._fast.normalizer = build_normalizer(lowercase)
         self._fast.decoder = decoders.Fuse()
-        self._entries = entries
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown
-        self.vocab_size = len(entries)
+        self.vocab_size = len(vocab)
 
     @classmethod
     def train(
@@ -64,14 +60,10 @@ class CharTokenizer:
         Of equally frequent characters the one with the lower code point comes first.
 
         Args:
-            lines: Raw text; it is normalised here.
+            lines: Raw text; it is normalized here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
             hard_vocab_limit: Refuse, rather than shrink, if the text has fewer characters.
-            lowercase: Lower-case the text first.
             keep_unknown: Give each unknown character id 1 instead of dropping it.
-
-        Raises:
-            DataError: The text has no character, or under `hard_vocab_limit` too few.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -79,35 +71,15 @@ class CharTokenizer:
         if not counts:
             raise DataError("the training text holds no character to build a vocabulary from")
         ranked = sorted(counts, key=lambda character: (-counts[character], character))
-        if hard_vocab_limit and len(ranked) + 2 < vocab_size:
-            raise DataError(
-                f"vocab_size is {vocab_size}, but the text has "
-                f"{counted(len(ranked), 'character')}; "
-                f"use at most {len(ranked) + 2}"
-            )
+        if hard_vocab_limit:
+            check_size(len(ranked), vocab_size, "character")
         return cls(ranked[: vocab_size - 2], lowercase=lowercase, keep_unknown=keep_unknown)
 
     @classmethod
     def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> CharTokenizer:
-        """Read `tokenizer.json` from a model directory.
-
-        Raises:
-            ModelError: The file is missing or damaged.
-        """
-        path = Path(directory) / cls.file
-        try:
-            vocab = Tokenizer.from_file(str(path)).get_vocab(with_added_tokens=False)
-        except Exception as error:  # tokenizers raises bare Exception
-            raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
-        characters = sorted(vocab, key=vocab.__getitem__)[len(SPECIAL_TOKENS) :]
+        """Read `tokenizer.json` from a model directory."""
+        characters = entries(cls.read(directory))[len(SPECIAL_TOKENS) :]
         return cls(characters, lowercase=lowercase, keep_unknown=keep_unknown)
-
-    def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text; unknown characters have none unless `keep_unknown`."""
-        encodings = self._fast.encode_batch_fast(
-            [valid_unicode(text) for text in texts], add_special_tokens=False
-        )
-        return Ragged.from_lists([encoding.ids for encoding in encodings])
 
     def decode(self, ids: Sequence[int]) -> str:
         """The characters of ids; special ids leave nothing."""
@@ -116,17 +88,3 @@ class CharTokenizer:
     def to_fast(self) -> Tokenizer:
         """The same tokenizer for the `tokenizers` library."""
         return self._fast
-
-    def tokens(self) -> list[str]:
-        """Return the character of every id."""
-        return list(self._entries)
-
-    def save(self, directory: str | Path) -> None:
-        """Write `tokenizer.json` and `tokenizer_config.json`."""
-        directory = Path(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        write_tokenizer(directory, self._fast)
-        write_json(
-            directory / "paraphrastic_tokenizer.json",
-            {"kind": "char", "lowercase": self.lowercase, "keep_unknown": self.keep_unknown},
-        )

@@ -1,7 +1,7 @@
 """Character n-gram tokenizer of TRIGRAM (thesis, 4.4 and 5.1.1; 200,000 types, 5.2.1) and CHARAGRAM
 (3.7.2.2, 3.7.5).
 
-The normalised text, with a space on either side, is one string, and every n-gram of it is a token,
+The normalized text, with a space on either side, is one string, and every n-gram of it is a token,
 those that span spaces too. If `spans_spaces` is false, each word is a string of its own instead.
 `padding_mode="left"` builds the vocabulary without the space at the end, as the ParaNMT release did
 (n-grams at the end of its sentences are then mostly unknown). No stock tokenizer class can express
@@ -34,16 +34,8 @@ class CharNgramTokenizer(PreTrainedTokenizer):
     Args:
         vocab_file: JSON list of the n-grams in the order of their ids, from id 2 on, as
             `save_pretrained` writes it.
-        ngrams: The same list itself, in place of a file.
-        orders: Lengths of the n-grams, in characters.
         padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
-        spans_spaces: Take n-grams across words too.
-        lowercase: Lower-case before splitting.
         keep_unknown: Give unknown n-grams id 1 instead of dropping them.
-
-    Raises:
-        ModelError: There is no vocabulary, or it has no n-gram of one of the orders.
-        ValueError: `padding_mode` is none of these.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -123,19 +115,13 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         Of equally frequent n-grams the first in alphabetical order comes first.
 
         Args:
-            lines: Raw text; it is normalised here.
+            lines: Raw text; it is normalized here.
             vocab_size: Number of entries, with `<pad>` and `<unk>`.
-            orders: Lengths of the n-grams, in characters.
             padding_mode: On which sides of a text a space is added: `both`, `left` or `none`.
-            spans_spaces: Take n-grams across words too.
             min_count: Leave out n-grams that occur less often than this (C in thesis 3.7.5).
             most_per_order: Keep at most this many n-grams of each order (k in thesis 3.7.5).
             hard_vocab_limit: Refuse, rather than shrink, if the text has fewer n-grams.
-            lowercase: Lower-case the text first.
             keep_unknown: Give unknown n-grams id 1 instead of dropping them.
-
-        Raises:
-            DataError: The text has no n-gram of some order, or under `hard_vocab_limit` too few.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -238,13 +224,10 @@ class CharNgramTokenizer(PreTrainedTokenizer):
 def extract_ngrams(
     text: str, orders: Sequence[int], padding_mode: str = "both", spans_spaces: bool = True
 ) -> list[str]:
-    """Return every n-gram of a normalised text, order by order; the empty text has none.
+    """Return every n-gram of a normalized text, order by order; the empty text has none.
 
     Args:
-        text: The text.
-        orders: Lengths of the n-grams, in characters.
         padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
-        spans_spaces: Take n-grams across words too.
 
     Example:
         >>> extract_ngrams("cat", [3])

@@ -23,9 +23,6 @@ def languages_of(texts: Sequence[str]) -> list[str]:
     Returns:
         The two-letter code (ISO 639-1) of each.
 
-    Raises:
-        MissingExtraError: The extra `identify` is not installed.
-
     Example:
         >>> languages_of(["the cat sleeps on the wall", "le chat dort sur le mur"])
         ['en', 'fr']

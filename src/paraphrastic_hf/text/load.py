@@ -1,18 +1,28 @@
-"""Loads the tokenizer of a model directory, of whichever kind it is."""
+"""Loads the tokenizer of a model directory, of whichever kind it is, or of `tokenizer.json` alone.
+
+Other libraries keep only `tokenizer.json`. A tokenizer made of its words, characters or pieces is
+taken if it would write the same file, so that it cuts every text as the file does.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
 
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line, refused
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.io.files import PARTS_FOLDER, other_loader, read_json
+from paraphrastic_hf.io.files import PARTS_FOLDER, SPECIAL_TOKENS, other_loader, read_json
 from paraphrastic_hf.text.bpe import BytePairTokenizer
 from paraphrastic_hf.text.char import CharTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
-from paraphrastic_hf.text.marks import MarkedTokenizer
+from paraphrastic_hf.text.marks import MARKS, MarkedTokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
-from paraphrastic_hf.text.subword import SubwordTokenizer
+from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
@@ -31,9 +41,6 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
 
     Of a model that sentence-transformers or transformers has saved again, `tokenizer.json` is
     enough.
-
-    Raises:
-        ModelError: The directory holds no tokenizer of this package.
     """
     directory = Path(directory)
     if (directory / CHAR_NGRAMS).exists():
@@ -41,8 +48,6 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     path = directory / "paraphrastic_tokenizer.json"
     if not path.exists() and (directory / STOCK).exists():
         require("train", "google.protobuf", what=f"{directory}, which other software has saved,")
-        from paraphrastic_hf.text.rebuilt import rebuild_tokenizer  # imports protobuf
-
         return rebuild_tokenizer(directory / STOCK)
     if not path.exists() and (directory / PARTS_FOLDER).is_dir():
         path = directory / "tokenizer_config.json"  # transformers has saved the mixture again
@@ -89,3 +94,108 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
             str(directory), trust_remote_code=False
         )
     return tokenizer
+
+
+UNKNOWN_PIECE, CONTROL_PIECE = 2, 3  # sentencepiece's types
+NOT_COMPARED = ("decoder", "truncation", "padding")  # they change no ids of a text
+SETTINGS = (True, False), (False, True), (False, True)  # the defaults first
+Rebuilt = SubwordTokenizer | WordTokenizer | CharTokenizer
+
+
+def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
+    """Rebuild the tokenizer that wrote a `tokenizer.json`, with its marks."""
+    try:
+        given = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
+    wanted = _described(given)
+    not_ours = f"{path} is no tokenizer of this package; {other_loader(path.parent)}"
+    added = tuple(token["content"] for token in wanted["added_tokens"])
+    marks = next((name for name, known in MARKS.items() if known == added), None)
+    if _begins_as_ours(wanted["model"].get("vocab")) and (marks or not added):
+        try:
+            for tokenizer in _candidates(wanted["model"]):
+                for kind in _kinds(tokenizer, marks):
+                    if _described(kind.to_fast()) == wanted:
+                        return kind
+        except Exception as error:  # of tokenizers or sentencepiece, for entries none of ours has
+            raise ModelError(not_ours) from error
+    raise ModelError(not_ours)
+
+
+def _described(tokenizer: Tokenizer) -> dict[str, Any]:
+    """What decides the ids of a text. Transformers names `<pad>` and `<unk>` once more, where they
+    are, and has a template that adds nothing; neither does."""
+    description = json.loads(tokenizer.to_str())
+    stated = [{"id": k, "content": text} for k, text in enumerate(SPECIAL_TOKENS.values())]
+    tokens = [
+        token
+        for token in description["added_tokens"]
+        if {"id": token["id"], "content": token["content"]} not in stated
+    ]
+    template = description["post_processor"] or {}
+    if template.get("type") == "TemplateProcessing" and not template["special_tokens"]:
+        description["post_processor"] = None
+    described = {**description, "added_tokens": tokens}
+    return {key: value for key, value in described.items() if key not in NOT_COMPARED}
+
+
+def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
+    """The tokenizers that may have written the model of a `tokenizer.json`."""
+    entries = model["vocab"]
+    if model["type"] == "Unigram":
+        yield from _subwords(entries)
+    elif model["type"] == "BPE":
+        ordered = sorted(entries, key=entries.__getitem__)[len(SPECIAL_TOKENS) :]
+        yield from _characters(ordered) if max(map(len, ordered)) == 1 else _words(ordered)
+
+
+def _begins_as_ours(entries: Any) -> bool:
+    """Whether the first entries are padding and unknown text; large tokenizers of others, which
+    take seconds to make, have other ones there."""
+    if not entries:
+        return False
+    names = (
+        [text for text, _ in entries]
+        if isinstance(entries, list)
+        else sorted(entries, key=entries.__getitem__)
+    )
+    return names[: len(SPECIAL_TOKENS)] == list(SPECIAL_TOKENS.values())
+
+
+def _kinds(tokenizer: Rebuilt, marks: str | None) -> list[Rebuilt | MarkedTokenizer]:
+    """A tokenizer, or where there are marks the two ways to add them."""
+    if marks is None:
+        return [tokenizer]
+    return [MarkedTokenizer(tokenizer, marks, opens_prompts=opens) for opens in (False, True)]
+
+
+def _subwords(entries: list[Any]) -> Iterator[SubwordTokenizer]:
+    from sentencepiece.sentencepiece_model_pb2 import (  # type: ignore[attr-defined]  # slow
+        ModelProto,
+    )
+
+    proto = ModelProto()
+    proto.trainer_spec.model_type = proto.trainer_spec.UNIGRAM
+    proto.trainer_spec.vocab_size = len(entries)
+    proto.trainer_spec.unk_id, proto.trainer_spec.pad_id = UNKNOWN_ID, PAD_ID
+    proto.trainer_spec.bos_id = proto.trainer_spec.eos_id = -1
+    proto.normalizer_spec.name = "identity"
+    for number, (text, score) in enumerate(entries):
+        special = {PAD_ID: CONTROL_PIECE, UNKNOWN_ID: UNKNOWN_PIECE}.get(number)
+        score = 0.0 if special else score
+        proto.pieces.add(piece=text, score=score, type=special or NORMAL_PIECE)
+    model = proto.SerializeToString()
+    for lowercase, keep_unknown in product(*SETTINGS[:2]):
+        yield SubwordTokenizer(model, lowercase=lowercase, keep_unknown=keep_unknown)
+
+
+def _words(entries: list[str]) -> Iterator[WordTokenizer]:
+    words = [entry[1:] for entry in entries]
+    for lowercase, keep_unknown, spaced in product(*SETTINGS):
+        yield WordTokenizer(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
+
+
+def _characters(entries: list[str]) -> Iterator[CharTokenizer]:
+    for lowercase, keep_unknown in product(*SETTINGS[:2]):
+        yield CharTokenizer(entries, lowercase=lowercase, keep_unknown=keep_unknown)

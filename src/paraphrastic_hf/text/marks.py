@@ -33,9 +33,6 @@ class MarkedTokenizer:
         marks: Which marks to add, `start`, `end` or `both`.
         opens_prompts: Whether the saved `tokenizer.json` leaves out the end, so that what
             `AutoTokenizer` makes of a text can be continued by `generate`.
-
-    Raises:
-        ValueError: `marks` is none of these.
     """
 
     keeps_to_words = False
@@ -43,8 +40,6 @@ class MarkedTokenizer:
     def __init__(
         self, tokenizer: TextTokenizer, marks: str, *, opens_prompts: bool = False
     ) -> None:
-        if marks not in MARKS:
-            raise ValueError(f"marks must be one of {', '.join(MARKS)}, got {marks!r}")
         self.inner = tokenizer
         self.marks, self.opens_prompts = marks, opens_prompts
         self.lowercase = tokenizer.lowercase
@@ -83,15 +78,9 @@ class MarkedTokenizer:
 
     def to_fast(self) -> Tokenizer:
         """The same tokenizer for the `tokenizers` library, which gives a text without any known
-        token the marks alone.
-
-        Raises:
-            TypeError: The inner tokenizer is none of that library.
-        """
-        make = getattr(self.inner, "to_fast", None)
-        if make is None:
-            raise TypeError(f"{type(self.inner).__name__} cannot be one of the tokenizers library")
-        return self._marked(Tokenizer.from_str(make().to_str()))
+        token the marks alone."""
+        inner: Any = self.inner
+        return self._marked(Tokenizer.from_str(inner.to_fast().to_str()))
 
     def _marked(self, fast: Tokenizer) -> Tokenizer:
         """A tokenizer without marks after they were added to it."""

@@ -22,9 +22,6 @@ class MixedTokenizer:
 
     Args:
         parts: Two tokenizers or more, all of which lower-case text, or none of which does.
-
-    Raises:
-        ValueError: Some lower-case and some do not.
     """
 
     keeps_to_words = False
@@ -45,11 +42,7 @@ class MixedTokenizer:
         )
 
     def decode(self, ids: Sequence[int]) -> str:
-        """A mixture cannot be decoded.
-
-        Raises:
-            TypeError: Always; every text is there once for each part.
-        """
+        """A mixture cannot be decoded."""
         raise TypeError(
             "the ids of a mixture hold every text once for each part; decode the ids of one part"
         )

@@ -29,16 +29,8 @@ class MixtureTokenizer(PreTrainedTokenizer):
     """Turns text into the ids of several tokenizers, one after the other (thesis, 4.5.6).
 
     Args:
-        parts: Number of tokenizers.
         **files: Paths of their files, by the names of `vocab_files_names`; None for files that a
             part does not have.
-
-    Raises:
-        ModelError: A part has neither of the files that can hold a tokenizer.
-
-    Example:
-        >>> from transformers import AutoTokenizer
-        >>> AutoTokenizer.from_pretrained("runs/word-trigram")("a cat")  # doctest: +SKIP
     """
 
     vocab_files_names = {
@@ -155,10 +147,6 @@ def write_auto_config(directory: Path, parts: int) -> None:
     """Write what `AutoTokenizer` needs to load the parts in a directory: a config and the code.
 
     Nothing is written if there are more parts than `MOST_PARTS`, the number it knows files of.
-
-    Args:
-        directory: The model directory, which holds the files of each part in a folder.
-        parts: Number of parts.
     """
     if parts > MOST_PARTS:
         return

@@ -1,4 +1,4 @@
-"""The one normalisation every tokenizer here applies before it splits text.
+"""The one normalization every tokenizer here applies before it splits text.
 
 It applies NFKC, lower-cases if asked, turns typographic quotes into ASCII ones, removes soft
 hyphens, and makes every run of white space, control and format characters a single space. It is
@@ -22,7 +22,7 @@ _ASCII_CONTROL = dict.fromkeys((*range(0, 32), 127), " ")
 
 @functools.cache
 def build_normalizer(lowercase: bool) -> normalizers.Normalizer:
-    """Build the normaliser as a component of `tokenizers`, which `tokenizer.json` can hold."""
+    """Build the normalizer as a component of `tokenizers`, which `tokenizer.json` can hold."""
     steps: list[normalizers.Normalizer] = [normalizers.Replace("\u00ad", ""), normalizers.NFKC()]
     if lowercase:
         steps += [normalizers.Lowercase(), normalizers.NFC()]  # lower case may need composing again
@@ -41,7 +41,7 @@ def valid_unicode(text: str) -> str:
 
 
 def normalize(text: str, lowercase: bool = True) -> str:
-    """Normalise a text; a normalised text does not change again.
+    """Normalize a text; a normalized text does not change again.
 
     Example:
         >>> normalize("  The\\u00a0\\ufb01rst\\tLINE ")

@@ -1,9 +1,12 @@
-"""How many n-grams of words two texts share (thesis, 4.5.4 and 6.3.3)."""
+"""How many n-grams of words two texts share (thesis, 4.5.4 and 6.3.3), and lemmas (3.5.1)."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+
+from paraphrastic_hf.errors import RecipeError
 
 WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -39,3 +42,20 @@ def ngram_overlap(first: str, second: str, n: int) -> float:
     left, right = (Counter(word_ngrams(text, n)) for text in (first, second))
     fewest = min(left.total(), right.total())
     return (left & right).total() / fewest if fewest else 0.0
+
+
+def lemmatize(texts: Sequence[str]) -> list[str]:
+    """Replace the words of each text, cut at spaces, by their dictionary forms.
+
+    The forms are those of simplemma, which works offline.
+    """
+    try:
+        import simplemma
+    except ImportError as error:
+        raise RecipeError(
+            "training.exclude partners_and_lemmas needs simplemma: "
+            "pip install 'paraphrastic-hf[lemmas]', or set it to partners"
+        ) from error
+    return [
+        " ".join(simplemma.lemmatize(word, lang="en") for word in text.split()) for text in texts
+    ]

@@ -72,7 +72,6 @@ class Ragged:
 
         Args:
             numbers: Numbers of the texts, from 0, in the order wanted, (chosen,).
-            max_length: Cut each text at this many ids.
         """
         starts, lengths = self.offsets[numbers], self.lengths(numbers)
         if max_length is not None:
@@ -89,7 +88,6 @@ class Ragged:
 
         Args:
             numbers: Numbers of the texts, from 0, in the order wanted, (chosen,).
-            max_length: Cut each text at this many ids.
 
         Returns:
             The ids and a mask, both (chosen, longest) int64; in padding both are 0, and the mask is

@@ -33,15 +33,7 @@ class Sentences:
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer) -> Sentences:
-        """Tokenize the distinct words of some sentences.
-
-        Args:
-            sentences: The words of each sentence.
-            tokenizer: What cuts words into tokens.
-
-        Raises:
-            DataError: A sentence is one string, or a word is not a string.
-        """
+        """Tokenize the distinct words of some sentences."""
         number_of: dict[str, int] = {}
         numbers = []
         for sentence in sentences:
@@ -50,9 +42,6 @@ class Sentences:
                     f"a sentence must be a list of words, got the string {sentence[:40]!r}; split "
                     "it first, such as with .split()"
                 )
-            for word in sentence:
-                if not isinstance(word, str):
-                    raise DataError(f"a word must be a string, got {word!r}")
             numbers.append([number_of.setdefault(word, len(number_of)) for word in sentence])
         words = list(number_of)
         return cls(words, tokenizer.encode_batch(words), Ragged.from_lists(numbers))
@@ -67,7 +56,6 @@ class Sentences:
 
         Args:
             chosen: Numbers of the sentences, from 0, (batch,).
-            max_tokens: Cut each word at this many tokens.
 
         Returns:
             `input_ids` and `attention_mask`, (words, tokens), of the distinct words; `capitals`,

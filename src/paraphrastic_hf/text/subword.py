@@ -2,7 +2,7 @@
 
 One model gives the same ids in two engines: sentencepiece itself, which is fast, and a
 `tokenizer.json` that transformers and sentence-transformers read without this package. Two things
-make them agree exactly. The text is normalised outside (`text/normalize.py`), and sentencepiece is
+make them agree exactly. The text is normalized outside (`text/normalize.py`), and sentencepiece is
 trained with the identity rule. Scores of pieces are rounded to multiples of 1/256, so that their
 sums are exact in single precision and both engines decide alike between cuts of equal score. (They
 may differ once the sum passes 65,536, after some 6,000 pieces: sentencepiece sums over a line,
@@ -43,8 +43,7 @@ class SubwordTokenizer:
     """Turns text into the ids of sentencepiece's pieces.
 
     Args:
-        model: Serialised sentencepiece model, as in `spiece.model`.
-        lowercase: Lower-case before splitting.
+        model: Serialized sentencepiece model, as in `spiece.model`.
         keep_unknown: Keep id 1 for unknown characters instead of dropping them.
         num_threads: How many threads `encode_batch` uses; -1 for one on each core.
     """
@@ -85,17 +84,12 @@ class SubwordTokenizer:
         """Train on lines of text of any number of languages (thesis 5.2.1: 20,000 pieces, joint).
 
         Args:
-            lines: Raw text; it is normalised here.
+            lines: Raw text; it is normalized here.
             vocab_size: Number of pieces, with `<pad>` and `<unk>`.
             character_coverage: Share of characters that get a piece, 0.98 to 1.
             input_sentence_size: How many lines are used; of more lines so many are sampled.
             hard_vocab_limit: Refuse, rather than shrink, if the text cannot fill `vocab_size`.
-            lowercase: Lower-case before splitting.
             keep_unknown: Keep id 1 for unknown characters instead of dropping them.
-            seed: Seed of the sampling.
-
-        Raises:
-            DataError: There is no line with text, or too little text for the vocabulary.
         """
         normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
         model = io.BytesIO()
@@ -130,11 +124,7 @@ class SubwordTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool
     ) -> SubwordTokenizer:
-        """Read `spiece.model` from a model directory.
-
-        Raises:
-            ModelError: The file is missing, empty or damaged.
-        """
+        """Read `spiece.model` from a model directory."""
         path = Path(directory) / cls.file
         try:
             tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
@@ -176,9 +166,6 @@ class SubwordTokenizer:
 
     def left_out(self, lines: Sequence[str]) -> dict[str, int]:
         """Find characters that have no piece, and so no part in what the ids say of a text.
-
-        Args:
-            lines: Raw text.
 
         Returns:
             In how many of the lines each of them is, those in most lines first.
@@ -228,7 +215,7 @@ class SubwordTokenizer:
         return pieces, np.array(self._processor.get_score(ids), np.float32), self.keep_unknown
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The normalised text of ids; special ids leave nothing."""
+        """The normalized text of ids; special ids leave nothing."""
         pieces = [int(number) for number in ids if number not in self.special.all]
         return str(self._processor.decode(pieces))
 
@@ -276,7 +263,7 @@ class SubwordTokenizer:
 
 
 def round_scores(model: bytes) -> bytes:
-    """Round every score of a serialised sentencepiece model to a multiple of 1/256."""
+    """Round every score of a serialized sentencepiece model to a multiple of 1/256."""
     proto = _proto(model)
     for piece in proto.pieces:
         piece.score = round(piece.score * SCORE_STEP) / SCORE_STEP
@@ -284,7 +271,7 @@ def round_scores(model: bytes) -> bytes:
 
 
 def _proto(model: bytes) -> Any:
-    """The parts of a serialised sentencepiece model, which protobuf reads; pieces are found without
+    """The parts of a serialized sentencepiece model, which protobuf reads; pieces are found without
     it."""
     require("train", "google.protobuf", what="changing or saving a sentencepiece tokenizer")
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]

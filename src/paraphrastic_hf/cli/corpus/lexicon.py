@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.shared.folders import add_data_option, evaluation_folder
+from paraphrastic_hf.cli.shared.options import add_data_option, evaluation_folder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 

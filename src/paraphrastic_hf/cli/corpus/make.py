@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paraphrastic_hf.cli.shared.folders import add_data_option
+from paraphrastic_hf.cli.shared.options import add_data_option
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.extras import require

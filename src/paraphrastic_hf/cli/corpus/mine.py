@@ -7,12 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from paraphrastic_hf.cli.mine import (
-    add_pair_options,
-    kept_pairs,
-    pair_options,
-    write_parquet,
-)
+from paraphrastic_hf.cli.mine import add_pair_options, kept_pairs, pair_options, write_parquet
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 
@@ -23,7 +18,8 @@ and the file and line of both. For two files, or on one machine, `paraphrastic m
 
 The same command goes on where it was interrupted. With the executor slurm it submits the jobs and
 returns; given again when they have ended, it chooses the pairs. When all is searched, --score,
---candidates, --threshold and --many may change, and the pairs are chosen again from what was found.
+--candidates, --threshold and --allow-many-to-many may change, and the pairs are chosen again from
+what was found.
 
 DIR has a copy of the text. A task has a quarter of `memory` (4 gigabytes) for vectors; choosing
 pairs takes some 200 bytes for each line of both sides.
@@ -69,7 +65,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.output,
         make,
         memory=make.memory * 1024 / 4,
-        different=arguments.different,
+        different=arguments.exclude_identical,
         progress=not arguments.quiet and sys.stderr.isatty(),
         **options,
     ) as mined:

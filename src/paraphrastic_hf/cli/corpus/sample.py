@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="edges of the bins, each of which has its upper one (default: -0.1 0.2 0.4 0.6 0.8 1)",
     )
     parser.add_argument(
-        "--of-a-bin", type=int, default=100, help="rows of a bin that are sampled (default: 100)"
+        "--per-bin", type=int, default=100, help="rows of a bin that are sampled (default: 100)"
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: 1)")
     which = parser.add_mutually_exclusive_group()
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if not arguments.corpus:
         raise DataError("name a corpus, or answers with --answers")
-    if arguments.of_a_bin < 1:
-        raise DataError(f"--of-a-bin must be 1 or more, got {arguments.of_a_bin}")
+    if arguments.per_bin < 1:
+        raise DataError(f"--per-bin must be 1 or more, got {arguments.per_bin}")
     for name in (None if arguments.score else arguments.encoder, arguments.independent):
         if name is not None:
             check_model_name(name)
@@ -100,7 +100,7 @@ def _sample(arguments: argparse.Namespace) -> None:
         batches,
         score,
         edges=arguments.bins or EDGES,
-        of_a_bin=arguments.of_a_bin,
+        of_a_bin=arguments.per_bin,
         seed=arguments.seed,
     )
     header = ["score", "rows", "trigram overlap"]

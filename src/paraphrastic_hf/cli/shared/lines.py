@@ -22,7 +22,6 @@ from paraphrastic_hf.io.lines import PACKED, refuse_table
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.io.pairs import (
     FIRST_ROWS,
-    MAX_BAD_ROWS,
     Layout,
     RowReport,
     Wanted,
@@ -44,7 +43,6 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
     """The option that every command over lines of text has.
 
     Args:
-        parser: That of the command.
         blank: What becomes of a blank line that is kept, as in `a blank line scored nan and `.
     """
     parser.add_argument(
@@ -58,15 +56,7 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
 
 
 def check_inputs(*paths: str, tables: bool = False) -> None:
-    """Refuse a text that is not there before anything is loaded; `-` is standard input.
-
-    Args:
-        *paths: The texts.
-        tables: Whether the command reads tables with names of columns too.
-
-    Raises:
-        DataError: It is not there, or is a folder or a table, or several are standard input.
-    """
+    """Refuse a text that is not there before anything is loaded; `-` is standard input."""
     if paths.count("-") > 1:
         raise DataError("only one input can be -, standard input, which is read once; name files")
     for path in paths:
@@ -89,12 +79,14 @@ class PairLine(NamedTuple):
         texts: The two texts, empty where the row has none.
         wrong: Why the row is not a pair; None if it is.
         is_header: Whether it names the columns.
+        place: Its file and line, or the number of a row where a table has no lines.
     """
 
     line: str
     texts: Sequence[str] = ("", "")
     wrong: str | None = None
     is_header: bool = False
+    place: str = ""
 
 
 def pair_blocks(
@@ -108,29 +100,25 @@ def pair_blocks(
         path: A table as `data.pairs.iterate_rows` takes it, or `-` for TSV on standard input.
         size: Most rows in a block.
         bad_lines: `keep`, or `refuse`, and then a blank or malformed line is an error.
-
-    Raises:
-        DataError: A line is refused, too many are malformed, or the table cannot be read.
     """
-    name, report, number = shown_input(path), RowReport(), 0
+    name, report = shown_input(path), RowReport()
     if path == "-" or not has_named_columns(Path(path)):
         blocks: Iterable[list[PairLine]] = _pairs_of_lines(path, size, bad_lines)
     else:
         layout, rows = open_table(Path(path), Wanted())
         _tell_layout(name, layout)
-        blocks = _in_blocks((_named_pair(row) for _, row in rows), size)
+        blocks = _in_blocks((_named_pair(*row) for row in rows), size)
     for block in blocks:
         for pair in block:
-            number += 1
             if pair.wrong is None:
                 report.good += not pair.is_header
             elif bad_lines == "refuse":
                 raise DataError(
-                    f"{name}:{number} is a row {pair.wrong}; mend it, or give --bad-lines keep"
+                    f"{pair.place} is a row {pair.wrong}; correct it, or give --bad-lines keep"
                 )
             else:
-                report.add(pair.wrong, f"{name}:{number}")
-        report.check(name, MAX_BAD_ROWS, setting="")
+                report.add(pair.wrong, pair.place)
+        report.check(name)
         yield block
     if report.bad:
         print(f"{name}: {report.describe()}", file=sys.stderr)
@@ -138,6 +126,7 @@ def pair_blocks(
 
 def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairLine]]:
     layout: Layout | None = None
+    name, number = shown_input(path), 0
     for block in read_blocks(path, size, bad_lines=bad_lines):
         is_first = layout is None
         if layout is None:
@@ -145,10 +134,11 @@ def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairL
         rows = [[] if is_blank(line) else line.split(separator) for line in block]
         if layout is None:
             first = list(islice(filter(None, rows), FIRST_ROWS))
-            layout = find_layout(first, shown_input(path), Wanted())
-            _tell_layout(shown_input(path), layout)
+            layout = find_layout(first, name, Wanted())
+            _tell_layout(name, layout)
         pairs = []
         for line, row in zip(block, rows, strict=True):
+            number += 1
             if not row:
                 pairs.append(PairLine(line))
             elif is_first and layout.has_header:
@@ -156,16 +146,16 @@ def _pairs_of_lines(path: str, size: int, bad_lines: str) -> Iterator[list[PairL
                 pairs.append(PairLine(line, is_header=True))
             else:
                 cells = layout.cells(row)
-                pair = (
-                    PairLine(line, wrong=cells) if isinstance(cells, str) else PairLine(line, cells)
-                )
-                pairs.append(pair)
+                if isinstance(cells, str):
+                    pairs.append(PairLine(line, wrong=cells, place=f"{name}:{number}"))
+                else:
+                    pairs.append(PairLine(line, cells))
         yield pairs
 
 
-def _named_pair(row: Sequence[str] | str) -> PairLine:
+def _named_pair(place: str, row: Sequence[str] | str) -> PairLine:
     if isinstance(row, str):
-        return PairLine("\t", wrong=row)
+        return PairLine("\t", wrong=row, place=place)
     return PairLine("\t".join(map(one_line, row)), row)
 
 
@@ -189,9 +179,6 @@ def column_blocks(
         column: Its name, or its number from 1.
         size: Most texts in a block.
         bad_lines: `keep`, so that a row that cannot be read is an empty text, or `refuse`.
-
-    Raises:
-        DataError: There is no such column, the table cannot be read, or a row is refused.
     """
     remarks = Remarks(path, refuse=bad_lines == "refuse")
     _, rows = open_table(Path(path), Wanted((column,)))
@@ -214,7 +201,6 @@ def tell_if_empty(path: str, lines: int, what: str) -> None:
 
     Args:
         path: The text, or `-`.
-        lines: How many lines were read of it.
         what: What there is none of for that, as in `vector`.
     """
     if not lines:
@@ -227,10 +213,6 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
 
     Args:
         path: A file, or `-` for standard output, or a folder.
-        is_folder: Whether it is a folder.
-
-    Raises:
-        DataError: It cannot be written there.
     """
     if path == "-" and is_folder:
         raise DataError("--output is a folder here, which standard output is not; name one")
@@ -284,9 +266,6 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
 
     Args:
         options: The values of a command's options by name; `output` is the output.
-
-    Raises:
-        DataError: It is one.
     """
     output = options.get("output")
     if not isinstance(output, str) or not os.path.isfile(output):
@@ -317,11 +296,7 @@ def is_stream(path: str) -> bool:
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
     """A text file, complete or not at all, whose folder is made if need be, packed if its name
-    ends in .gz, .xz or .bz2; standard output for `-`; a device or pipe as it is.
-
-    Raises:
-        DataError: It is a folder, or cannot be written.
-    """
+    ends in .gz, .xz or .bz2; standard output for `-`; a device or pipe as it is."""
     if path == "-":
         if sys.stdout is None:
             raise DataError("standard output is closed; name a file with --output")

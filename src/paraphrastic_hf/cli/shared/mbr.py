@@ -9,17 +9,14 @@ from paraphrastic_hf.encoders.languages import written_language
 from paraphrastic_hf.encoders.storage.locate import check_model_name, local_directory
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText
-from paraphrastic_hf.metrics.scorer import SIMILARITIES
-from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, UTILITIES, make_utility
-
-WAYS = ("likely", "mbr")
+from paraphrastic_hf.metrics.names import SIMILARITIES, UTILITIES
 
 
 def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     """Add what says which of several translations is printed."""
     parser.add_argument(
         "--decode",
-        choices=WAYS,
+        choices=("likely", "mbr"),
         default="likely",
         help="mbr: of the --outputs translations of a line, print the one that agrees most with "
         "all of them (minimum Bayes risk); with --sample they count alike, else by their "
@@ -53,11 +50,7 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
 def decider(
     arguments: argparse.Namespace,
 ) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
-    """What is to be printed of the translations of some lines: all, or the one that is chosen.
-
-    Raises:
-        DataError: The options have no meaning together.
-    """
+    """What is to be printed of the translations of some lines: all, or the one that is chosen."""
     by_windows = arguments.metric_similarity == "windows"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
@@ -77,6 +70,7 @@ def decider(
     if arguments.aggregate and by_windows:
         raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
+    from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
 
     model = arguments.metric_model or "simile"
     if arguments.metric_model and metric not in ("simile", "sim"):

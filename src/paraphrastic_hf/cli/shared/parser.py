@@ -13,11 +13,7 @@ OTHER_NAMES = {"search": "neighbours", "similarity": "score"}  # of commands, el
 
 
 class _Joined(argparse._StoreAction):
-    """An option of several values, which joins those of each time that it is given.
-
-    Raises:
-        argparse.ArgumentError: It takes a fixed number of values, and is given again.
-    """
+    """An option of several values, which joins those of each time that it is given."""
 
     def __call__(
         self,

@@ -9,7 +9,7 @@ from typing import IO, Any, TypeVar
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, open_output, tell_if_empty
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.generation.writing import MOST_BEAMS, GeneratedText, GenerationOptions
+from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
 from paraphrastic_hf.io.files import one_line
 
@@ -30,7 +30,6 @@ def add_writing_options(
     """Add what says how sentences are searched or sampled, and where they go.
 
     Args:
-        parser: The parser of a command.
         beams: Beginnings that are kept if nothing else is said.
         max_tokens: Most tokens if nothing else is said.
         outputs: What `--outputs` counts.
@@ -69,11 +68,7 @@ def add_writing_options(
 
 
 def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
-    """What the options say.
-
-    Raises:
-        DataError: A number is out of range, or an option of draws is given without `--sample`.
-    """
+    """What the options say."""
 
     drawn = {name: getattr(arguments, name) for name in ("top_p", "temperature")}
     given = {name: value for name, value in drawn.items() if value is not None}
@@ -87,11 +82,6 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
         beams = arguments.usual_beams
         if not arguments.sample:
             beams = max(beams, arguments.outputs)
-            if arguments.outputs > MOST_BEAMS:
-                raise DataError(
-                    f"--outputs {arguments.outputs:,} needs as many beams, of which {MOST_BEAMS:,} "
-                    "are the most: add --sample, or ask for fewer"
-                )
     try:
         return GenerationOptions(
             beams=beams,
@@ -111,9 +101,6 @@ def check_reconstruction(config: Mapping[str, Any], language: str | None) -> Non
     Args:
         config: Its configuration; empty if it is not known yet.
         language: The language; None where the model writes one alone.
-
-    Raises:
-        DataError: It does not, or writes several and none is named.
     """
     from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
 
@@ -130,16 +117,7 @@ def write_lines(
     how: GenerationOptions,
 ) -> None:
     """Print what is written from the lines of `arguments.file`, some at a time; those of standard
-    input as they come.
-
-    Args:
-        arguments: Those of the command.
-        write: What writes.
-        how: How to search or sample.
-
-    Raises:
-        DataError: What writes refuses.
-    """
+    input as they come."""
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
     )
@@ -168,13 +146,7 @@ def write_blocks(
     """Print what is written from blocks, whose draws are apart.
 
     Args:
-        arguments: Those of the command.
         blocks: Lines, or pairs of them.
-        write: What writes.
-        how: How to search or sample.
-
-    Raises:
-        DataError: What writes refuses.
     """
     from tqdm.auto import tqdm
 

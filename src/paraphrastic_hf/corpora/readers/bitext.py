@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import Corpus, Row, bitext
 from paraphrastic_hf.corpora.filters import PairFilter, Sieve
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.bitext_files import Pairs, find_bitext
 from paraphrastic_hf.corpora.readers.dictionaries import FREEDICT, dictionary_pairs
-from paraphrastic_hf.corpora.schema import bitext
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
 

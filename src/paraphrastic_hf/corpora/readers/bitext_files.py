@@ -31,9 +31,6 @@ def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
 
     `en` takes any region; `en_gb` takes `en-GB`, else a variant without a region. If two variants
     of a unit serve for both languages, the first serves for `first`.
-
-    Raises:
-        DataError: The file is not well-formed XML.
     """
     number, encoding = 0, "utf-8"
     with open_lines(path) as file:
@@ -115,9 +112,6 @@ def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
     Looked for in this order: `*.en` with `*.fr`, such as OPUS's `Corpus.en-fr.en`; then a `.tmx`
     or a `.tsv`, whose name may say the order of its columns (`a.en-fr.tsv`). Names may be in
     capitals and end in .gz, .xz or .bz2.
-
-    Raises:
-        DataError: There is none, or there are several.
     """
     root = folder.roots[0]
     if root.is_file():

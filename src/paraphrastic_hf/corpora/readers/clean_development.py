@@ -16,11 +16,10 @@ from importlib.resources import files
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.phrases import annotated_rows
 from paraphrastic_hf.corpora.readers.similarity import benchmark_rows, relatedness_rows
-from paraphrastic_hf.corpora.schema import scored_pair
 
 RECORD = "reported_pairs.json"
 READERS = {"stsb": benchmark_rows, "sick": relatedness_rows, "annotated_ppdb": annotated_rows}

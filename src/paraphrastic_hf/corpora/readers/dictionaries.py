@@ -71,10 +71,6 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
 
     Args:
         index: The `.index`; the entries are in the file beside it.
-        languages: Two-letter codes of headwords and of translations.
-
-    Raises:
-        DataError: A file is missing or damaged, or a line of the index is none.
     """
     texts = entries(index)
     has_definitions = _DEFINES in texts[:_ABOUT_LENGTH]
@@ -99,10 +95,6 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
 
 def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[str, str]]:
     """Headword and translation, for every translation of an entry.
-
-    Args:
-        entry: The headword, and its senses below it.
-        has_definitions: Whether lines below the first of a sense define it.
 
     Example:
         >>> list(translations("bowl /boul/ <n>\\n1. fuente, pelvis\\n2. (deep) cuenco"))
@@ -157,11 +149,7 @@ def _number(digits: str) -> int:
 
 
 def entries(index: Path) -> bytes:
-    """All entries of a dictionary, unpacked, with what it says of itself first.
-
-    Raises:
-        DataError: They are missing or damaged.
-    """
+    """All entries of a dictionary, unpacked, with what it says of itself first."""
     for path in (index.with_suffix(".dict.dz"), index.with_suffix(".dict")):
         if path.is_file():
             try:

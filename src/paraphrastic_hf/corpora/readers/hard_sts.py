@@ -16,10 +16,9 @@ from typing import Any
 import datasets
 import numpy as np
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.similarity import sts_datasets
-from paraphrastic_hf.corpora.schema import NUMBER, TEXT, scored_pair
 
 logger = logging.getLogger(__name__)
 
@@ -109,10 +108,6 @@ def moses_tokens() -> Callable[[str], tuple[str, ...]]:
 
 def symmetric_word_error_rate(first: Sequence[str], second: Sequence[str]) -> float:
     """Half of WER(s1, s2) plus half of WER(s2, s1) (thesis, footnote 17 of chapter 5).
-
-    Args:
-        first: Tokens of one sentence.
-        second: Tokens of the other.
 
     Returns:
         0 for equal sentences; more than 1 where much must be put in.

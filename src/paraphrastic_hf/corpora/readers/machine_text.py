@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import datasets
 
+from paraphrastic_hf.corpora.builder import labelled
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.probing import (
     Example,
@@ -15,7 +16,6 @@ from paraphrastic_hf.corpora.readers.probing import (
     MadeFromText,
     sample_examples,
 )
-from paraphrastic_hf.corpora.schema import labelled
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.pairs import good_rows, iterate_rows
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, pair, scored_pair
 from paraphrastic_hf.corpora.filters import PairFilter, Sieve, unique_word_pairs
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.schema import TEXT, pair, scored_pair
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import aligned_lines, number_in, table_rows, text_lines
 from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows

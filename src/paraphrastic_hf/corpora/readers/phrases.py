@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import datasets
 from datasets import Sequence as ListOf
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.schema import NUMBER, TEXT, scored_pair
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.io.lines import number_in, table_rows
 
@@ -29,11 +28,7 @@ class AnnotatedPpdb(Corpus):
 
 
 def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of Annotated-PPDB's official files.
-
-    Raises:
-        DataError: The file is missing, or a row is short or out of bounds.
-    """
+    """Rows of Annotated-PPDB's official files."""
     path = folder.find(f"ppdb_{'dev' if split == 'validation' else split}.txt")
     for number, row in table_rows(path, 3, separator=BARS):
         score = number_in(row[2], f"{path}:{number}", low=1, high=5)

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import Corpus, Row, labelled
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.schema import labelled
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import table_rows
 from paraphrastic_hf.io.pairs import iterate_lines, names_columns

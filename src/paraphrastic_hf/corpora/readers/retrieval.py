@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, bitext, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.schema import TEXT, bitext, scored_pair
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import READ_ERRORS, aligned_lines, number_in, open_lines, table_rows
 
@@ -71,7 +70,7 @@ class Bucc(Corpus):
 class WmtScores(Corpus):
     """WMT segments with human scores (thesis, 7.2.1): `sentence1` reference, `sentence2` output.
 
-    `score` is the standardised direct assessment. Read from `newstest2015.cs-en.tsv` (score,
+    `score` is the standardized direct assessment. Read from `newstest2015.cs-en.tsv` (score,
     reference, output) or the JSON it was made from.
     """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import TEXT, WHOLE, Corpus, Row, labelled, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.sts_files import (
     STS17_TRACKS,
@@ -22,7 +22,6 @@ from paraphrastic_hf.corpora.readers.sts_files import (
     read_sts_train,
     read_track,
 )
-from paraphrastic_hf.corpora.schema import TEXT, WHOLE, labelled, scored_pair
 from paraphrastic_hf.errors import DataError, MissingFileError, counted
 from paraphrastic_hf.io.lines import number_in, table_rows
 
@@ -84,11 +83,7 @@ def share_of(rows: list[Row], split: str, pairs: ScoredPairs) -> Iterator[Row]:
 
 
 def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterator[ScoredPairs]:
-    """The datasets of one year (`sts14`), of `all` or of `supervised`, in the thesis's order.
-
-    Raises:
-        DataError: A year's folder or a file is missing, or input and gold do not align.
-    """
+    """The datasets of one year (`sts14`), of `all` or of `supervised`, in the thesis's order."""
     several = SEVERAL_YEARS.get(config)
     for year, names in STS_DATASETS.items():
         if year not in (several or (f"20{config[3:]}",)):
@@ -146,11 +141,7 @@ class StsBenchmark(Corpus):
 
 
 def benchmark_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of the STS Benchmark's official files.
-
-    Raises:
-        DataError: The file is missing or a row is short.
-    """
+    """Rows of the STS Benchmark's official files."""
     path = folder.find(f"sts-{'dev' if split == 'validation' else split}.csv")
     for number, row in table_rows(path, 7):
         yield {
@@ -176,11 +167,7 @@ class Sick(Corpus):
 
 
 def relatedness_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of SICK with both kinds of judgement.
-
-    Raises:
-        DataError: The file is missing, or a row is short or out of bounds.
-    """
+    """Rows of SICK with both kinds of judgment."""
     for number, path, row in sick_rows(folder, split):
         yield {
             "sentence1": row[1],
@@ -205,11 +192,7 @@ class SickEntailment(Corpus):
 
 
 def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[str]]]:
-    """Line number, file and columns of SICK's official files.
-
-    Raises:
-        DataError: A row is short or its judgement is none of the three.
-    """
+    """Line number, file and columns of SICK's official files."""
     stem = {"train": "train", "validation": "trial", "test": "test_annotated"}[split]
     path = folder.find(f"SICK_{stem}.txt")
     for number, row in table_rows(path, 5, header="pair_ID"):

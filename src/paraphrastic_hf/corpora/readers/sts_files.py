@@ -57,20 +57,12 @@ class ScoredPairs:
 
 
 def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
-    """The 25 datasets of STS 2012-2016 (thesis, 2.1.1.1); 24 where STS13 SMT is not at hand.
-
-    Raises:
-        DataError: A file is missing, or input and gold do not align.
-    """
+    """The 25 datasets of STS 2012-2016 (thesis, 2.1.1.1); 24 where STS13 SMT is not at hand."""
     return [pairs for year in STS_DATASETS for pairs in read_sts_year(data_dir, year)]
 
 
 def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
-    """The datasets of one year, `2012` to `2016`.
-
-    Raises:
-        DataError: A file is missing, or input and gold do not align.
-    """
+    """The datasets of one year, `2012` to `2016`."""
     roots = [Path(data_dir) / f"sts{year[2:]}"]
     found = (read_sts_dataset(roots, year, name) for name in STS_DATASETS[year])
     return [pairs for pairs in found if pairs is not None]
@@ -79,11 +71,7 @@ def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
 def read_sts17(
     data_dir: str | Path, tracks: Iterable[str] = tuple(STS17_TRACKS)
 ) -> list[ScoredPairs]:
-    """Tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each; `en-en` is a development set.
-
-    Raises:
-        DataError: A file is missing, or inputs and scores do not align.
-    """
+    """Tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each; `en-en` is a development set."""
     roots = [Path(data_dir) / "sts17"]
     stems = {track: f"{STS17_TRACKS[track]}.txt" for track in tracks}
     return [
@@ -96,9 +84,6 @@ def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
     """One track of STS 2017 from its two files.
 
     Track 6 ships 500 inputs for 250 scores, which are those of the first 250.
-
-    Raises:
-        DataError: A file is missing, or inputs and scores do not align.
     """
     lines, scores = _lines(inputs), _lines(gold)
     if track == "tr-en":
@@ -107,11 +92,7 @@ def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
 
 
 def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
-    """`dev` or `test` of the STS Benchmark; tab-separated, unquoted.
-
-    Raises:
-        DataError: The file is missing or a row is short.
-    """
+    """`dev` or `test` of the STS Benchmark; tab-separated, unquoted."""
     path = _find([Path(data_dir) / "stsbenchmark"], f"sts-{split}.csv")
     pairs = ScoredPairs(split, "STS-B", [], [], [])
     for number, row in table_rows(path, 7):
@@ -125,12 +106,8 @@ def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs
     """One dataset of a year; None for STS13 SMT where it is not at hand.
 
     Args:
-        roots: The year's folders, the first first.
         year: Such as `2012`.
         name: Such as `MSRpar`.
-
-    Raises:
-        DataError: A file is missing, or the two do not align.
     """
     prefixes = ("STS2016", "STS") if year == "2016" else ("STS",)
     try:
@@ -144,11 +121,7 @@ def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs
 
 
 def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
-    """The training sets of STS 2012: MSRpar, MSRvid and SMTeuroparl.
-
-    Raises:
-        DataError: A file is missing, or the two do not align.
-    """
+    """The training sets of STS 2012: MSRpar, MSRvid and SMTeuroparl."""
     for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
         inputs = _find(roots, f"STS.input.{name}.txt", train=True)
         gold = _find(roots, f"STS.gs.{name}.txt", train=True)
@@ -156,7 +129,7 @@ def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
 
 
 def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
-    """A file in a root, in its folder of untokenised originals, or up to three folders deeper;
+    """A file in a root, in its folder of untokenized originals, or up to three folders deeper;
     of the training set or not."""
     for root, name in product(roots, names):
         deeper = [path for depth in range(1, 4) for path in sorted(root.glob("*/" * depth + name))]

@@ -1,18 +1,19 @@
-"""Builders of tagged and parsed text: the Penn Treebank sample, GUM, UD English EWT."""
+"""Builders of tagged and parsed text: the Penn Treebank sample, GUM, UD English EWT; and
+their sentences as trees of one form, for parsers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, parsed_sentence
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.schema import TEXT, parsed_sentence
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import text_lines
-from paraphrastic_hf.syntax.parse_tree import Tree, read_tree
+from paraphrastic_hf.syntax.parse_tree import Tree, normalised, read_tree
 
 # GUM's documents outside training, as its splits.md has them.
 GUM_VALIDATION = """
@@ -131,10 +132,6 @@ def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
 
     Yields:
         The text of a tree on one line with single spaces, and the tree.
-
-    Raises:
-        DataError: Text stands outside a tree, a tree is not closed or malformed, or a phrase in it
-            has no word.
     """
     depth, start = 0, 0
     parts: list[str] = []
@@ -157,3 +154,39 @@ def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
                 parts = []
     if parts:
         raise DataError(f"{path}:{start} opens a tree that the file does not close")
+
+
+QUOTES = {"``": '"', "''": '"'}  # what treebanks write for the quotes of a text
+
+
+def parsed_sentences(
+    rows: Iterable[Mapping[str, Any]], name: str, max_words: int | None = None
+) -> list[Tree]:
+    """The trees of rows with a column `tree`, normalized.
+
+    Sentences whose words are withheld are left out: GUM has underscores for the words of Reddit
+    texts. Quotes are written as in text, `"`.
+
+    Args:
+        rows: Of a `datasets.Dataset`, or alike.
+    """
+    trees = []
+    for number, row in enumerate(rows):
+        if "tree" not in row:
+            raise DataError(f"{name} has no column 'tree'; its columns are {', '.join(row)}")
+        try:
+            tree = normalised(read_tree(row["tree"]))
+        except DataError as error:
+            raise DataError(f"row {number} of {name}: {error}") from error
+        words = tree.words()
+        is_withheld = all(set(word) == {"_"} for word in words)
+        if words and not is_withheld and (max_words is None or len(words) <= max_words):
+            trees.append(_plain(tree))
+    if not trees:
+        raise DataError(f"{name} has no parsed sentence")
+    return trees
+
+
+def _plain(tree: Tree) -> Tree:
+    word = tree.word if tree.word is None else QUOTES.get(tree.word, tree.word)
+    return Tree(tree.label, tuple(map(_plain, tree.children)), word)

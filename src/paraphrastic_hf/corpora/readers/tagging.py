@@ -32,11 +32,6 @@ def tagged_sentences(
 
     Args:
         rows: Of a `datasets.Dataset`, or alike.
-        name: What messages call the corpus.
-        column: Which column holds the tags.
-
-    Raises:
-        DataError: A column is missing, there are not as many tags as words, or nothing is left.
     """
     sentences = []
     for number, row in enumerate(rows):
@@ -69,9 +64,6 @@ def split_in_order(
 
     Returns:
         A part more than there are shares.
-
-    Raises:
-        DataError: A part has no sentence.
 
     Example:
         >>> texts = [TaggedSentence(["a"], ["DT"], name) for name in "uuvw"]

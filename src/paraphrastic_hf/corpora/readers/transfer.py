@@ -7,9 +7,8 @@ from typing import ClassVar
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row
+from paraphrastic_hf.corpora.builder import Corpus, Row, labelled
 from paraphrastic_hf.corpora.folder import Folder
-from paraphrastic_hf.corpora.schema import labelled
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import table_rows, text_lines
 

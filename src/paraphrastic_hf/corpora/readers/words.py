@@ -3,7 +3,7 @@ word2vec's text with its first line of count and dimension).
 
 What stands before a line's last `dimension` numbers is the word, spaces too: GloVe's 840B file has
 words with spaces inside, a file of character n-grams has them anywhere. Lines are read one by one,
-and only the words asked for are kept or turned into numbers.
+and only the words asked for are kept or turned into numbers. Also lists of words with counts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import zipfile
 from collections.abc import Container, Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -20,13 +21,12 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError, counted
-from paraphrastic_hf.io.lines import numbered, open_lines
+from paraphrastic_hf.io.lines import numbered, open_lines, text_lines
 
 logger = logging.getLogger(__name__)
 
 HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 BAD_ROWS = ("refuse", "skip", "last")
-MOST_NUMBERS = 100_000  # of a vector
 BLOCK = 1 << 24  # numbers of a table that are allocated at a time
 MOST_NAMED = 10  # of the rows skipped
 WAY_OUT = "correct it, or give bad_rows skip or last (--bad-rows; in a recipe, model.bad_vectors)"
@@ -55,18 +55,7 @@ def read_vectors(
             bad rows and keeps the first of two vectors; `last` passes over bad rows and gives both
             vectors, so that the last one given counts. A row is bad if it has more or fewer
             numbers, one that is none or not finite, or a word that is not UTF-8.
-        progress: Show a bar of bytes read.
-
-    Raises:
-        DataError: A row is bad under `refuse`, with file and line; the file is missing, damaged,
-            empty, or has fewer rows than its first line says.
-
-    Example:
-        >>> for word, vector in read_vectors("glove.txt"):  # doctest: +SKIP
-        ...     print(word, vector[:3])
     """
-    if bad_rows not in BAD_ROWS:
-        raise ValueError(f"bad_rows must be one of {', '.join(BAD_ROWS)}, got {bad_rows!r}")
     path = Path(path)
     seen: set[str] = set()
     rows = skipped = 0
@@ -74,13 +63,13 @@ def read_vectors(
     for number, raw in _lines(path, progress):
         if number == 1 and (header := HEADER.fullmatch(raw)):
             expected, given = map(int, header.groups())
-            dimension = dimension or _check_dimension(given, f"the first line of {path}")
+            dimension = dimension or given
             continue
         if not raw.strip():
             continue
         rows += 1
         try:
-            dimension = dimension or _first_dimension(raw, f"{path}:{number}")
+            dimension = dimension or _first_dimension(raw)
             word, numbers = _split(raw, dimension)
             if wanted is not None and word not in wanted:
                 continue
@@ -111,11 +100,7 @@ def read_vectors(
 def load_vectors(
     path: str | Path, *, bad_rows: str = "refuse", progress: bool = False
 ) -> tuple[list[str], np.ndarray]:
-    """All words of a file, each once, and their table, (words, dimension) float32.
-
-    Raises:
-        DataError: As `read_vectors`, or no row is good.
-    """
+    """All words of a file, each once, and their table, (words, dimension) float32."""
     row_of: dict[str, int] = {}
     blocks: list[np.ndarray] = []
     rows = 0  # of a block
@@ -133,20 +118,11 @@ def load_vectors(
     return list(row_of), table
 
 
-def _first_dimension(raw: bytes, place: str) -> int:
+def _first_dimension(raw: bytes) -> int:
     """How many numbers the first row has, where nothing else says it."""
     if not (count := _count_numbers(raw)):
         raise _BadRow(f"has no number after {_shown_word(raw)}")
-    return _check_dimension(count, place)
-
-
-def _check_dimension(dimension: int, place: str) -> int:
-    if not 1 <= dimension <= MOST_NUMBERS:
-        raise DataError(
-            f"{place} has vectors of {dimension:,} numbers, expected 1 to {MOST_NUMBERS:,}; give a "
-            "file with a word and its numbers on each line"
-        )
-    return dimension
+    return count
 
 
 def _shown_word(raw: bytes) -> str:
@@ -244,3 +220,30 @@ def _open(path: Path) -> BinaryIO:
         zipfile.BadZipFile,
     ) as error:  # packed by another method
         raise DataError(f"cannot open {chosen} in {archive}: {error}") from error
+
+
+def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int | None]:
+    """Words, or phrases, of a list with their counts, in file order; each once.
+
+    A line is a word, or a word, a space or tab, and its count: the first line decides.
+
+    Args:
+        most: Read this many at most.
+
+    Returns:
+        Counts by word; None where the list has none.
+    """
+    words: dict[str, int | None] = {}
+    has_counts = False
+    for number, line in islice(text_lines(Path(path)), most):
+        counted = re.fullmatch(r"(.+)[ \t](\d+)", line)
+        has_counts = counted is not None if number == 1 else has_counts
+        if has_counts and counted is None:
+            raise DataError(f"{path}:{number} has no count, but the first line has: {line!r}")
+        if has_counts and counted is not None:
+            words.setdefault(counted[1], int(counted[2]))
+        elif line.strip():
+            words.setdefault(line.strip(), None)
+    if not words:
+        raise DataError(f"{path} holds no word")
+    return words

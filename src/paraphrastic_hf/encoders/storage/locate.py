@@ -16,9 +16,8 @@ from paraphrastic_hf.errors import (
     refuse_keywords,
     refused,
 )
-from paraphrastic_hf.io.download import cache_folder
+from paraphrastic_hf.io.download import cache_folder, snapshot
 from paraphrastic_hf.io.files import other_loader, read_json
-from paraphrastic_hf.io.snapshot import snapshot
 
 DEFAULT_MODEL = "english"
 # packaged models that are another with the lengths of its rows raised to a power

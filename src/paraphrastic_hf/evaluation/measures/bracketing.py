@@ -1,4 +1,4 @@
-"""Labelled precision, recall and F1 of parsers (Black et al., 1991), as EVALB usually counts them.
+"""Labeled precision, recall and F1 of parsers (Black et al., 1991), as EVALB usually counts them.
 
 A bracket is the label of a phrase, and the words it is over. The root is none, and parts of speech
 are none. Punctuation, by the right tree's tags, is taken out first, and phrases without any other
@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from paraphrastic_hf.errors import counted
 from paraphrastic_hf.syntax.parse_tree import ROOTS, Tree, same_template
 
 PUNCTUATION = frozenset([",", ":", "``", "''", "."])  # EVALB's COLLINS.prm
@@ -82,30 +81,12 @@ def count_brackets(
     """Compare trees of the same sentences bracket by bracket.
 
     Args:
-        found: What a parser made of each sentence.
-        gold: The right tree of each.
         without: Tags of the words that are taken out; none, to count punctuation too.
-
-    Raises:
-        ValueError: There is not one tree for each, or two trees have not as many words.
-
-    Example:
-        >>> from paraphrastic_hf.syntax.parse_tree import read_tree
-        >>> right = read_tree("(S (NP (PRP I)) (VP (VBP see) (NP (NNS cats))) (. .))")
-        >>> found = read_tree("(S (NP (PRP I)) (VP (VBP see)) (NP (NNS cats)) (. .))")
-        >>> count_brackets([found], [right]).f1
-        75.0
     """
     counts: Counter[str] = Counter()
     for tree, right in zip(found, gold, strict=True):
         tags = [tag for tag, _ in right.leaves()]
         found_tags = [tag for tag, _ in tree.leaves()]
-        if len(tags) != len(found_tags):
-            raise ValueError(
-                f"a tree of {counted(len(found_tags), 'word')} cannot be compared with one of "
-                f"{len(tags)}: "
-                f"{str(right)[:80]}"
-            )
         is_kept = [tag not in without for tag in tags]
         ours, theirs = Counter(brackets(tree, is_kept)), Counter(brackets(right, is_kept))
         counts.update(
@@ -126,7 +107,6 @@ def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]
     """Label, first word and the word after the last of every phrase of a tree but its root.
 
     Args:
-        tree: One with words.
         is_kept: For each word, whether it counts; all do if absent. Words are numbered without the
             others, and phrases of the others alone are left out.
 

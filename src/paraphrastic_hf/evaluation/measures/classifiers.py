@@ -34,7 +34,7 @@ class Regression:
     Attributes:
         rows: Which of the examples it is fitted on, (examples,) of bool.
         strength: C, the inverse of the penalty. C times the sum of the losses plus half the sum
-            of the squared weights is minimised; the intercepts are not penalised.
+            of the squared weights is minimized; the intercepts are not penalized.
     """
 
     rows: np.ndarray
@@ -96,8 +96,6 @@ def fit(
         features: The embeddings, (examples, dim), finite and of any scale.
         targets: The class of each example, (examples,) counted from 0, or its distribution over
             the classes, (examples, classes), which is fitted in Kullback-Leibler divergence.
-        classes: The number of classes.
-        regressions: The rows and the penalty of each regression.
 
     Returns:
         A classifier for each of the regressions, in their order.
@@ -129,7 +127,7 @@ def fit(
 
 
 class _Losses:
-    """The penalised mean losses of regressions fitted side by side, and their gradients."""
+    """The penalized mean losses of regressions fitted side by side, and their gradients."""
 
     def __init__(
         self,
@@ -198,7 +196,7 @@ class _Losses:
 
 
 def _minimise(losses: _Losses) -> np.ndarray:
-    """Minimise by L-BFGS, side by side; the weights, (dim, regressions, columns) float32."""
+    """Minimize by L-BFGS, side by side; the weights, (dim, regressions, columns) float32."""
     result = losses.start
     active = np.arange(result.shape[1])
     weights = result.copy()

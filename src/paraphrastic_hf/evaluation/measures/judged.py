@@ -1,7 +1,7 @@
 """An encoder's results on each example of a dataset.
 
 Resampling the examples gives the interval of a score (thesis, 7.4). Exchanging the results of two
-encoders on some examples gives the p-value of their difference (`metrics/permutation.py`).
+encoders on some examples gives the p-value of their difference (`metrics/resampling.py`).
 `Judged` is for accuracies, F1 and other ratios of sums, `Ranked` for correlations with scores and
 for how cosines rank labeled pairs.
 """
@@ -16,8 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from paraphrastic_hf.evaluation.suite import Row, Task
-from paraphrastic_hf.metrics.bootstrap import Interval, check_finite, drawn_examples
-from paraphrastic_hf.metrics.permutation import ROUNDING, exchanges
+from paraphrastic_hf.metrics.resampling import (
+    ROUNDING,
+    Interval,
+    check_finite,
+    drawn_examples,
+    exchanges,
+)
 
 EDGES = (0.025, 0.975)  # of a 95 % interval
 
@@ -55,7 +60,6 @@ class Resampled(Protocol):
         examples of theirs are exchanged.
 
         Args:
-            other: The results of the other encoder on the same examples.
             is_other: Whether an example is exchanged, (exchanges, examples).
         """
 
@@ -114,7 +118,6 @@ class Judged:
         """The scores of both, (exchanges,), x 100, if some examples are exchanged.
 
         Args:
-            other: The results of another encoder on the same examples.
             is_other: Whether an example is exchanged, (exchanges, examples).
         """
         own, its = self._rows, other._rows
@@ -140,9 +143,6 @@ class Ranked:
         cosines: (pairs,).
         gold: Scores, or labels that are 0 or 1, (pairs,).
 
-    Raises:
-        ValueError: The two differ in length or are empty, or a number is not finite.
-
     Example:
         >>> cosines, labels = np.array([0.9, 0.8, 0.3]), np.array([1, 0, 0])
         >>> Ranked("", "mine", "average precision", cosines, labels).score
@@ -156,8 +156,6 @@ class Ranked:
     gold: np.ndarray
 
     def __post_init__(self) -> None:
-        if len(self.cosines) != len(self.gold) or not len(self.gold):
-            raise ValueError(f"got {len(self.cosines)} cosines for {len(self.gold)} gold scores")
         check_finite("the cosine", self.cosines)
         check_finite("the gold score", self.gold)
 
@@ -186,7 +184,6 @@ class Ranked:
         approximation: of equally good predictions 4 to 8 % have p < 0.05.
 
         Args:
-            other: The results of another encoder on the same pairs.
             is_other: Whether a pair is exchanged, (exchanges, pairs).
         """
         from scipy import stats  # half a second, which help need not take
@@ -231,12 +228,7 @@ def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -
 
     Equal numbers of examples and equal seeds give equal resamples, so the scores of two encoders
     are paired.
-
-    Raises:
-        ValueError: `samples` is less than 1.
     """
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
     drawn = drawn_examples(len(judged), samples, seed)
     return np.concatenate([judged.resampled(each) for each in drawn])
 
@@ -271,20 +263,14 @@ def judged_p_value(
 ) -> float:
     """Compute how likely two equally good encoders differ at least as much as these two do.
 
-    The test is the paired permutation test of `metrics/permutation.py`, which exchanges what the
+    The test is the paired permutation test of `metrics/resampling.py`, which exchanges what the
     two did on an example.
 
     Args:
-        first: The results of one encoder.
-        second: Those of another on the same examples.
         samples: Number of exchanges to draw for more than 20 examples, 1 or more.
-        seed: Seed of the draws.
 
     Returns:
         The two-sided p-value, above 0, at most 1.
-
-    Raises:
-        ValueError: The two are of other numbers of examples, or `samples` is less than 1.
 
     Example:
         >>> right, wrong, every = np.ones((1, 9)), np.zeros((1, 9)), np.ones((1, 9))
@@ -301,21 +287,11 @@ def weighted_p_value(
     """Compute the p-value of `judged_p_value` for weighted sums of scores on several datasets.
 
     Args:
-        parts: For each dataset its weight and the results of both encoders.
         samples: Number of exchanges to draw, 1 or more.
         seed: Seed of the draws of the first dataset; the others have the next ones.
-
-    Raises:
-        ValueError: Two results are of other numbers of examples, or `samples` is less than 1.
     """
-    if samples < 1:
-        raise ValueError(f"samples must be 1 or more, got {samples}")
     differences: list[np.ndarray] = []
     for number, (weight, first, second) in enumerate(parts):
-        if len(first) != len(second):
-            raise ValueError(
-                f"both need results on the same examples, got {len(first):,} and {len(second):,}"
-            )
         swaps = exchanges(len(first), samples, seed + number, exact=len(parts) == 1)
         scores = [first.exchanged(second, each) for each in swaps]
         differences.append(weight * np.concatenate([one - other for one, other in scores]))

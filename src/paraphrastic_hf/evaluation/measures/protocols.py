@@ -26,10 +26,6 @@ def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
 
     Args:
         encoder: Any object with `encode`.
-        *sides: The lists of texts.
-
-    Raises:
-        ModelError: The encoder returns something other than finite vectors.
     """
     texts = sorted({text for side in sides for text in side})
     place = {text: i for i, text in enumerate(texts)}
@@ -52,13 +48,9 @@ def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
 
     Args:
         labels: The class of each example, (examples,).
-        folds: Number of folds.
 
     Returns:
         The fold of each example, from 0, (examples,).
-
-    Raises:
-        DataError: There are fewer examples than folds.
     """
     if len(labels) < folds:
         raise DataError(f"{folds} folds need as many examples, got {len(labels)}")
@@ -77,7 +69,6 @@ def nested_folds(
     Args:
         features: The features of each example, (examples, dim).
         labels: The class of each example, (examples,).
-        classes: Number of classes.
 
     Returns:
         The ten classifiers, and the fold of each example, (examples,).
@@ -107,7 +98,6 @@ def held_out_accuracy(
     """Average the accuracies x 100 of the folds, each by the classifier that has not seen the fold.
 
     Args:
-        classifiers: One for each fold.
         fold: The fold of each example, (examples,).
         features: The features of each example, (examples, dim).
         labels: The class of each example, (examples,).
@@ -123,7 +113,6 @@ def held_out_hits(
     which these are, both (folds, examples) bool.
 
     Args:
-        classifiers: One for each fold.
         fold: The fold of each example, (examples,).
         features: The features of each example, (examples, dim).
         labels: The class of each example, (examples,).
@@ -138,7 +127,6 @@ def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> C
     Args:
         features: The features of each example, (examples, dim).
         labels: The class of each example, (examples,).
-        classes: Number of classes.
     """
     fold = stratified_folds(labels, FOLDS)
     regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
@@ -156,8 +144,6 @@ def fitted_by_validation(
 
     Args:
         train: The features, (examples, dim), and the classes, (examples,).
-        validation: Features and classes of the validation set.
-        classes: Number of classes.
     """
     everything = np.ones(len(train[1]), bool)
     fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
@@ -180,7 +166,6 @@ def accuracy(classifiers: Classifiers, features: np.ndarray, labels: np.ndarray)
     """Return the accuracy x 100 of the first classifier.
 
     Args:
-        classifiers: One classifier or more.
         features: The features of each example, (examples, dim).
         labels: The class of each example, (examples,).
     """

@@ -65,9 +65,6 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
     Args:
         encode: A function from texts to vectors, (texts, dim), such as a model's `encode`.
         suite: The datasets; those with one `group` are also scored together.
-
-    Raises:
-        ModelError: The vectors have the wrong shape or are not finite.
     """
     datasets: list[DatasetScore] = []
     by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
@@ -102,10 +99,6 @@ def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
-        suite: The datasets.
-
-    Raises:
-        ModelError: The vectors have the wrong shape or are not finite.
     """
     texts = sorted(
         {text for pairs in suite for side in (pairs.first, pairs.second) for text in side}

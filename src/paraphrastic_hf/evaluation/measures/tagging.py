@@ -43,11 +43,6 @@ def count_right(
 
     Args:
         found: The tags of each sentence, as `Tagger.tag` gives them.
-        sentences: The same sentences with their right tags.
-        known: The words of the training sentences.
-
-    Raises:
-        ValueError: There is not exactly one tag for every word.
 
     Example:
         >>> gold = [TaggedSentence(["the", "cat"], ["DT", "NN"])]

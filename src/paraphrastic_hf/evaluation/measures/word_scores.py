@@ -40,7 +40,6 @@ def bucket_f1(
 
     Args:
         hypotheses: For each segment the words of the output; or words with their tags.
-        references: For each segment those of its reference.
         bucket: The bucket of a word; None for a word that is in none.
 
     Returns:
@@ -70,9 +69,6 @@ def bucket_f1(
 def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
     """The bucket of a word's frequency, as in Table 70: 1, 2-5, 6-10, 11-100, 101-1000, 1001+; and
     0, of words that the counted text does not have.
-
-    Args:
-        frequencies: How often each word is there.
 
     Example:
         >>> frequency_bucket({"cat": 7})("cat"), frequency_bucket({})("cat")
@@ -104,8 +100,6 @@ def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
     """F1 of words by coarse part of speech, x 100 (Table 70): a word is right with its tag.
 
     Args:
-        hypotheses: For each segment the words of the output.
-        references: For each segment those of its reference.
         tag: From sentences of words to their tags, of the Penn Treebank or of Universal
             Dependencies, such as `Tagger.tag`.
     """
@@ -136,7 +130,6 @@ def repetition_rate(outputs: Words, order: int = 2) -> float:
     beside it says how much of that is language.
 
     Args:
-        outputs: For each segment the words of the output.
         order: Words of an n-gram, at least 1.
 
     Returns:

@@ -9,9 +9,9 @@ from typing import Any
 
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts, read_sts_year
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.measures.vocabulary import count_unknown
 from paraphrastic_hf.evaluation.suite import Row, Suite, mean_of
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, score_of, scored_pairs
+from paraphrastic_hf.evaluation.suites.words import count_unknown
 
 YEARS = ("2012", "2013", "2014", "2015")  # the 20 datasets of Tables 7, 20 and 21
 MOST = 10**6
@@ -34,10 +34,7 @@ def by_number(
     """Sort pairs into bins by a number that each pair has.
 
     Args:
-        pairs: The pairs.
-        numbers: The number of each pair.
         bins: The lowest and the highest number of each bin, by its name; bins may overlap.
-        group: The group that the datasets returned are in.
 
     Returns:
         A dataset for each bin that has pairs.

@@ -27,14 +27,7 @@ MEAN = "clean mean"
 
 
 def read_clean(data_dir: Path) -> list[ScoredPairs]:
-    """Read the three sets.
-
-    Args:
-        data_dir: Folder of the official files.
-
-    Raises:
-        DataError: A file is missing or malformed.
-    """
+    """Read the three sets."""
     rows = {name: corpus_rows(data_dir, CORPUS, SETS[name], split="validation") for name in SETS}
     return [scored_pairs(name, GROUP, rows[name]) for name in SETS]
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 from paraphrastic_hf.evaluation.measures.similarity import pearson
-from paraphrastic_hf.evaluation.metric_systems import (
+from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
+from paraphrastic_hf.evaluation.suites.sts import YEARS
+from paraphrastic_hf.evaluation.suites.translation import (
     METRICS,
     Measure,
     matching_measure,
     semantic_measure,
 )
-from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
-from paraphrastic_hf.evaluation.suites.sts import YEARS
 from paraphrastic_hf.metrics.matching import MATCHING
 
 SYMMETRIC = " symmetric"
@@ -32,15 +32,7 @@ MEANS = "means of the years"  # the group of what the headline is made of
 
 def sts_correlations(measure: Measure, data_dir: Path) -> list[Row]:
     """Correlate metrics with people's scores: Pearson's r x 100 for each dataset, then the means
-    of the years.
-
-    Args:
-        measure: A function from hypotheses and references to the scores of each metric.
-        data_dir: Folder of the official files.
-
-    Raises:
-        DataError: A file is missing or damaged.
-    """
+    of the years."""
     rows: list[Row] = []
     for year in YEARS:
         of_year = []

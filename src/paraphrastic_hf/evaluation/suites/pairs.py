@@ -39,26 +39,14 @@ class PairsTask:
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None
 
     def datasets(self, data_dir: Path) -> list[ScoredPairs]:
-        """Read the datasets that have pairs.
-
-        Args:
-            data_dir: Folder of the official files.
-
-        Raises:
-            DataError: No dataset has pairs, or a file is missing or damaged.
-        """
+        """Read the datasets that have pairs."""
         suite = list(self.read(data_dir))
         if not any(map(len, suite)):
             raise DataError(f"{' and '.join(pairs.name for pairs in suite) or 'it'} has no pairs")
         return [pairs for pairs in suite if len(pairs)]
 
     def __call__(self, encoder: Any, data_dir: Path) -> list[Row]:
-        """Score the datasets.
-
-        Raises:
-            DataError: A file is missing or damaged.
-            ModelError: The vectors have the wrong shape or are not finite.
-        """
+        """Score the datasets."""
         suite = self.datasets(data_dir)
         result = score_suite(encoder.encode, suite)
         rows = []
@@ -89,13 +77,8 @@ def corpus_rows(
     """Read the examples of one split of a corpus from the folder of the official files.
 
     Args:
-        data_dir: Folder of the official files.
         corpus: The name by which `load_dataset` knows the corpus.
         config: Its configuration, if it has several.
-        split: Its split.
-
-    Raises:
-        DataError: A file is missing or malformed.
     """
     return list(load_dataset(corpus, config, split, data_dir=data_dir, streaming=True))
 
@@ -104,8 +87,6 @@ def scored_pairs(name: str, group: str, rows: Sequence[Mapping[str, Any]]) -> Sc
     """Make a dataset of examples that have `sentence1`, `sentence2` and `score`.
 
     Args:
-        name: What to call the dataset.
-        group: The datasets that it is averaged with.
         rows: The examples, as `corpus_rows` gives them.
     """
     first, second, scores = (
@@ -129,11 +110,7 @@ def corpus_task(
     Args:
         corpus: The name by which `load_dataset` knows the corpus.
         config: Its configuration, if it has several.
-        split: Its split.
-        name: What results call the dataset.
-        group: The datasets that it is averaged with.
         measure: The correlation that the papers report, `pearson` or `spearman`.
-        more: A function from the encoder and the pairs to further scores.
     """
 
     def read(data_dir: Path) -> list[ScoredPairs]:
@@ -146,10 +123,7 @@ def score_of(rows: Sequence[Row], measure: str, group: str, name: str) -> float:
     """Look up a score in the results of a suite; it is NaN if there is none.
 
     Args:
-        rows: The results.
         measure: The name of the score, such as `pearson`.
-        group: The group of the dataset.
-        name: The name of the dataset.
     """
     found = [
         row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)

@@ -57,10 +57,6 @@ def read_probe(task: str, data_dir: Path) -> Splits:
 
     Args:
         task: The name of the task, one of `NAMES`.
-        data_dir: Folder of the official files.
-
-    Raises:
-        DataError: The files of the task are missing or malformed.
     """
     rows = load_dataset("probing", task, data_dir=data_dir, streaming=True)
     splits = {split: _columns(rows[split]) for split in rows}
@@ -81,12 +77,6 @@ def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits
 
     Args:
         corpus: The name of the task, by which `load_dataset` knows it.
-        config: Which variant of the task.
-        language: Code of the language of the text.
-        data_dir: Folder of the official files, in which or beside which the text is.
-
-    Raises:
-        DataError: There is no text in this language.
     """
     bitext = data_dir.parent / "train" / f"en-{'fr' if language == 'en' else language}"
     for path, column in (

@@ -24,7 +24,7 @@ THESIS_GROUPS = {
     TRAINED: ("ara", "spa", "tur"),
     ZERO_SHOT: ("glg", "aze"),
 }
-BUCC_SCORES = {"cosine": "absolute", "distance": "distance", "ratio": "ratio"}
+BUCC_SCORES = {"cosine": "cosine", "distance": "distance", "ratio": "ratio"}
 
 
 def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]:
@@ -89,8 +89,6 @@ def judged_translations(group: str, name: str, foreign: np.ndarray, english: np.
     """Which sentences have their translation found, half of it each way.
 
     Args:
-        group: What to call the group of the dataset.
-        name: What to call the dataset.
         foreign: As of `tatoeba_scores`.
         english: As of `tatoeba_scores`.
     """
@@ -145,7 +143,6 @@ def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
     Args:
         score: The score of each mined pair, (pairs,).
         is_gold: Whether each mined pair is a gold pair, (pairs,).
-        gold: Number of gold pairs, mined or not.
 
     Returns:
         The threshold, midway between the lowest score that is taken and the next lower one;
@@ -169,8 +166,6 @@ def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float
     Args:
         score: The score of each mined pair, (pairs,).
         is_gold: Whether each mined pair is a gold pair, (pairs,).
-        gold: Number of gold pairs, mined or not.
-        threshold: The lowest score of a pair that is taken.
     """
     taken = score >= threshold
     hits, mined = int(is_gold[taken].sum()), int(taken.sum())
@@ -183,10 +178,6 @@ def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
 
     Sources with an even number are one half, the others the other half. The threshold tuned on
     each half is used on the other, and the two results are averaged.
-
-    Args:
-        pairs: The pairs that were mined without a threshold.
-        gold: The number of the target of each source that has one.
 
     Returns:
         Figures x 100: `F1`, `precision`, `recall`, and `best F1`, whose threshold is tuned on all.
@@ -217,8 +208,6 @@ def bucc_judged(group: str, name: str, pairs: Pairs, gold: dict[int, int], sourc
         group: The two languages, such as `zh-en`.
         name: What the score of the pairs is called, such as `ratio`.
         pairs: The pairs that were mined without a threshold, a source in one at most.
-        gold: The number of the target of each source that has one.
-        sources: Number of source sentences.
     """
     wanted = np.full(sources, -1)
     wanted[list(gold)] = list(gold.values())

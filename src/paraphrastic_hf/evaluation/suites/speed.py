@@ -45,12 +45,9 @@ def sentences_per_second(
     """Measure the speed of encoding: the median over repetitions, after one batch to warm up.
 
     Args:
-        work: What encodes a batch.
         batches: Batches of `size` sentences each. A repetition takes as many as the time allows,
             each at most once, and goes on where the last one stopped; after the last batch comes
             the first.
-        size: Number of sentences in a batch.
-        prepare: What is done before each repetition, not timed.
     """
     work(batches[0])
     rates, at = [], 1
@@ -72,9 +69,6 @@ def read_sentences(data_dir: Path) -> tuple[list[str], list[str]]:
     Returns:
         The half that may be met before, and the half that is timed; if that is smaller than the
         largest batch, it is repeated to fill it.
-
-    Raises:
-        DataError: The files are not in the folder.
     """
     found = [
         text

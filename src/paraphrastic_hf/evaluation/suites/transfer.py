@@ -40,11 +40,6 @@ def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> C
     Args:
         name: The name by which `load_dataset` knows the corpus.
         config: Its configuration, if it has several.
-        split: The split.
-        data_dir: Folder of the official files.
-
-    Raises:
-        DataError: The files of the corpus are missing or malformed.
     """
     rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}

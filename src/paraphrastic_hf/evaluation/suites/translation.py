@@ -6,31 +6,68 @@ language pair and averaged over these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from paraphrastic_hf.corpora.load import find_source, load_dataset
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.evaluation.measures.similarity import spearman
-from paraphrastic_hf.evaluation.metric_systems import (
-    METRICS,
-    Measure,
-    matching_measure,
-    semantic_measure,
-)
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task, mean_of
-from paraphrastic_hf.metrics.matching import MATCHING
+from paraphrastic_hf.metrics.matching import MATCHING, load_matching
+from paraphrastic_hf.metrics.scorer import SimileScorer
+
+BY_WINDOWS = " by windows"
+SEMANTIC = ("SIM", "SimiLE")
+METRICS = (*SEMANTIC, *(name + BY_WINDOWS for name in SEMANTIC), *MATCHING)
+
+Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
+
+
+def semantic_measure(encoder: Any) -> Measure:
+    """SIM; SimiLE if the encoder has a tokenizer to measure lengths with; and both by windows if it
+    averages the rows of a table.
+
+    Args:
+        encoder: Any object with `encode(list of texts)`.
+    """
+    scorers = {}
+    for suffix, similarity in (("", "sentences"), (BY_WINDOWS, "windows")):
+        try:
+            scorers[suffix] = SimileScorer(encoder, similarity=similarity)
+        except ModelError:
+            if not suffix:
+                scorers[suffix] = SimileScorer(encoder, similarity=similarity, penalty="none")
+
+    def measure(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
+        values = {}
+        for suffix, scorer in scorers.items():
+            scores = scorer.score(outputs, references)
+            values[f"SIM{suffix}"] = scores.sim
+            if scorer.penalty != "none":
+                values[f"SimiLE{suffix}"] = scores.simile
+        return values
+
+    return measure
+
+
+def matching_measure(name: str) -> Measure:
+    """A metric that matches words.
+
+    Args:
+        name: One of `MATCHING`.
+    """
+    score = load_matching(name)
+    return lambda outputs, references: {name: score(outputs, [[text] for text in references])}
+
 
 YEARS = ("newstest2015", "newstest2016")
 
 
 def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
-    """Correlate metrics with people's scores: Spearman's rho x 100 for each language pair.
-
-    Args:
-        measure: A function from hypotheses and references to the segment scores of each metric.
-        data_dir: Folder of the official files.
-    """
+    """Correlate metrics with people's scores: Spearman's rho x 100 for each language pair."""
     for config in find_source("wmt_da").configs:
         rows = load_dataset("wmt_da", config, data_dir=data_dir, streaming=True, split="test")
         references, outputs, human = zip(

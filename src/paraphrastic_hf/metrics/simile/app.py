@@ -7,8 +7,8 @@ import gradio as gr
 
 from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.io.limited import SERVER
-from paraphrastic_hf.metrics.scorer import SIMILARITIES, SimileScorer
-from paraphrastic_hf.metrics.semantic import PENALTIES
+from paraphrastic_hf.metrics.names import PENALTIES, SIMILARITIES
+from paraphrastic_hf.metrics.scorer import SimileScorer
 
 ABOUT = (
     "How alike two texts are, by their windows of five tokens or by the cosine of the two sentence "

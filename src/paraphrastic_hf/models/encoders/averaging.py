@@ -18,7 +18,7 @@ from torch import Tensor
 from transformers import PreTrainedConfig
 from transformers.utils import cached_file
 
-from paraphrastic_hf.layers.packed_rows import unpacked_rows
+from paraphrastic_hf.layers.embedding import unpacked_rows
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 OF_HUB = (  # what `from_pretrained` takes of where the files are

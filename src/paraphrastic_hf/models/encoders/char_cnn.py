@@ -10,8 +10,8 @@ from __future__ import annotations
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
 from paraphrastic_hf.layers.convolution import PooledFilters
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.table import TableConfig, TableModel
 

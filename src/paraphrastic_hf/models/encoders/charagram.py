@@ -12,7 +12,7 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import sum_rows
 from paraphrastic_hf.models.table import TableConfig, TableModel

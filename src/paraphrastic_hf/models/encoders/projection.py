@@ -11,7 +11,7 @@ from itertools import pairwise
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.table import TableConfig, TableModel

@@ -28,9 +28,8 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.utils import logging
 
 from paraphrastic_hf.layers.gaussian import Gaussian
-from paraphrastic_hf.layers.latent_decoder import Scorer
-from paraphrastic_hf.layers.packing import padded_from_flat
-from paraphrastic_hf.layers.padding import Padding
+from paraphrastic_hf.layers.latent import Scorer
+from paraphrastic_hf.layers.packing import Padding, padded_from_flat
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.losses.vocabulary import Candidates

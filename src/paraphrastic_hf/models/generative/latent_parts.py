@@ -12,14 +12,16 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
 from paraphrastic_hf.layers.embedding import rows_of
-from paraphrastic_hf.layers.latent_decoder import PLACES, LstmDecoder, TransformerDecoder
-from paraphrastic_hf.layers.latent_encoder import (
+from paraphrastic_hf.layers.latent import (
+    PLACES,
     AverageEncoder,
+    LstmDecoder,
     LstmEncoder,
     SharedEncoder,
+    TransformerDecoder,
     TransformerEncoder,
 )
-from paraphrastic_hf.layers.padding import Padding
+from paraphrastic_hf.layers.packing import Padding
 from paraphrastic_hf.layers.product import Dense
 
 SEMANTIC = "semantic"  # the variable of what a sentence and its translation have in common

@@ -22,8 +22,7 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
-from paraphrastic_hf.layers.latent_decoder import Scorer
-from paraphrastic_hf.layers.latent_encoder import AverageEncoder, SharedEncoder
+from paraphrastic_hf.layers.latent import AverageEncoder, Scorer, SharedEncoder
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import (

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from transformers import DynamicCache, GenerationMixin, PreTrainedConfig
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_positions
 from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel

@@ -18,8 +18,8 @@ from torch.nn import functional as F
 from transformers import PreTrainedConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from paraphrastic_hf.layers.attentive import AttentiveLSTM, BilinearAttention, State
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.attention import AttentiveLSTM, BilinearAttention, State
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import initialize_cell
 from paraphrastic_hf.losses.likelihood import log_likelihoods

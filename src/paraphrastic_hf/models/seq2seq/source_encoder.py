@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from transformers.utils import ModelOutput
 
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.packing import Packing, padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM

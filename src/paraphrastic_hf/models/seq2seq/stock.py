@@ -20,7 +20,7 @@ from transformers import (
 from transformers.masking_utils import sdpa_mask
 
 from paraphrastic_hf.layers.attention import attend
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 
 ATTENTION = "paraphrastic"  # by which transformers knows the attention of this package

@@ -7,8 +7,8 @@
 
 A label is a phrase, several that stand one on the other with the same words (`S+VP`), or none.
 Training is by cross-entropy: of the label of every span, and of the tag of every word. The tree is
-the bracketing of the highest sum of log p(best label) - log p(none) (`layers/chart.py`), so every
-sentence has one.
+the bracketing of the highest sum of log p(best label) - log p(none) (`predictors/parse.py`), so
+every sentence has one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.utils import ModelOutput
 
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM

@@ -13,7 +13,7 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor
 from transformers.utils import ModelOutput
 
-from paraphrastic_hf.layers.scores import divergence, expected_score, score_distribution
+from paraphrastic_hf.losses.regression import divergence, expected_score, score_distribution
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.supervised.base import (
     Head,

@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.modeling_outputs import TokenClassifierOutput
 
-from paraphrastic_hf.layers.activation import ACTIVATIONS
-from paraphrastic_hf.layers.dropout import dropout
+from paraphrastic_hf.layers.elementwise import ACTIVATIONS, dropout
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM

@@ -21,7 +21,7 @@ from paraphrastic_hf.errors import CheckpointError, DataError, counted
 from paraphrastic_hf.io.files import read_json, replacing, write_json
 from paraphrastic_hf.io.pairs import Pair
 from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
-from paraphrastic_hf.text.lemmas import lemmatize
+from paraphrastic_hf.text.overlap import lemmatize
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.exclusions import exclusions
 from paraphrastic_hf.training.data.sources import SourcePairs

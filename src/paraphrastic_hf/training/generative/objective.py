@@ -23,7 +23,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.layers.padding import moved
+from paraphrastic_hf.layers.packing import moved
 from paraphrastic_hf.losses.margin import margin_loss_of_rows
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.vocabulary import Candidates, draw_candidates

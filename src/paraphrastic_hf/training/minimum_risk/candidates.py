@@ -14,8 +14,8 @@ import numpy as np
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import MOST_TOKENS, GeneratedText, GenerationOptions
 from paraphrastic_hf.io.files import replacing
-from paraphrastic_hf.metrics.bootstrap import check_finite
 from paraphrastic_hf.metrics.costs import Cost
+from paraphrastic_hf.metrics.resampling import check_finite
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments
 

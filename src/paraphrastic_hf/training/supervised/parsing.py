@@ -14,7 +14,7 @@ from torch import Tensor
 
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.corpora.load import find_source
-from paraphrastic_hf.corpora.readers.parsing import parsed_sentences
+from paraphrastic_hf.corpora.readers.syntax import parsed_sentences
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.bracketing import BracketCounts, count_brackets
 from paraphrastic_hf.evaluation.measures.judged import Judged, Resampled

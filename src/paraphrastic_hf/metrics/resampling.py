@@ -1,4 +1,5 @@
-"""Paired permutation tests: p-values of the difference between two systems.
+"""Confidence intervals by resampling segments (Koehn, 2004; thesis, Tables 68 and 69), and paired
+permutation tests: p-values of the difference between two systems.
 
 If two systems are equally good, it is chance which of them wrote which of the two outputs for a
 segment. So the test exchanges the outputs of some segments. The p-value is the share of such
@@ -13,11 +14,115 @@ small for few segments: with 5 to 20 segments, 13 to 21 % of equal systems have 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from paraphrastic_hf.metrics.bootstrap import DRAWS_AT_A_TIME, check_finite
+from paraphrastic_hf.errors import DataError
+
+DRAWS_AT_A_TIME = 2**22
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean score with the interval that its resamples fall in.
+
+    Attributes:
+        mean: Mean over the segments, 0 to 1 for SIM and SimiLE.
+        low: Lower end of the interval, in the same unit: 2.5 % of the resamples are below it.
+        high: Upper end of the interval: 2.5 % of the resamples are above it.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+def confidence_intervals(
+    systems: Sequence[np.ndarray], *, samples: int = 1000, seed: int = 1, level: float = 0.95
+) -> list[Interval]:
+    """Return each system's mean score and the interval that its resampled means fall in.
+
+    Args:
+        systems: Segment scores of each system, (segments,); the same segments are drawn for all.
+        samples: Number of resamples, 1 or more.
+        seed: Seed of the draws, 0 or more.
+        level: Share of the resamples that lie in the interval, 0 to 1.
+
+    Example:
+        >>> confidence_intervals([np.array([0.5, 0.5, 0.5])])
+        [Interval(mean=0.5, low=0.5, high=0.5)]
+    """
+    scores = _stacked(systems, samples)
+    means = np.concatenate(list(_resampled_means(scores, samples, seed)), 1)  # (systems, samples)
+    edges = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    return [
+        Interval(float(mean), float(low), float(high))
+        for mean, low, high in zip(scores.mean(1), *edges, strict=True)
+    ]
+
+
+def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
+    """Draw resamples, and count how often each example is in each, (some, size) at a time.
+
+    Args:
+        seed: Seed of the draws, 0 or more; equal seeds give equal draws.
+    """
+    for drawn in drawn_examples(size, samples, seed):
+        drawn += size * np.arange(len(drawn))[:, None]
+        yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+
+
+def check_finite(name: str, values: np.ndarray) -> None:
+    """Refuse numbers that no comparison can rank, such as NaN.
+
+    Args:
+        values: The numbers, (examples,).
+    """
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise DataError(
+            f"{name} is {values[bad[0]]} at number {bad[0] + 1:,} of {len(values):,}; every score "
+            "must be a finite number"
+        )
+
+
+def _stacked(systems: Sequence[np.ndarray], samples: int) -> np.ndarray:
+    lengths = sorted({len(scores) for scores in systems})
+    if len(lengths) != 1 or lengths[0] == 0:
+        raise ValueError(
+            "every system needs a score for each of the same segments, "
+            f"got {', '.join(map(str, lengths)) or 'no'} segments"
+        )
+    if samples < 1:
+        raise ValueError(f"samples must be 1 or more, got {samples}")
+    stacked = np.stack([np.asarray(scores, np.float64) for scores in systems])
+    for number, scores in enumerate(stacked, 1):
+        check_finite(f"the score of system {number}", scores)
+    return stacked
+
+
+def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np.ndarray]:
+    """The mean of each system in each resample, (systems, some) at a time, `samples` in all.
+
+    Equal seeds give equal draws.
+    """
+    for drawn in drawn_examples(scores.shape[1], samples, seed):
+        yield np.stack([row[drawn].mean(1) for row in scores])
+
+
+def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
+    """Draw the numbers of the examples in each resample, (some, size) at a time.
+
+    Args:
+        seed: Seed of the draws, 0 or more; equal seeds give equal draws.
+    """
+    at_a_time = max(1, DRAWS_AT_A_TIME // size)
+    generator = np.random.default_rng(seed)
+    for start in range(0, samples, at_a_time):
+        yield generator.integers(size, size=(min(at_a_time, samples - start), size))
+
 
 EXACT = 20  # segments; with more, exchanges are drawn
 ROUNDING = 1e-12  # of the largest score; scores that are closer differ by rounding alone
@@ -48,10 +153,6 @@ def paired_p_value(
     Returns:
         The two-sided p-value, above 0, at most 1. Of n segments it is at least 2 / 2**n, so at
         least 0.0625 for five.
-
-    Raises:
-        ValueError: There are no segments, the systems have unequal numbers of them, a score is not
-            finite, or `samples` is less than 1.
 
     Example:
         >>> paired_p_value(np.full(6, 0.9), np.full(6, 0.8))
@@ -98,9 +199,6 @@ def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iter
     The first choice is to exchange none.
 
     Args:
-        size: Number of examples.
-        samples: Number of random choices after the first.
-        seed: Seed of the draws.
         exact: Up to 20 examples, go through all choices instead. The last example is then never
             exchanged, since to exchange all others only changes the sign of the difference.
 

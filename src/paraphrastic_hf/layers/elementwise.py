@@ -1,11 +1,23 @@
-"""Inverted dropout (Srivastava et al., 2014; thesis, 5.1.1), several times faster on a CPU than
-torch's, which takes most of the time of a training step there."""
+"""Functions of single numbers: activations by the names that recipes give them (thesis, 3.1.2 and
+3.7.2.2), and inverted dropout (Srivastava et al., 2014; thesis, 5.1.1).
+
+torch's dropout takes most of the time of a training step on a CPU; this is several times faster.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "linear": lambda values: values,
+}
+
 
 STEPS = 2**16
 
