@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.text.contract import TextTokenizer
+
+if TYPE_CHECKING:  # torch, which checks of arguments do without
+    from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
 @dataclass(frozen=True)
