@@ -169,7 +169,6 @@ EARLY = {  # commands that are refused before anything slow is imported, and wha
     f"{FRENCH} --from en": "--from",
     "translate bgt nofile --to fr": "nofile",
     f"{FRENCH} --outputs 9 --beams 5": "9",
-    f"{FRENCH} --outputs 2000": "2,000",
     f"{FRENCH} --top-p 0.5": "--sample",
     f"{FRENCH} --beams 0": "beams",
     f"{FRENCH} --sample --temperature 0": "temperature",

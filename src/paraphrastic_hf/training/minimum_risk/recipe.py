@@ -12,7 +12,8 @@ from typing import Any
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.generation.writing import MOST_BEAMS
 from paraphrastic_hf.metrics.costs import METRICS
-from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL, SIMILARITIES
+from paraphrastic_hf.metrics.names import SIMILARITIES
+from paraphrastic_hf.metrics.scorer import DEFAULT_MODEL
 from paraphrastic_hf.metrics.semantic import ALPHA, PENALTIES
 from paraphrastic_hf.training.encoder.settings import TokenizerArguments
 from paraphrastic_hf.training.engine.recipe import (
