@@ -25,7 +25,7 @@ def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
     shown = capsys.readouterr().out
     assert "| clean (Pearson r x 100) | training.margin | step | seconds |" in shown
     assert shown.splitlines()[-1].startswith(str(tmp_path / "out" / "best.yaml"))
-    for name in ("trials.md", "trials.tsv", "trials.png", "trials.json"):
+    for name in ("trials.md", "trials.tsv", "trials.png", "optuna.log"):
         assert (tmp_path / "out" / name).is_file()
     card = (tmp_path / "out" / "best" / "README.md").read_text(encoding="utf-8")
     assert "\n# best\n" in card  # not the name of the trial
