@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.cli.analyse import KINDS
+from paraphrastic_hf.cli.analyse import ANALYSES
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
@@ -128,7 +128,7 @@ def test_without_a_data_root_the_way_out_is_said(
     assert "with --data (or PARAPHRASTIC_DATA)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ANALYSES)
 def test_every_kind_explains_itself_with_an_example(
     kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,7 +25,7 @@ OF_A_MODEL = (
     "variables",
     "negatives",
 )  # kinds that take one model
-KINDS: dict[str, tuple[str, str]] = {
+ANALYSES: dict[str, tuple[str, str]] = {
     "neighbours": (
         "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
         "  paraphrastic analyse neighbours runs/word english --query vehicals huge 'not able' \\\n"
@@ -113,7 +113,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     added = {}
-    for name, (summary, example) in KINDS.items():
+    for name, (summary, example) in ANALYSES.items():
         kind = added[name] = kinds.add_parser(
             name,
             help=summary,

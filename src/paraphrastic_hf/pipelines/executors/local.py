@@ -40,8 +40,8 @@ from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineErr
 SPAWN = multiprocessing.get_context("spawn")
 SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
-Kinds = tuple[type[ParaphrasticError], ...]
-KINDS: Kinds = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # kept as such
+
+KEPT_ERRORS = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # kept as such
 PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
 LASTING = (
     MissingEngineError,
@@ -214,7 +214,7 @@ def _work(executor: LocalExecutor, connection: Connection) -> None:
                 executor.logging_dir.open(f"logs/task_{rank:05d}.log", "a") as log,
             ):
                 traceback.print_exc(file=log)
-            kind = next((each for each in KINDS if type(error) is each), TaskError)
+            kind = next((each for each in KEPT_ERRORS if type(error) is each), TaskError)
             told = kind(_describe(error, executor.logging_dir.path))
             connection.send(_Result(told, _may_pass(error)))
         else:

@@ -21,7 +21,7 @@ from paraphrastic_hf.training.encoder.settings import EncoderArguments, Tokenize
 from paraphrastic_hf.training.encoder.start import load_start
 
 logger = logging.getLogger(__name__)
-KINDS: dict[str, type] = {
+TOKENIZERS: dict[str, type] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
     "char_ngram": CharNgramTokenizer,
@@ -129,7 +129,7 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
     name = str(arguments.of)
     tokenizer = load_start(name, data_root).tokenizer
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
-    kind = next((kind for kind, made in KINDS.items() if isinstance(inner, made)), None)
+    kind = next((kind for kind, made in TOKENIZERS.items() if isinstance(inner, made)), None)
     if kind is None:
         raise RecipeError(
             f"tokenizer.of: the tokenizer of {name} is of several parts or of byte pairs, which no "

@@ -16,12 +16,12 @@ from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.encoder.build import build_encoder
 from paraphrastic_hf.training.encoder.start import settings_from_start
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
-from paraphrastic_hf.training.supervised.tasks import Problem
+from paraphrastic_hf.training.supervised.tasks import SupervisedTask
 
 
 def build_supervised(
     recipe: SupervisedRecipe,
-    problem: Problem,
+    task: SupervisedTask,
     tokenizer: TextTokenizer,
     start: SentenceEncoder | None,
     data_root: str | Path | None = None,
@@ -37,7 +37,7 @@ def build_supervised(
         encoder = with_parts(start.model, recipe, tokenizer, data_root)
     settings = settings_from_start(encoder, recipe.model)
     try:
-        model = problem.new_model(settings)
+        model = task.new_model(settings)
     except StrictDataclassError as error:
         raise RecipeError(f"head: {error.__cause__ or error}") from error
     model.encoder.load_state_dict(encoder.state_dict())

@@ -1,7 +1,7 @@
 """The kinds of supervised tasks: their rows, their model, their scores (thesis, 3.2.4).
 
-A kind answers to `Problem`, and adds its line to `PROBLEMS`; the run around it is the same for all
-(`supervised.py`).
+A kind answers to `SupervisedTask`, and adds its line to `TASKS`; the run (`job.py`) is the same for
+all.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Examples(Protocol):
         """
 
 
-class Problem(Protocol):
+class SupervisedTask(Protocol):
     """What one kind of task adds to a run.
 
     Attributes:
@@ -124,7 +124,7 @@ class TextExamples:
         return {**joined(sides, device), "labels": torch.from_numpy(self.gold[rows]).to(device)}
 
 
-class _TextProblem:
+class _TextTask:
     """What tasks of one text or two have in common."""
 
     columns: tuple[str, ...]
@@ -202,7 +202,7 @@ class _TextProblem:
         return predict_logits(model, examples.sides, max_length=examples.max_length)
 
 
-class Relatedness(_TextProblem):
+class Relatedness(_TextTask):
     """A score of two texts, learned as a distribution."""
 
     measure = "pearson"
@@ -244,7 +244,7 @@ class Relatedness(_TextProblem):
         }, Ranked(self.name, "", "pearson", found, gold)
 
 
-class SentenceClasses(_TextProblem):
+class SentenceClasses(_TextTask):
     """Classes of a text: sentiment."""
 
     measure = "accuracy"
@@ -304,7 +304,7 @@ class PairClasses(SentenceClasses):
     columns = ("sentence1", "sentence2")
 
 
-PROBLEMS: dict[str, type[Problem]] = {
+TASKS: dict[str, type[SupervisedTask]] = {
     "relatedness": Relatedness,
     "entailment": PairClasses,
     "sentiment": SentenceClasses,
