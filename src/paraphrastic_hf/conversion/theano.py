@@ -137,8 +137,8 @@ def _find_kind(file: TheanoFile, place: str) -> str:
             f"--kind; it holds\n  {file.described()}"
         )
     raise DataError(
-        f"{place} is none of {', '.join(RELEASED_PARTS)}; it holds\n  {file.described()}\nGive --kind "
-        "to be told what that kind would hold"
+        f"{place} is none of {', '.join(RELEASED_PARTS)}; it holds\n  {file.described()}\nGive "
+        "--kind to be told what that kind would hold"
     )
 
 
