@@ -20,7 +20,6 @@ from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import read_json, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.store import file_stamp
-from paraphrastic_hf.pipelines import progress as task_progress
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from paraphrastic_hf.pipelines.stages import Stage
@@ -60,7 +59,7 @@ class Encode(Stage):
                     write(block, unit_length(vectors) if self._normalize else vectors)
                     self.count(len(block), 0)
                 count += len(block)
-                task_progress.tell(len(block))
+                self.tell(len(block))
             if not count:
                 raise DataError(f"{path} has no line to encode")
         return

@@ -24,7 +24,6 @@ from paraphrastic_hf.mining.neighbours import Neighbours, nearest
 from paraphrastic_hf.mining.shards import join, read_neighbours, stack, write_neighbours
 from paraphrastic_hf.mining.store import NO_TEXT, TextStore, file_stamp
 from paraphrastic_hf.mining.vectors import UnitRows
-from paraphrastic_hf.pipelines import progress as task_progress
 from paraphrastic_hf.pipelines.encode import FILES, array_of, check_begun
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
@@ -96,7 +95,7 @@ class Search(Stage):
                 self._k,
                 keep=state,
                 key=f"{self._key} {rank}",
-                told=lambda cosines: task_progress.tell(round(cosines)),
+                told=lambda cosines: self.tell(round(cosines)),
                 **self._options,
             )
             write_neighbours(path, forward, backward)

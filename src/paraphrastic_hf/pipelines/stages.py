@@ -8,11 +8,12 @@ rejects, with the step, the score and the reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from datatrove.pipeline.base import PipelineStep
@@ -22,7 +23,6 @@ from paraphrastic_hf.corpora.filters import Rejection
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.writing import NOTHING
 from paraphrastic_hf.io.locks import locked
-from paraphrastic_hf.pipelines import progress
 from paraphrastic_hf.pipelines.deal import dealt_rows
 from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
 from paraphrastic_hf.pipelines.engines.registry import make_engine
@@ -33,7 +33,7 @@ from paraphrastic_hf.pipelines.recipe import (
     EngineArguments,
 )
 from paraphrastic_hf.pipelines.shards import ShardWriter
-from paraphrastic_hf.pipelines.steps.base import SOURCE, TRANSLATION, Row, Step, judge
+from paraphrastic_hf.pipelines.steps.base import SOURCE, TRANSLATION, Row, Step
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 KEPT, REJECTED = "kept", "rejected"
@@ -63,13 +63,23 @@ Blocks = Iterator[Block]
 
 
 class Stage(PipelineStep):
-    """A stage that counts the rows it keeps and leaves out, and the seconds it takes."""
+    """A stage that counts the rows it keeps and leaves out, and the seconds it takes.
+
+    Attributes:
+        listener: Called with the number of rows of each finished block; set in workers.
+    """
 
     type = "corpus"
+    listener: ClassVar[Callable[[int], object] | None] = None
 
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__()
+
+    def tell(self, rows: int) -> None:
+        """Report a finished block to the process that started this one."""
+        if Stage.listener is not None:
+            Stage.listener(rows)
 
     def count(self, kept: int, rejected: int) -> None:
         """Add to the statistics of the stage."""
@@ -202,7 +212,7 @@ class Judge(Stage):
             block.scores.append(name)
         out: set[int] = set()
         for at in _outside(step.bounds, scores):
-            rejection = judge(step, scores[at])
+            rejection = step.judge(scores[at])
             if rejection is not None:
                 block.rejects.append((rows[at], self.name, rejection))
                 out.add(at)
@@ -249,7 +259,7 @@ class Write(Stage):
                 with self.track_time("block"):
                     writer.write(block.rows, block.rejects, block.scores)
                     self.count(len(block.rows), 0)
-                progress.tell(block.size)
+                self.tell(block.size)
         return
         yield  # a generator, as datatrove runs it
 

@@ -34,8 +34,8 @@ from paraphrastic_hf.errors import (
     disk_error,
 )
 from paraphrastic_hf.extras import missing_extra
-from paraphrastic_hf.pipelines import progress
 from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineError
+from paraphrastic_hf.pipelines.stages import Stage
 
 SPAWN = multiprocessing.get_context("spawn")
 SECONDS_BETWEEN = 0.2
@@ -200,7 +200,7 @@ def _work(executor: LocalExecutor, connection: Connection) -> None:
     os.dup2(2, 1)  # keep what libraries print out of the command's output
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logger.disable("datatrove.executor.base")  # its tracebacks fill the screen; ours are in the log
-    progress.listener = connection.send
+    Stage.listener = connection.send
     pipeline = executor.pipeline
     while True:
         rank = connection.recv()

@@ -8,14 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paraphrastic_hf.config.recipe import argument
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column, sides
+from paraphrastic_hf.pipelines.steps.base import (
+    REFERENCE,
+    SOURCE,
+    TRANSLATION,
+    Row,
+    Step,
+    column,
+    sides,
+)
 
 SHORTER, LONGER = "shorter", "longer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountWords(BoundedStep):
+class CountWords(Step):
     """How many words a side has, by white space; the thesis keeps at most 30 (4.5.4).
 
     Attributes:
@@ -51,7 +58,7 @@ class CountWords(BoundedStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LengthRatio(BoundedStep):
+class LengthRatio(Step):
     """Words of the longer side for each of the shorter; infinite where one side has none.
 
     Example:

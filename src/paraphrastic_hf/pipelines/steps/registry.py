@@ -8,7 +8,6 @@ from typing import Any
 from paraphrastic_hf.config.recipe import build
 from paraphrastic_hf.errors import RecipeError, nearest
 from paraphrastic_hf.pipelines.steps.base import Step
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, NearDuplicates
 from paraphrastic_hf.pipelines.steps.judges import CrossEntropy, InLanguage, ReferenceProbability
 from paraphrastic_hf.pipelines.steps.lengths import CountWords, LengthRatio
@@ -16,7 +15,7 @@ from paraphrastic_hf.pipelines.steps.marks import Copy, DifferentNumbers, Termin
 from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap, SentenceBleu
 from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore, TranslationScore
 
-STEPS: dict[str, type[BoundedStep]] = {
+STEPS: dict[str, type[Step]] = {
     "words": CountWords,
     "length_ratio": LengthRatio,
     "copy": Copy,
@@ -54,8 +53,7 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
         meant = nearest(name, STEPS)
         hint = f"did you mean {meant!r}?" if meant else f"the steps are {', '.join(STEPS)}"
         raise RecipeError(f"there is no step {name!r}; {hint}")
-    step = build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")
-    return step  # type: ignore[return-value]  # a subclass has the name and the score
+    return build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")
 
 
 def make_steps(items: Sequence[Any]) -> list[Step]:
