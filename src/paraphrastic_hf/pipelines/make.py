@@ -97,20 +97,9 @@ def make_corpus(
     """Make a corpus of paraphrases, or go on with one (thesis, 4.3).
 
     Args:
-        recipe: What to make it from, and how.
-        output: The folder to write.
         data_root: Folder that the recipe's paths start from; else the variable PARAPHRASTIC_DATA,
             else the working folder.
         overwrite: Start afresh if the folder holds another corpus.
-        progress: Show a progress bar.
-
-    Raises:
-        RecipeError: The folder holds something else, or a source is not there.
-        DataError: A source is damaged or empty, or no row is left.
-        EngineError: The engine died, hangs, or does not answer a line with a line.
-        CheckpointError: The folder was begun with other text or models, or its record is damaged.
-        BusyError: Another process is at work in the folder.
-        MissingExtraError: A package is not installed.
 
     Example:
         >>> recipe = load_corpus_recipe("back-translation-2017/smoke")  # doctest: +SKIP
@@ -237,15 +226,7 @@ class _Bar:
 
 
 def step_counts(logs: Path, tasks: int) -> list[StepCount]:
-    """What each step did, added up over the tasks.
-
-    Args:
-        logs: The folder of statistics.
-        tasks: Number of tasks.
-
-    Raises:
-        DataError: A file of statistics is damaged.
-    """
+    """What each step did, added up over the tasks."""
     found: list[StepCount] = []
     for task in range(tasks):
         path = logs / "stats" / f"{task:05d}.json"

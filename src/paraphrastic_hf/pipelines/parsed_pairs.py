@@ -40,9 +40,6 @@ class PairParser:
     def rows(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
         """The kept pairs, each text parsed once.
 
-        Args:
-            pairs: Two sentences each.
-
         Yields:
             Two sentences and two trees, on one line each.
         """

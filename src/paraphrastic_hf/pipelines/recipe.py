@@ -344,12 +344,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
     """Read a recipe that makes a corpus, with command-line overrides applied on top.
 
     Args:
-        path: YAML file, or the name of a recipe that comes with the package.
         overrides: Alternating `--key value...` strings, as `recipe.read_recipe` takes them.
-
-    Raises:
-        RecipeError: Missing or malformed file, one of another kind, an unknown key or step, or a
-            wrong value.
     """
     mapping = read_mapping(find_recipe(path))
     if "kind" not in mapping:
@@ -368,11 +363,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
 
 
 def corpus_recipe(mapping: dict[str, Any]) -> CorpusRecipe:
-    """A recipe from plain YAML values, in which a step without keys may be its name alone.
-
-    Raises:
-        RecipeError: An unknown key or step, or a wrong value.
-    """
+    """A recipe from plain YAML values, in which a step without keys may be its name alone."""
     steps = mapping.get("steps")
     if isinstance(steps, list):
         named = [{each: {}} if isinstance(each, str) else each for each in steps]

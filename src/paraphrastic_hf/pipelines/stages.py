@@ -91,10 +91,6 @@ class Read(Stage):
     """The rows of a task, a block at a time.
 
     Args:
-        folder: Where the rows were dealt.
-        counts: The rows of each task.
-        sources: The sources of the recipe.
-        is_bitext: Whether the second side is to be translated.
         block: Rows at a time, at least 1.
     """
 
@@ -135,13 +131,7 @@ def _engine(arguments: EngineArguments, seed: int, work: Path) -> Engine:
 
 
 class Translate(Stage):
-    """The engine: a row for each translation of a row; a row without any is left out.
-
-    Args:
-        engine: What translates.
-        seed: Number that every draw follows from.
-        work: Where a converted model is put.
-    """
+    """The engine: a row for each translation of a row; a row without any is left out."""
 
     def __init__(self, engine: EngineArguments, seed: int, work: Path) -> None:
         super().__init__(TRANSLATE)
@@ -239,11 +229,7 @@ def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
 
 
 class Write(Stage):
-    """A parquet file of the rows that are left, and one of the rejects, complete or not at all.
-
-    Args:
-        output: The folder of the corpus.
-    """
+    """A parquet file of the rows that are left, and one of the rejects, complete or not at all."""
 
     def __init__(self, output: Path) -> None:
         super().__init__("write")
@@ -267,14 +253,7 @@ class Write(Stage):
 def stages_of(
     recipe: CorpusRecipe, output: Path, counts: Sequence[int], model: str | None
 ) -> list[Stage]:
-    """The stages of every task of a recipe.
-
-    Args:
-        recipe: The recipe.
-        output: The folder of the corpus.
-        counts: The rows that were dealt to each task.
-        model: Where the engine's model is.
-    """
+    """The stages of every task of a recipe."""
     stages: list[Stage] = [
         Read(
             output / "work" / "rows",

@@ -184,9 +184,6 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
     Args:
         path: As `load_recipe` takes it.
         overrides: As `load_recipe` takes them.
-
-    Raises:
-        RecipeError: As of `load_recipe`, or the recipe is of another kind.
     """
     recipe = load_recipe(path, overrides)
     if not isinstance(recipe, ContrastiveRecipe):
@@ -225,11 +222,7 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
 
 
 def class_of(mapping: dict[str, Any]) -> type:
-    """The class of the recipe with these keys and values.
-
-    Raises:
-        RecipeError: Its `kind` is unknown, or that of a corpus, which is made and not trained.
-    """
+    """The class of the recipe with these keys and values."""
     kind = kind_of(mapping)
     if kind == CORPUS:
         raise RecipeError("this recipe makes a corpus: give it to `paraphrastic corpus make`")

@@ -147,10 +147,6 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
 
     Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
 
-    Raises:
-        RecipeError: No values, values twice, a key that `cls` does not have, or a value of another
-            type than its key's.
-
     Example:
         >>> from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
         >>> parse_grid(ContrastiveRecipe, ["margin=0.4,0.6", "negatives=max,mix"])

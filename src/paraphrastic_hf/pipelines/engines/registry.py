@@ -13,12 +13,7 @@ from paraphrastic_hf.pipelines.recipe import EngineArguments, words_of
 
 
 def writing_of(engine: EngineArguments, seed: int = 0) -> GenerationOptions:
-    """How an engine searches or samples, as the recipe says it.
-
-    Args:
-        engine: Its part of the recipe.
-        seed: Number that every draw follows from.
-    """
+    """How an engine searches or samples, as the recipe says it."""
     return GenerationOptions(
         beams=engine.beams,
         sample=engine.sample,
@@ -53,13 +48,7 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
 
     Args:
         engine: Its part of the recipe; `model` names a directory, a repository or two languages.
-        seed: Number that every draw follows from.
         work: Where a model is put that CTranslate2 has to convert; beside the model if None.
-
-    Raises:
-        EngineError: A program is not installed.
-        ModelError: The model is not there, damaged or of another kind.
-        MissingExtraError: A package is not installed.
     """
     return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
 

@@ -60,11 +60,8 @@ class LocalExecutor(LocalPipelineExecutor):
     """Runs the tasks of a pipeline in processes of this machine.
 
     Args:
-        pipeline: The stages, which can be pickled.
         attempts: Attempts at a task whose worker dies or hangs, at least 1.
         patience: Seconds without a finished block after which a worker is ended, above 0.
-        on_rows: Called with the number of rows whenever a worker has finished some.
-        **settings: Those of datatrove's executor: tasks, workers, logging_dir.
     """
 
     def __init__(
@@ -84,12 +81,7 @@ class LocalExecutor(LocalPipelineExecutor):
         return self.__dict__ | {"on_rows": None}
 
     def run(self) -> None:
-        """Work on every task that is not complete.
-
-        Raises:
-            TaskError: A task used up its attempts.
-            ParaphrasticError: A task cannot be done; the others that had begun are complete.
-        """
+        """Work on every task that is not complete."""
         waiting = deque(self.get_incomplete_ranks())
         if not waiting:
             return

@@ -26,19 +26,12 @@ def run_stages(
     """Do every task that is not complete.
 
     Args:
-        stages: The stages of a task, which can be pickled.
-        make: Where and in how many parts.
         logs: The folder of what is complete, of statistics and logs; every worker can write there.
-        name: What jobs of a cluster are called.
         on_rows: Told how many rows more are done; of the local executor alone.
 
     Returns:
         The tasks that are not complete: none, but of Slurm, whose jobs have then only begun, and of
         Ray where a task failed several times.
-
-    Raises:
-        ParaphrasticError: A task cannot be done.
-        MissingExtraError: datatrove or Ray is not installed.
     """
     require("corpora", "datatrove", what="making a corpus")
     from datatrove.utils.logging import logger

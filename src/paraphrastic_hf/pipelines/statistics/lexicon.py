@@ -63,11 +63,7 @@ class PairCounts:
     does not say. Words are runs of letters and digits, in lower case; a sentence has each once.
 
     Args:
-        pairs: References and translations.
         max_words: Pairs with a longer side are passed over; None for no limit.
-
-    Raises:
-        DataError: No pair is left.
 
     Example:
         >>> counts = PairCounts([("a big dog", "a large dog"), ("the big cat", "the large cat")])
@@ -114,10 +110,6 @@ class PairCounts:
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Cross-sentence PMI, adjusted PMI, and the count, of pairs of words.
-
-        Args:
-            first: Words, in lower case.
-            second: As many others.
 
         Returns:
             Three arrays, (pairs,): nats, nats, and the number of pairs of sentences; all 0 where
@@ -216,13 +208,8 @@ def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
     `delimiter="\\t"`.
 
     Args:
-        entries: The lexicon, in order.
         path: A file whose name ends in .parquet, else TSV with the names of the columns in its
             first line, packed if it ends in .gz, .xz or .bz2.
-
-    Raises:
-        DataError: It is a folder.
-        OSError: The disk is full or the file cannot be written.
     """
     target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -280,9 +267,6 @@ def read_lexicon(path: str | Path) -> Iterator[Entry]:
 
     Args:
         path: What `write_lexicon` wrote.
-
-    Raises:
-        DataError: The file is missing or damaged.
     """
     path = Path(path)
     if path.suffix == ".parquet":
@@ -320,9 +304,6 @@ def listed_scores(path: str | Path) -> Scores:
     Args:
         path: A TSV file (.gz, .xz) of two words and perhaps a score, such as pairs of PPDB, or a
             lexicon of this package.
-
-    Raises:
-        DataError: The file is missing or damaged, or a score is no number.
     """
     known: dict[tuple[str, str], float] = {}
     if is_lexicon(path):
@@ -345,7 +326,6 @@ def agreement(scores: Scores, pairs: ScoredPairs) -> tuple[float, float]:
     Both orders of a pair are averaged; a pair that the lexicon does not have counts as 0.
 
     Args:
-        scores: A function of first and second words.
         pairs: Pairs of words with scores, such as SimLex-999.
     """
     first, second = ([word.lower() for word in side] for side in (pairs.first, pairs.second))

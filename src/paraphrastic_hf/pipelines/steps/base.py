@@ -70,11 +70,7 @@ class Step:
 
 
 def column(rows: Sequence[Row], name: str) -> list[str]:
-    """The texts of a column; what is None counts as the empty text.
-
-    Raises:
-        DataError: A row has no such column.
-    """
+    """The texts of a column; what is None counts as the empty text."""
     try:
         return [row[name] or "" for row in rows]
     except KeyError:

@@ -227,10 +227,6 @@ class NearDuplicates(Step):
 def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
     """The side by which rows must be dealt to tasks, so that all that is twice meets in one.
 
-    Args:
-        steps: All steps.
-        is_bitext: Whether the translation is yet to be written, from the source.
-
     Returns:
         The reference, if that will do, or what stands beside it: source or translation. None if
         neither will.

@@ -38,11 +38,6 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
 
     Args:
         name: One of `STEPS`.
-        settings: The values of its keys, which are the fields of its class.
-        where: Where in the recipe it stands, for messages.
-
-    Raises:
-        RecipeError: There is no such step or key, or a value is of another type or out of range.
 
     Example:
         >>> step = make_step("overlap", {"n": 2, "at_most": 0.7})
@@ -58,13 +53,6 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
 
 def make_steps(items: Sequence[Any]) -> list[Step]:
     """The steps of a recipe, in order.
-
-    Args:
-        items: For each its name, or a mapping of its name to its keys.
-
-    Raises:
-        RecipeError: An item is neither, a step or one of its keys is wrong, or two steps write the
-            same column.
 
     Example:
         >>> steps = make_steps(["duplicates", {"words": {"of": "longer", "at_most": 30}}])

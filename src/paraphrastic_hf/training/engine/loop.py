@@ -67,8 +67,6 @@ class Evaluation(float):
     """A development score, with what else is known of it.
 
     Args:
-        score: More is better.
-        figures: Further figures by name, which are logged and choose nothing.
         parts: The results by example that the score is the weighted sum of, each with its weight;
             none if they are not known.
 
@@ -123,8 +121,6 @@ class Objective(Protocol):
 
         Args:
             epoch: From 0.
-            position: Examples of the epoch already seen.
-            step: Steps since training began.
         """
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
@@ -134,7 +130,6 @@ class Objective(Protocol):
             model: The model as Accelerate wrapped it, or what `as_forward` made of it.
             batch: One of `Step.batches`.
             epoch: From 0.
-            step: Steps since training began.
         """
 
 
@@ -162,15 +157,8 @@ class TrainingLoop:
     """Trains a model to the end of its run, from the start or from the last checkpoint.
 
     Args:
-        model: The model, on its device.
-        training: Optimisation settings.
-        run: Checkpoint, log and selection settings.
-        seed: Seed of dropout.
         directory: Where `checkpoints/` and `logs/` go.
-        accelerator: Device, precision and processes.
         evaluate: The development score of a model, or None to keep the last weights.
-        show_progress: Show a progress bar.
-        unit: What examples are called there.
     """
 
     def __init__(
@@ -206,11 +194,7 @@ class TrainingLoop:
         return self.directory / "checkpoints" / "best.safetensors"
 
     def resume(self) -> bool:
-        """Go back to the newest good checkpoint; False if there is none.
-
-        Raises:
-            CheckpointError: There are checkpoints, and all are damaged.
-        """
+        """Go back to the newest good checkpoint; False if there is none."""
         state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
         if state is None:
             return False
@@ -219,13 +203,7 @@ class TrainingLoop:
         return True
 
     def train(self, objective: Objective) -> Progress:
-        """Train to the end. The best weights, or else the last, are then in the model.
-
-        Raises:
-            ParaphrasticError: The loss, the gradient or the weights are no longer finite.
-            CheckpointError: A checkpoint could not be written.
-            KeyboardInterrupt: Ctrl-C or SIGTERM came; where the run is has been written.
-        """
+        """Train to the end. The best weights, or else the last, are then in the model."""
         wrapped: nn.Module = self.model
         if isinstance(objective, ByMethod):
             wrapped = objective.as_forward(self.model)
@@ -372,9 +350,6 @@ class TrainingLoop:
 
         Processes have caught up different rows in different portions, which rounds differently:
         here all take those of the first, as a resumed run will.
-
-        Raises:
-            ParaphrasticError: The weights have diverged.
         """
         if isinstance(self.optimizer, RowAdam):
             self.optimizer.catch_up()

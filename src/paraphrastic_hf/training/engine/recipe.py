@@ -20,14 +20,7 @@ Check = tuple[bool, str, object, str]
 
 
 def refuse_unless(checks: Iterable[Check]) -> None:
-    """Refuse the first value that is not good; for what the bounds of a field cannot say.
-
-    Args:
-        checks: Whether a value is good, its key, the value, and what it must be.
-
-    Raises:
-        RecipeError: One is not good.
-    """
+    """Refuse the first value that is not good; for what the bounds of a field cannot say."""
     for is_good, name, value, wanted in checks:
         if not is_good:
             raise RecipeError(f"{name} must be {wanted}, got {value!r}")
@@ -283,12 +276,7 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     """Refuse a source that is described in a way without a meaning.
 
     Args:
-        source: The source.
         ignored: As `refuse_ignored` takes it.
-
-    Raises:
-        RecipeError: It names not two languages or columns, or not exactly one of path and dataset,
-            or sets a key that is of no use.
     """
     refuse_ignored(source, ignored)
     refuse_unless(
@@ -331,11 +319,7 @@ def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     """Refuse a source that sets what its kind of recipe would not read.
 
     Args:
-        source: The source.
         ignored: Keys of no use, with what to do instead (`DataArguments.ignored`).
-
-    Raises:
-        RecipeError: It sets one.
     """
     for key, instead in ignored.items():
         if getattr(source, key) != getattr(SourceArguments, key):

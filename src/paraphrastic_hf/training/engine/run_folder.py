@@ -63,11 +63,7 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
 
 
 def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None) -> None:
-    """Refuse to write a model over one that it starts from, or is otherwise made of.
-
-    Raises:
-        RecipeError: They are in one folder.
-    """
+    """Refuse to write a model over one that it starts from, or is otherwise made of."""
     for key, name in named_weights(recipe, models_only=True):
         found = Path(resolve_model(name, data_root))
         if found.exists() and output.exists() and output.samefile(found):
@@ -81,10 +77,6 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 
     Returns:
         Whether it was free, or has been made so; not so if an earlier run is to go on.
-
-    Raises:
-        RecipeError: It holds another run, or something else.
-        CheckpointError: It cannot be written.
     """
     put_back(output)  # what a kill left aside
     record = output / "recipe.yaml"
@@ -104,11 +96,7 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 
 
 def refuse_other_run(output: Path, recipe: Recipe) -> None:
-    """Refuse a folder that holds another run or other files, without changing it.
-
-    Raises:
-        RecipeError: It holds one.
-    """
+    """Refuse a folder that holds another run or other files, without changing it."""
     record = output / "recipe.yaml"
     if is_record(record) or is_finished(output):
         old, new = _record(record, type(recipe)), to_yaml(recipe)
@@ -193,11 +181,7 @@ def is_finished(output: Path) -> bool:
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Refuse an output folder that `claim` would refuse, before anything is loaded.
-
-    Raises:
-        RecipeError: The folder holds another run, or something else.
-    """
+    """Refuse an output folder that `claim` would refuse, before anything is loaded."""
     is_ours = is_record(output / "recipe.yaml") or is_finished(output)
     if not (output / ASIDE).exists() and not (overwrite and is_ours):
         refuse_other_run(output, recipe)
@@ -206,11 +190,7 @@ def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
 def finished_run(
     output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
 ) -> Progress:
-    """Return the result of a finished run of this recipe and text.
-
-    Raises:
-        CheckpointError: Its record is damaged, or it was trained on other text.
-    """
+    """Return the result of a finished run of this recipe and text."""
     done = read_finished(output, text_stamp(recipe, data_root, datasets))
     logger.info("%s is finished; nothing to do", output)
     clear_work(output)  # where a kill came between the end of a run and this
@@ -218,15 +198,7 @@ def finished_run(
 
 
 def read_finished(output: Path, stamp: Stamp) -> Progress:
-    """What a finished run came to.
-
-    Args:
-        output: Its folder.
-        stamp: Of the text that it is to be of.
-
-    Raises:
-        CheckpointError: Its record is damaged, or it was trained on other text.
-    """
+    """What a finished run came to."""
     path = output / "run.json"
     try:
         record = read_json(path)

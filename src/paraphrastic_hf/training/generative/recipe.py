@@ -336,11 +336,7 @@ class GenerativeRecipe:
 
 
 def _refuse_of_mgt(model: LatentArguments) -> None:
-    """Refuse what one encoder and decoder of several languages have no use for.
-
-    Raises:
-        RecipeError: A key asks for it.
-    """
+    """Refuse what one encoder and decoder of several languages have no use for."""
     refuse_unless(
         [
             (

@@ -50,16 +50,7 @@ logger = logging.getLogger(__name__)
 
 
 class Paraphrasing(Seq2SeqRun):
-    """Training a paraphrase generator or a parse generator, `kind: paraphrase`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-
-    Raises:
-        RecipeError: A setting is wrong, or a combination of settings has no meaning.
-        DataError: A source is not there.
-    """
+    """Training a paraphrase generator or a parse generator, `kind: paraphrase`."""
 
     recipe: ParaphraseRecipe
 

@@ -17,11 +17,7 @@ class ParaphraseObjective(TranslationObjective):
     """Predicting every token of a paraphrase from its source, a template and the tokens before.
 
     Args:
-        recipe: The whole recipe.
-        sentences: Token ids of all sentences, with end marks.
         sides: (pairs, 2) numbers of the sources and of the targets to train on.
-        start: The id that the decoder reads first.
-        accelerator: For the number of processes.
         templates: Token ids of what is read beside the sources, as `seq2seq_inputs` takes them.
         is_own: Whether the model is of this package and so gives the loss of right tokens without
             a score of every other one.

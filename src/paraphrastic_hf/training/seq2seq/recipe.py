@@ -69,7 +69,6 @@ def chosen_by_score(
     """What a score on held-out pairs must be there for, as `refuse_unless` takes it.
 
     Args:
-        training: The optimisation, which may anneal by that score.
         held_out: Pairs that are held out, 0 or more.
         development: What picks the checkpoint, `none` for nothing.
 

@@ -26,11 +26,7 @@ def build_supervised(
     start: SentenceEncoder | None,
     data_root: str | Path | None = None,
 ) -> SupervisedModel:
-    """The model a recipe asks for, its encoder at its random or given start, frozen if asked for.
-
-    Raises:
-        RecipeError: A combination of settings without a meaning.
-    """
+    """The model a recipe asks for, its encoder at its start, and frozen if asked for."""
     if start is None:
         encoder: SentenceEncoderModel = build_encoder(recipe.model, tokenizer, data_root)
     else:
@@ -55,11 +51,7 @@ def with_parts(
     tokenizer: TextTokenizer,
     data_root: str | Path | None,
 ) -> SentenceEncoderModel:
-    """A trained encoder, with the recipe's parts beside it, if it has any.
-
-    Raises:
-        RecipeError: The encoder is a mixture itself, or a part has a setting without a meaning.
-    """
+    """A trained encoder, with the recipe's parts beside it, if it has any."""
     if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
         return encoder
     if isinstance(encoder, MixedModel):

@@ -35,17 +35,7 @@ from paraphrastic_hf.training.supervised.tasks import TASKS, Examples
 
 
 class Supervised:
-    """Training on gold scores or labels, `kind: supervised`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is.
-
-    Raises:
-        RecipeError: A setting is wrong, or a combination of settings has no meaning.
-        DataError: The data is missing, damaged or empty.
-        ModelError: `start` is no encoder of this package.
-    """
+    """Training on gold scores or labels, `kind: supervised`."""
 
     def __init__(self, recipe: SupervisedRecipe, context: Context) -> None:
         check_supervised(recipe)
@@ -123,11 +113,7 @@ class Supervised:
 
 
 def check_supervised(recipe: SupervisedRecipe) -> None:
-    """Refuse an encoder without a meaning before any text is read.
-
-    Raises:
-        RecipeError: A setting that its family does not have, or settings that do not go together.
-    """
+    """Refuse an encoder without a meaning before any text is read."""
     if recipe.start is None:
         check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
     for part in recipe.parts:

@@ -54,14 +54,7 @@ class Examples(Protocol):
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
-        """The model's named inputs, with `labels` so that it returns a loss.
-
-        Args:
-            rows: Numbers of the rows wanted.
-            device: Where the tensors go.
-            shuffle: Puts the tokens of padded ids, given with their mask, in another order, in
-                place.
-        """
+        """The model's named inputs, with `labels` so that it returns a loss."""
 
 
 class SupervisedTask(Protocol):
@@ -266,11 +259,7 @@ class SentenceClasses(_TextTask):
             self._add(resolve_path(recipe.task.further, data_root))
 
     def _add(self, path: Path) -> None:
-        """Put further examples after those of the training split.
-
-        Raises:
-            DataError: A row has another number of columns, or a label that the corpus has not.
-        """
+        """Put further examples after those of the training split."""
         table, count = self.tables["train"], 0
         for row in self._rows_of(path):
             for name, value in row.items():

@@ -42,11 +42,7 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTra
     """Predicting every token of a target from its source and the tokens before.
 
     Args:
-        recipe: The whole recipe.
-        sentences: Token ids of all sentences, with end marks.
         sides: (pairs, 2) numbers of the sources and of the targets to train on.
-        start: The id that the decoder reads first.
-        accelerator: For the number of processes.
     """
 
     templates: Ragged | None = None  # what is read beside the sources of other models
@@ -105,10 +101,7 @@ def seq2seq_inputs(
     """What an encoder-decoder reads of pairs, and what it is to predict.
 
     Args:
-        sentences: Token ids of all sentences, with end marks.
         sides: (pairs, 2) numbers of the sources and of the targets.
-        start: The id that the decoder reads first.
-        device: Where the tensors go.
         templates: Token ids of what is read beside the sources of some models, one for each target:
             their numbers are those of the last sentences.
 
@@ -147,10 +140,7 @@ def nats_of_targets(
 
     Args:
         model: The model; it is put in evaluation mode for as long as this takes.
-        sentences: Token ids of all sentences, with end marks.
         sides: (pairs, 2) numbers of the sources and of the targets, at least one pair.
-        start: The id that the decoder reads first.
-        batch_tokens: Most tokens of a batch, those of both sides and padding included.
         templates: As of `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)
