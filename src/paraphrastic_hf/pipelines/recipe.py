@@ -27,7 +27,7 @@ from paraphrastic_hf.pipelines.steps.base import REFERENCE, Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, dealing_side
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 from paraphrastic_hf.training.engine.paths import named_weights
-from paraphrastic_hf.training.engine.recipe import DatasetArguments, refuse_unless, seed_argument
+from paraphrastic_hf.training.engine.recipe import DatasetArguments, must_be, seed_argument
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
 # As in `generation/writing.py`, which wants torch.
@@ -224,47 +224,36 @@ class CorpusRecipe:
         self._check_duplicates()
         engine, make = self.engine, self.make
         has_engine = self.is_bitext
-        refuse_unless(
-            [
-                (bool(self.steps), "steps", self.steps, "a list of steps, such as [translate]"),
-                (
-                    sum(TRANSLATE in each for each in self.steps) < 2,
-                    "steps",
-                    self.steps,
-                    "a list with `translate` once, or not at all",
-                ),
-                (
-                    not has_engine or engine.model is not None,
-                    "engine.model",
-                    engine.model,
-                    "the model that translates, the languages of apertium, or the command",
-                ),
-                (
-                    engine.kind != "command" or bool(words_of(engine.model or "")),
-                    "engine.model",
-                    engine.model,
-                    "a program with its arguments, every quote closed",
-                ),
-                (
-                    engine.kind not in PROGRAMS or engine.outputs == 1,
-                    "engine.outputs",
-                    engine.outputs,
-                    f"1 of kind {engine.kind}, which gives one translation of a line",
-                ),
-                (
-                    engine.sample or engine.outputs <= engine.beams,
-                    "engine.outputs",
-                    engine.outputs,
-                    f"at most engine.beams ({engine.beams}), unless they are drawn",
-                ),
-                (
-                    make.executor != "slurm" or make.partition is not None,
-                    "make.partition",
-                    make.partition,
-                    "the partition of the jobs, with executor slurm",
-                ),
-            ]
-        )
+        if not self.steps:
+            raise must_be("steps", self.steps, "a list of steps, such as [translate]")
+        if sum(TRANSLATE in each for each in self.steps) >= 2:
+            raise must_be("steps", self.steps, "a list with `translate` once, or not at all")
+        if has_engine and engine.model is None:
+            raise must_be(
+                "engine.model",
+                engine.model,
+                "the model that translates, the languages of apertium, or the command",
+            )
+        if engine.kind == "command" and not words_of(engine.model or ""):
+            raise must_be(
+                "engine.model", engine.model, "a program with its arguments, every quote closed"
+            )
+        if engine.kind in PROGRAMS and engine.outputs != 1:
+            raise must_be(
+                "engine.outputs",
+                engine.outputs,
+                f"1 of kind {engine.kind}, which gives one translation of a line",
+            )
+        if not engine.sample and engine.outputs > engine.beams:
+            raise must_be(
+                "engine.outputs",
+                engine.outputs,
+                f"at most engine.beams ({engine.beams}), unless they are drawn",
+            )
+        if make.executor == "slurm" and make.partition is None:
+            raise must_be(
+                "make.partition", make.partition, "the partition of the jobs, with executor slurm"
+            )
         for source in self.data.sources:
             self._check_source(source, has_engine)
 
@@ -303,41 +292,25 @@ class CorpusRecipe:
 
     def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference
-        refuse_unless(
-            [
-                (
-                    (source.path is None) != (source.dataset is None),
-                    "data.sources",
-                    source.path,
-                    "each either a path or a dataset",
-                ),
-                (
-                    len(languages) == 2,
-                    f"languages of {source.title}",
-                    languages,
-                    "two names",
-                ),
-                (
-                    source.columns is None or len(source.columns) == 2,
-                    f"columns of {source.title}",
-                    source.columns,
-                    "two names",
-                ),
-                (
-                    reference in languages,
-                    f"languages of {source.title}",
-                    languages,
-                    f"such that one is data.reference ({reference})",
-                ),
-                (
-                    not has_engine or languages.count(reference) < 2,
-                    f"languages of {source.title}",
-                    languages,
-                    f"bitext: a side that is not in {reference} is what is translated; without "
-                    "the step translate, the second side is the translation",
-                ),
-            ]
-        )
+        if (source.path is None) == (source.dataset is None):
+            raise must_be("data.sources", source.path, "each either a path or a dataset")
+        if len(languages) != 2:
+            raise must_be(f"languages of {source.title}", languages, "two names")
+        if source.columns is not None and len(source.columns) != 2:
+            raise must_be(f"columns of {source.title}", source.columns, "two names")
+        if reference not in languages:
+            raise must_be(
+                f"languages of {source.title}",
+                languages,
+                f"such that one is data.reference ({reference})",
+            )
+        if has_engine and languages.count(reference) >= 2:
+            raise must_be(
+                f"languages of {source.title}",
+                languages,
+                f"bitext: a side that is not in {reference} is what is translated; without the "
+                "step translate, the second side is the translation",
+            )
 
 
 def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> CorpusRecipe:

@@ -1,8 +1,7 @@
 """The sections of a recipe that several kinds share: sources, optimisation, checkpoints and logs.
 
-What one kind has alone is in `contrastive_arguments.py`, `supervised_arguments.py` and
-`language_model_arguments.py`; the keys of tokenizers and encoders are in `encoder_arguments.py`.
-Defaults are the thesis's (5.2.1) unless a help text says otherwise.
+What one kind has alone is in its own `recipe.py`; the keys of tokenizers and encoders are in
+`encoder/settings.py`. Defaults are the thesis's (5.2.1) unless a help text says otherwise.
 """
 
 from __future__ import annotations
@@ -19,11 +18,16 @@ MORE_THAN_ONCE = "give its pairs more than once, or cut it with max_pairs"  # fo
 Check = tuple[bool, str, object, str]
 
 
+def must_be(key: str, value: object, wanted: str) -> RecipeError:
+    """The error of a value that the bounds of a field cannot refuse."""
+    return RecipeError(f"{key} must be {wanted}, got {value!r}")
+
+
 def refuse_unless(checks: Iterable[Check]) -> None:
-    """Refuse the first value that is not good; for what the bounds of a field cannot say."""
+    """Refuse the first bad value. A check: is it good, its key, the value, what it must be."""
     for is_good, name, value, wanted in checks:
         if not is_good:
-            raise RecipeError(f"{name} must be {wanted}, got {value!r}")
+            raise must_be(name, value, wanted)
 
 
 @dataclass(frozen=True)
@@ -209,23 +213,20 @@ class OptimisationArguments:
                 raise RecipeError(
                     f"training.{name} is a key of {owner}, not of {self.optimizer}: leave it out"
                 )
-        refuse_unless(
-            [
-                (len(self.betas) == 2, "training.betas", self.betas, "two numbers"),
-                (
-                    self.optimizer != "nesterov" or bool(self.momentum),
-                    "training.momentum with optimizer nesterov",
-                    self.momentum,
-                    "above 0: without it Nesterov's step is plain descent; the thesis takes 0.99",
-                ),
-                (
-                    self.schedule != "inverse_root" or self.warmup_steps > 0,
-                    "training.warmup_steps with schedule inverse_root",
-                    self.warmup_steps,
-                    "at least 1: the rate falls from where warm-up ends; the papers take 4000",
-                ),
-            ]
-        )
+        if len(self.betas) != 2:
+            raise must_be("training.betas", self.betas, "two numbers")
+        if self.optimizer == "nesterov" and not self.momentum:
+            raise must_be(
+                "training.momentum with optimizer nesterov",
+                self.momentum,
+                "above 0: without it Nesterov's step is plain descent; the thesis takes 0.99",
+            )
+        if self.schedule == "inverse_root" and self.warmup_steps <= 0:
+            raise must_be(
+                "training.warmup_steps with schedule inverse_root",
+                self.warmup_steps,
+                "at least 1: the rate falls from where warm-up ends; the papers take 4000",
+            )
 
 
 @dataclass(frozen=True)
@@ -279,40 +280,24 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
         ignored: As `refuse_ignored` takes it.
     """
     refuse_ignored(source, ignored)
-    refuse_unless(
-        [
-            (
-                source.languages is None or len(source.languages) == 2,
-                f"languages of {source.name}",
-                source.languages,
-                "two names",
-            ),
-            (
-                source.columns is None or len(source.columns) == 2,
-                f"columns of {source.name}",
-                source.columns,
-                "two names",
-            ),
-            (
-                all(isinstance(name, str) and name.isidentifier() for name in source.beside),
-                f"names in beside of {source.name}",
-                list(source.beside),
-                "made of letters, digits and underscores",
-            ),
-            (
-                source.second is None or not source.beside,
-                f"beside of {source.name}",
-                source.beside,
-                "left out: text files that are aligned have no further columns",
-            ),
-            (
-                (source.path is None) != (source.dataset is None),
-                "data.sources",
-                source.path,
-                "each either a path or a dataset",
-            ),
-        ]
-    )
+    if source.languages is not None and len(source.languages) != 2:
+        raise must_be(f"languages of {source.name}", source.languages, "two names")
+    if source.columns is not None and len(source.columns) != 2:
+        raise must_be(f"columns of {source.name}", source.columns, "two names")
+    if not all(isinstance(name, str) and name.isidentifier() for name in source.beside):
+        raise must_be(
+            f"names in beside of {source.name}",
+            list(source.beside),
+            "made of letters, digits and underscores",
+        )
+    if source.second is not None and source.beside:
+        raise must_be(
+            f"beside of {source.name}",
+            source.beside,
+            "left out: text files that are aligned have no further columns",
+        )
+    if (source.path is None) == (source.dataset is None):
+        raise must_be("data.sources", source.path, "each either a path or a dataset")
 
 
 def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:

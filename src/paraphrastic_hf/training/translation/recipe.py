@@ -18,13 +18,13 @@ from paraphrastic_hf.training.encoder.settings import (
 from paraphrastic_hf.training.engine.recipe import (
     RunArguments,
     check_source,
-    refuse_unless,
+    must_be,
     seed_argument,
 )
 from paraphrastic_hf.training.seq2seq.recipe import (
     AveragedArguments,
     ParallelArguments,
-    chosen_by_score,
+    check_chosen_by_score,
 )
 
 HELD_OUT, BLEU, NONE = "held_out", "bleu", "none"
@@ -155,20 +155,16 @@ class TranslationRecipe:
                     raise RecipeError(
                         f"model.{name} is a key of {family}, not of {model.kind}: leave it out"
                     )
-        refuse_unless(
-            [
-                *chosen_by_score(training, self.data.held_out, run.development),
-                (
-                    self.data.max_length <= model.positions,
-                    f"data.max_length with {model.positions} model.positions",
-                    self.data.max_length,
-                    "at most as large",
-                ),
-                (
-                    run.keep_checkpoints >= training.average,
-                    f"run.keep_checkpoints with training.average {training.average}",
-                    run.keep_checkpoints,
-                    "at least as large",
-                ),
-            ]
-        )
+        check_chosen_by_score(training, self.data.held_out, run.development)
+        if self.data.max_length > model.positions:
+            raise must_be(
+                f"data.max_length with {model.positions} model.positions",
+                self.data.max_length,
+                "at most as large",
+            )
+        if run.keep_checkpoints < training.average:
+            raise must_be(
+                f"run.keep_checkpoints with training.average {training.average}",
+                run.keep_checkpoints,
+                "at least as large",
+            )
