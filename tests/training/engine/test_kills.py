@@ -60,8 +60,11 @@ from pathlib import Path
 import torch
 from paraphrastic_hf.text.language_id import known_languages
 from paraphrastic_hf.io.files import replacing
-from paraphrastic_hf.training import contrastive_run, curve, generative_run, language_model
-from paraphrastic_hf.training.translation.objective import job as translation_run
+from paraphrastic_hf.training.contrastive import job
+from paraphrastic_hf.training.engine import curve
+from paraphrastic_hf.training.generative import job
+from paraphrastic_hf.training.language_model import job
+from paraphrastic_hf.training.translation import job
 from paraphrastic_hf.training.kinds import load_recipe
 from paraphrastic_hf.training.engine.run import train
 

@@ -26,7 +26,6 @@ from paraphrastic_hf.io.files import WEIGHTS, content_hash, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.training.data.sources import check_datasets
-from paraphrastic_hf.training.engine.checkpoint import list_checkpoints
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
 from paraphrastic_hf.training.engine.memory import way_out
@@ -36,13 +35,13 @@ from paraphrastic_hf.training.engine.run_folder import (
     circumstances,
     claim,
     clear_work,
-    drop_aside,
     finished_run,
-    give_up,
+    has_checkpoint,
     is_finished,
     new_accelerator,
     put_back,
     refuse_own_start,
+    remove_run,
 )
 from paraphrastic_hf.training.kinds import JOBS, Context, Recipe, TrainingJob
 
@@ -126,23 +125,19 @@ def train(
             model = job.build(work).to(accelerator.device)
             objective = job.objective(model, accelerator)
             is_begun = True
-            if is_main:
-                drop_aside(output)
             return _train(recipe, job, model, objective, output, stamp, accelerator, progress)
-        except Exception as error:
-            no_memory = is_out_of_memory(error)
-            has_come_to_nothing = not is_begun or (
-                no_memory and not list_checkpoints(output / "checkpoints")
-            )
-            if is_new and has_come_to_nothing:
-                give_up(output)
+        except BaseException as error:
+            is_error = isinstance(error, Exception)
+            no_memory = is_error and is_out_of_memory(error)
+            is_nothing = not is_begun or no_memory
+            if is_main and is_nothing and not has_checkpoint(output):
+                if is_new and is_error:  # a corrected recipe finds the place free
+                    remove_run(output)
+                put_back(output)
             if no_memory:
                 reason = str(error).partition("\n")[0]
                 raise RecipeError(f"memory ran out ({reason}): {way_out(recipe)}") from error
             raise
-        finally:
-            if is_main and not is_begun:
-                put_back(output)
 
 
 def _train(
