@@ -44,14 +44,7 @@ EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
 
 @dataclass
 class Block:
-    """Rows on their way through the stages.
-
-    Attributes:
-        rows: Those that every step so far has kept.
-        rejects: Those left out, with the name of the step and the reason.
-        scores: The names of the steps so far, which are columns of the rows.
-        size: How many rows were read.
-    """
+    """Rows on their way through the stages."""
 
     rows: list[Row]
     rejects: list[tuple[Row, str, Rejection]] = field(default_factory=list)

@@ -28,12 +28,7 @@ def writing_of(engine: EngineArguments, seed: int = 0) -> GenerationOptions:
 
 @dataclass(frozen=True)
 class ModelEngine:
-    """A translator that computes in torch.
-
-    Attributes:
-        write: The translator.
-        writing: How it searches or samples.
-    """
+    """A translator that computes in torch."""
 
     write: Translate
     writing: GenerationOptions

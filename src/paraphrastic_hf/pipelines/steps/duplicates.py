@@ -85,9 +85,6 @@ class _Memory:
 class Duplicates(Step):
     """Whether the same text was there before: 0 the first time, then 1.
 
-    Attributes:
-        of: What is compared: reference and translation together, or one side.
-
     Example:
         >>> step = Duplicates(of="reference")
         >>> step.score([{"reference": "a cat"}, {"reference": "a dog"}]), step.score(
@@ -135,10 +132,7 @@ class NearDuplicates(Step):
     bands of 4, 0.4 at s = 0.5 and 0.98 at 0.8. The estimate is the share of equal hashes.
 
     Attributes:
-        of: What is compared: reference and translation together, or one side.
         n: Words of an n-gram; texts with fewer words are compared by their single words.
-        bands: Groups of hashes.
-        hashes: Hashes of a group.
 
     Example:
         >>> step = NearDuplicates(of="reference", n=1)

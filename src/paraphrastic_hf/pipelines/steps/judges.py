@@ -29,7 +29,6 @@ class CrossEntropy(Step):
     Attributes:
         model: A language model that `paraphrastic train` made, or an n-gram model of KenLM's, told
             by its ending: .arpa, .arpa.gz, .bin, .binary or .klm.
-        of: The side that is judged.
         column: Where the score goes, if several models judge.
     """
 
@@ -95,8 +94,6 @@ class ReferenceProbability(Step):
 
     Attributes:
         model: A classifier of single texts that `paraphrastic train` made, with this label.
-        label: The label of text that people wrote.
-        of: The side that is judged.
     """
 
     model: str = argument(
@@ -136,10 +133,6 @@ class ReferenceProbability(Step):
 @dataclass(frozen=True, kw_only=True)
 class InLanguage(Step):
     """Whether py3langid takes a side for the language that it should be in: 1, else 0.
-
-    Attributes:
-        language: The two-letter code of the language.
-        of: The side that is judged.
 
     Example:
         >>> step = InLanguage(language="en")

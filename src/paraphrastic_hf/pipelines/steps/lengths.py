@@ -25,9 +25,6 @@ SHORTER, LONGER = "shorter", "longer"
 class CountWords(Step):
     """How many words a side has, by white space; the thesis keeps at most 30 (4.5.4).
 
-    Attributes:
-        of: Which side, or the shorter or longer one of reference and translation.
-
     Example:
         >>> CountWords(of="longer").score([{"reference": "a cat", "translation": "cat"}])
         [2]

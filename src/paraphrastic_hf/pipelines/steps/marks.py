@@ -93,9 +93,6 @@ def _plain(number: str) -> str:
 class Copy(Step):
     """Whether the translation copies another side, whatever the case, white space and punctuation.
 
-    Attributes:
-        of: The side it may copy: the source, which was then not translated, or the reference.
-
     Example:
         >>> Copy().score([{"reference": "a cat", "translation": "A cat!"}])
         [1]

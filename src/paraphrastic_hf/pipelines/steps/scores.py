@@ -32,7 +32,6 @@ class ParaphraseScore(Step):
     Attributes:
         model: Any encoder, as `load_encoder` takes it; it is loaded when it is first needed.
         column: Where the score goes, if several encoders score.
-        threads: Threads that an averaging encoder uses.
 
     Example:
         >>> row = {"reference": "a cat sleeps", "translation": "the cat is asleep"}
@@ -82,9 +81,6 @@ class TranslationScore(Step):
     """The mean log-probability of a token of the translation, which the engine gave: 0 is certain.
 
     The 2017 paper bounds its negative from above by 0.2 to 1: `at_least: -0.2` to `-1` here.
-
-    Attributes:
-        column: Where the engine's score is.
 
     Example:
         >>> TranslationScore(at_least=-0.5).score([{"translation_score": -0.4}])
