@@ -27,7 +27,12 @@ from paraphrastic_hf.pipelines.steps.base import REFERENCE, Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, dealing_side
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 from paraphrastic_hf.training.engine.paths import named_weights
-from paraphrastic_hf.training.engine.recipe import DatasetArguments, must_be, seed_argument
+from paraphrastic_hf.training.engine.recipe import (
+    DatasetArguments,
+    check_place,
+    must_be,
+    seed_argument,
+)
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
 # As in `generation/writing.py`, which wants torch.
@@ -292,12 +297,9 @@ class CorpusRecipe:
 
     def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference
-        if (source.path is None) == (source.dataset is None):
-            raise must_be("data.sources", source.path, "each either a path or a dataset")
+        check_place(source, source.title)
         if len(languages) != 2:
             raise must_be(f"languages of {source.title}", languages, "two names")
-        if source.columns is not None and len(source.columns) != 2:
-            raise must_be(f"columns of {source.title}", source.columns, "two names")
         if reference not in languages:
             raise must_be(
                 f"languages of {source.title}",

@@ -6,7 +6,7 @@ What one kind has alone is in its own `recipe.py`; the keys of tokenizers and en
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -273,17 +273,39 @@ def seed_argument() -> Any:
     return argument(1, help="number that everything random follows from", at_least=0, below=2**32)
 
 
-def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
-    """Refuse a source that is described in a way without a meaning.
+def refuse_keys_of_others(
+    section: str, arguments: Any, owners: Mapping[str, Sequence[str]]
+) -> None:
+    """Refuse a key of a section that only other kinds of it have.
 
     Args:
-        ignored: As `refuse_ignored` takes it.
+        section: Its name in the recipe.
+        arguments: The section, with its `kind`.
+        owners: The optional keys of each kind.
     """
+    for name in sorted({name for names in owners.values() for name in names}):
+        kinds = [kind for kind, names in owners.items() if name in names]
+        if arguments.kind not in kinds and getattr(arguments, name) is not None:
+            raise RecipeError(
+                f"{section}.{name} is a key of {' and '.join(kinds)}, not of {arguments.kind}: "
+                "leave it out"
+            )
+
+
+def check_place(source: Any, name: str) -> None:
+    """Refuse a source that has not exactly one of path and dataset, or not two columns."""
+    if source.columns is not None and len(source.columns) != 2:
+        raise must_be(f"columns of {name}", source.columns, "two names")
+    if (source.path is None) == (source.dataset is None):
+        raise must_be("data.sources", source.path, "each either a path or a dataset")
+
+
+def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
+    """Refuse a source whose keys do not go together, or are `ignored` by its kind of recipe."""
     refuse_ignored(source, ignored)
+    check_place(source, source.name)
     if source.languages is not None and len(source.languages) != 2:
         raise must_be(f"languages of {source.name}", source.languages, "two names")
-    if source.columns is not None and len(source.columns) != 2:
-        raise must_be(f"columns of {source.name}", source.columns, "two names")
     if not all(isinstance(name, str) and name.isidentifier() for name in source.beside):
         raise must_be(
             f"names in beside of {source.name}",
@@ -296,8 +318,6 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
             source.beside,
             "left out: text files that are aligned have no further columns",
         )
-    if (source.path is None) == (source.dataset is None):
-        raise must_be("data.sources", source.path, "each either a path or a dataset")
 
 
 def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:

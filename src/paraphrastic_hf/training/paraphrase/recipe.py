@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.settings import (
     MOST_DIMENSIONS,
     TokenizerArguments,
@@ -22,6 +21,7 @@ from paraphrastic_hf.training.engine.recipe import (
     RunArguments,
     check_source,
     must_be,
+    refuse_keys_of_others,
     seed_argument,
 )
 from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments, check_chosen_by_score
@@ -194,12 +194,7 @@ class ParaphraseRecipe:
             check_source(source, self.data.ignored)
         check_marks(self.tokenizer, "end", "a paraphrase is written until its end")
         model, training, run = self.model, self.training, self.run
-        for name in sorted({*RECURRENT, *TRANSFORMER} - {*OF_KIND[model.kind]}):
-            if getattr(model, name) is not None:
-                owners = " and ".join(kind for kind, names in OF_KIND.items() if name in names)
-                raise RecipeError(
-                    f"model.{name} is a key of {owners}, not of {model.kind}: leave it out"
-                )
+        refuse_keys_of_others("model", model, OF_KIND)
         is_plain = model.kind == PARAPHRASER
         if is_plain and (model.template, model.writes) != (NONE, SENTENCE):
             raise must_be(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.settings import (
     MOST_DIMENSIONS,
     TokenizerArguments,
@@ -19,6 +18,7 @@ from paraphrastic_hf.training.engine.recipe import (
     RunArguments,
     check_source,
     must_be,
+    refuse_keys_of_others,
     seed_argument,
 )
 from paraphrastic_hf.training.seq2seq.recipe import (
@@ -149,12 +149,7 @@ class TranslationRecipe:
             check_source(source, self.data.ignored)
         check_marks(self.tokenizer, "end", "a translation is written until its end")
         model, training, run = self.model, self.training, self.run
-        for family, names in OF_FAMILY.items():
-            for name in names:
-                if family != model.kind and getattr(model, name) is not None:
-                    raise RecipeError(
-                        f"model.{name} is a key of {family}, not of {model.kind}: leave it out"
-                    )
+        refuse_keys_of_others("model", model, OF_FAMILY)
         check_chosen_by_score(training, self.data.held_out, run.development)
         if self.data.max_length > model.positions:
             raise must_be(
