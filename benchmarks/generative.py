@@ -49,7 +49,7 @@ from paraphrastic_hf.layers import product
 from paraphrastic_hf.layers.embedding import rows_of
 from paraphrastic_hf.layers.latent_decoder import Scorer
 from paraphrastic_hf.models.generative.latent import LatentModel
-from paraphrastic_hf.training import batching, bitexts
+from paraphrastic_hf.training.data import batching, bitexts
 from paraphrastic_hf.training.engine.loop import TrainingLoop
 from paraphrastic_hf.training.engine.run_folder import new_accelerator
 from paraphrastic_hf.training.generative.job import Generative

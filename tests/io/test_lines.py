@@ -17,8 +17,8 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from paraphrastic_hf.corpora import blocks, lines
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io import blocks, lines
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.lines import (
     aligned_lines,
