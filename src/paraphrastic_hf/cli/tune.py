@@ -41,6 +41,12 @@ many is a little lucky: compare it on other data than it was chosen by.
 """
 
 
+def _trials(text: str) -> int:
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument(
@@ -69,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--trials",
-        type=int,
+        type=_trials,
         metavar="N",
         help="stop after this many settings (default: try them all)",
     )
@@ -87,10 +93,12 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
     from paraphrastic_hf.training.data.sources import check_text
+    from paraphrastic_hf.training.engine.run_folder import refuse_taken
     from paraphrastic_hf.training.kinds import load_contrastive
 
     recipe = load_contrastive(arguments.recipe, arguments.overrides)
     check_output(arguments.output, is_folder=True)
+    refuse_taken(Path(arguments.output), recipe, overwrite=False)
     check_text(recipe, arguments.data)  # before seconds of imports
     from paraphrastic_hf.training.search import parse_grid, table, tune
 
