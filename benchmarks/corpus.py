@@ -30,7 +30,6 @@ from common.timing import fresh, peak_mb, timed
 from paraphrastic_hf.pipelines.deal import deal
 from paraphrastic_hf.pipelines.recipe import CorpusRecipe, EngineArguments, corpus_recipe
 from paraphrastic_hf.pipelines.stages import stages_of
-from paraphrastic_hf.pipelines.steps.base import judge
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 WORDS = 20_000
@@ -212,7 +211,7 @@ def time_engine(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
                 block = rows[start : start + 2000]
                 for row, score in zip(block, step.score(block), strict=True):
                     row[step.name] = score
-            rows = [row for row in rows if judge(step, row[step.name]) is None]
+            rows = [row for row in rows if step.judge(row[step.name]) is None]
         pq.write_table(pa.Table.from_pylist(rows), folder / "plain.parquet", compression="zstd")
 
     write_pairs(folder / "few.tsv", 100)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.predictors.tagger import Tagger
     from paraphrastic_hf.training.engine.run import train
     from paraphrastic_hf.training.kinds import Recipe, load_recipe
-    from paraphrastic_hf.training.search.tune import tune
+    from paraphrastic_hf.training.search import tune
 
 __version__ = "0.1.0"
 
@@ -115,7 +115,7 @@ _PUBLIC = {
     "Recipe": "paraphrastic_hf.training.kinds",
     "load_recipe": "paraphrastic_hf.training.kinds",
     "train": "paraphrastic_hf.training.engine.run",
-    "tune": "paraphrastic_hf.training.search.tune",
+    "tune": "paraphrastic_hf.training.search",
 }
 __all__ = [
     "AveragingConfig",

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.cli.analyse import KINDS
+from paraphrastic_hf.cli.analyse import ANALYSES
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import DEMO, write_ewt
@@ -99,6 +99,6 @@ def test_what_an_analysis_cannot_do_is_named(
     assert named in said
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ANALYSES)
 def test_every_kind_has_an_example(kind: str, run: Run) -> None:
     assert f"paraphrastic analyse {kind}" in run("analyse", kind, "--help").out.split("example:")[1]

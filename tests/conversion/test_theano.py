@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.conversion.convert import convert
-from paraphrastic_hf.conversion.kinds import KINDS
+from paraphrastic_hf.conversion.kinds import RELEASED_PARTS
 from paraphrastic_hf.conversion.release import Choices
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError
@@ -238,7 +238,7 @@ def test_what_fits_nothing_is_described(tmp_path: Path, rng: np.random.Generator
     path = save(tmp_path / "m.pickle", [*random_arrays(rng, (10, 4), (4, 4)), ROW_OF])
     with pytest.raises(DataError) as error:
         encode(path)
-    for part in (*KINDS, "(10, 4)", "(4, 4)"):
+    for part in (*RELEASED_PARTS, "(10, 4)", "(4, 4)"):
         assert part in str(error.value)
     with pytest.raises(DataError, match=r"projection.*\(dim, size\) \(size"):
         encode(path, kind="projection")

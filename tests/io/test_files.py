@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -72,52 +70,6 @@ def test_long_names_have_room_beside_them(tmp_path: Path) -> None:
         one.write_text("one")
         other.write_text("other")
     assert [(tmp_path / name).read_text() for name in names] == ["one", "other"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="whether a process runs is asked of POSIX")
-def test_what_a_killed_process_left_goes_and_what_a_running_one_writes_stays(
-    tmp_path: Path,
-) -> None:
-    target = tmp_path / "a.txt"
-    with replacing(target, is_shared=True) as own:
-        own.write_text("a")
-        with replacing(target, is_shared=True) as other:
-            other.write_text("of another thread")
-    assert target.read_text() == "a"  # the last to end
-    child = subprocess.Popen([sys.executable, "-c", "pass"])
-    child.wait()
-    start, own_number, _ = own.name.rpartition(f"{os.getpid()}-")
-    assert own_number
-    stays = [f"{start}{os.getppid()}-0.part", f"{start}x-0.part", "a.txt.old.part"]
-    for name in (f"{start}{child.pid}-7.part", *stays):
-        (tmp_path / name).write_text("left")
-    with replacing(target, is_shared=True) as own:
-        own.write_text("b")
-    assert target.read_text() == "b"
-    assert sorted(os.listdir(tmp_path)) == sorted(["a.txt", *stays])
-
-
-@pytest.mark.skipif(os.name != "posix", reason="whether a process runs is asked of POSIX")
-def test_what_cannot_be_removed_is_let_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "a.txt"
-    with replacing(target, is_shared=True) as own:
-        own.write_text("a")
-    child = subprocess.Popen([sys.executable, "-c", "pass"])
-    child.wait()
-    start = own.name.rpartition(f"{os.getpid()}-")[0]
-    left = tmp_path / f"{start}{child.pid}-0.part"
-    left.write_text("of another user")
-    unlink = Path.unlink
-
-    def refusing(path: Path, missing_ok: bool = False) -> None:
-        if path == left:
-            raise PermissionError(path)
-        unlink(path, missing_ok=missing_ok)
-
-    monkeypatch.setattr(Path, "unlink", refusing)
-    with replacing(target, is_shared=True) as own:
-        own.write_text("b")
-    assert target.read_text() == "b"
 
 
 def test_a_folder_is_replaced_and_what_lies_beside_it_stays(tmp_path: Path) -> None:

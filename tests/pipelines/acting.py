@@ -9,15 +9,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from datatrove.pipeline.base import PipelineStep
-
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.pipelines import progress
 from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineError
 from paraphrastic_hf.pipelines.engines.commands import CommandEngine
+from paraphrastic_hf.pipelines.stages import Stage
 
 
-class Acting(PipelineStep):
+class Acting(Stage):
     """Writes `done-RANK`, after what it was told to do in one of the tasks.
 
     Args:
@@ -28,10 +26,8 @@ class Acting(PipelineStep):
         rank: The task in which.
     """
 
-    name, type = "acting", "test"
-
     def __init__(self, folder: Path, how: str = "", rank: int = 1) -> None:
-        super().__init__()
+        super().__init__("acting")
         self.folder, self.how, self.rank = folder, how, rank
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
@@ -41,7 +37,7 @@ class Acting(PipelineStep):
         if rank == self.rank and (begun == 1 or not self.how.endswith("-once")):
             self.act(self.how.removesuffix("-once"))
         (self.folder / f"done-{rank}").touch()
-        progress.tell(10)
+        self.tell(10)
         return
         yield
 

@@ -500,3 +500,21 @@ def test_the_recipe_that_the_help_prints_is_one(
     (tmp_path / "help.yaml").write_text(printed)
     recipe = load_corpus_recipe(tmp_path / "help.yaml")
     assert [source.path for source in recipe.data.sources] == ["es-en.tsv"]
+
+
+def test_every_key_can_be_set_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[CorpusRecipe] = []
+
+    def kept(recipe: CorpusRecipe, *_: object, **__: object) -> Made:
+        made.append(recipe)
+        return Made(0, 0, 0.0, [], [])
+
+    monkeypatch.setattr(make, "make_corpus", kept)
+    command = ["corpus", "make", "back-translation-2017/smoke", "--output", str(tmp_path / "x")]
+    command += ["--workers", "3", "--engine.beams", "4", "--data.max_bad_rows", "0.5"]
+    assert main(command) == 0
+    assert (made[0].make.workers, made[0].engine.beams) == (3, 4)
+    assert made[0].data.max_bad_rows == 0.5
+    assert main([*command, "--workers", "0"]) == 2

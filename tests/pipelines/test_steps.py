@@ -13,13 +13,12 @@ import pytest
 from sacrebleu.metrics import BLEU
 
 from paraphrastic_hf.errors import DataError, RecipeError
-from paraphrastic_hf.pipelines.steps.base import judge
+from paraphrastic_hf.pipelines.steps.duplicates import Seen
 from paraphrastic_hf.pipelines.steps.lengths import LengthRatio
 from paraphrastic_hf.pipelines.steps.marks import terminal_mark
 from paraphrastic_hf.pipelines.steps.ngrams import hash_words, shared_ngrams
 from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap
 from paraphrastic_hf.pipelines.steps.registry import STEPS, make_step, make_steps
-from paraphrastic_hf.pipelines.steps.seen import Seen
 from paraphrastic_hf.text.overlap import WORD, ngram_overlap
 from tests.texts import SENTENCES
 
@@ -135,7 +134,7 @@ def test_a_side_without_words_has_an_infinite_ratio_which_no_bound_keeps() -> No
         None,
         2.0,
     ]
-    assert judge(make_step("length_ratio", {"at_most": 1000}), math.inf) is not None
+    assert make_step("length_ratio", {"at_most": 1000}).judge(math.inf) is not None
 
 
 def test_a_copy_is_one_whatever_its_case_marks_and_space() -> None:
@@ -236,8 +235,8 @@ def test_a_copy_scores_one_and_no_more() -> None:
 def test_the_translation_score_is_what_the_engine_gave() -> None:
     step = make_step("translation_score", {"at_least": -0.5})
     assert step.score([row("a", "b", translation_score=-0.4)]) == [-0.4]
-    assert judge(step, -0.6) is not None
-    assert judge(step, None) is None
+    assert step.judge(-0.6) is not None
+    assert step.judge(None) is None
     with pytest.raises(DataError, match="'translation_score'"):
         step.score([row("a", "b")])
 
@@ -247,8 +246,8 @@ def test_a_translation_in_another_language_is_left_out() -> None:
     step = make_step("language")
     rows = [row("", "the weather is very bad today"), row("", "das Wetter ist heute sehr schlecht")]
     assert step.score(rows) == [1, 0]
-    assert judge(step, 1) is None
-    assert judge(step, 0) is not None
+    assert step.judge(1) is None
+    assert step.judge(0) is not None
     with pytest.raises(RecipeError, match="'xx'"):
         make_step("language", {"language": "xx"}).score(rows)
 
@@ -262,8 +261,8 @@ def test_steps_can_be_sent_to_workers_before_they_have_loaded_anything() -> None
 
 def test_a_reason_names_the_measure_the_score_and_the_bound() -> None:
     step = make_step("overlap", {"at_most": 0.2})
-    assert all(value in str(judge(step, 0.5)) for value in ("overlap", "0.2", "0.5"))
-    assert judge(step, 0.2) is None
+    assert all(value in str(step.judge(0.5)) for value in ("overlap", "0.2", "0.5"))
+    assert step.judge(0.2) is None
 
 
 @pytest.mark.parametrize(

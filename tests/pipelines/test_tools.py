@@ -21,8 +21,8 @@ from paraphrastic_hf.pipelines.read import read_corpus, sample_rows
 from paraphrastic_hf.pipelines.statistics.annotation import read_answers, write_sample
 from paraphrastic_hf.pipelines.statistics.bins import fill_bins, sampled
 from paraphrastic_hf.pipelines.statistics.describe import Idf, describe_corpus, entropy
-from paraphrastic_hf.pipelines.statistics.lexicon import PairCounts
-from paraphrastic_hf.pipelines.statistics.lexicon_file import (
+from paraphrastic_hf.pipelines.statistics.lexicon import (
+    PairCounts,
     agreement,
     is_lexicon,
     listed_scores,

@@ -50,6 +50,8 @@ UNCOMPARED = (
     "stats.json",
     "*.html",
     "trials.tsv",
+    "optuna.log",
+    "*.part",  # what a killed process was writing
 )
 
 

@@ -46,7 +46,7 @@ class Kind(NamedTuple):
     arguments: tuple[Argument, ...]
 
 
-KINDS: dict[str, Kind] = {}
+ANALYSES: dict[str, Kind] = {}
 
 
 def argument(name: str, help: str, **options: Any) -> Argument:
@@ -61,7 +61,7 @@ def kind(summary: str, example: str, *arguments: Argument) -> Callable[[Any], An
 
     def register(analyse: Callable[[argparse.Namespace], Analysis]) -> Any:
         name = analyse.__name__.replace("_", "-")
-        KINDS[name] = Kind(analyse, summary, example, arguments)
+        ANALYSES[name] = Kind(analyse, summary, example, arguments)
         return analyse
 
     return register
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the kinds and their arguments."""
     parser.epilog = EPILOG
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
-    for name, each in KINDS.items():
+    for name, each in ANALYSES.items():
         added = kinds.add_parser(
             name,
             help=each.summary,
@@ -94,7 +94,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @holds_output("analysing")
 def run(arguments: argparse.Namespace) -> None:
     """Analyze, print the tables and the paths of the files."""
-    kind = KINDS[arguments.kind]
+    kind = ANALYSES[arguments.kind]
     if MODEL in kind.arguments:
         check_model_name(arguments.model)
     for model in getattr(arguments, "models", []):

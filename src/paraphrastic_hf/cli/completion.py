@@ -127,13 +127,13 @@ def recipe_keys(kinds: Sequence[str] | None) -> dict[str, list[str]]:
     kind `make`, the keys that say how work is divided."""
     try:
         from paraphrastic_hf.pipelines.recipe import CorpusRecipe, MakeArguments
-        from paraphrastic_hf.training.kinds import KINDS
+        from paraphrastic_hf.training.kinds import JOBS
     except ImportError:  # training is not installed
         return {}
-    classes = {kind: entry.recipe for kind, entry in KINDS.items()}
+    classes = {kind: entry.recipe for kind, entry in JOBS.items()}
     classes |= {CORPUS: CorpusRecipe, "make": MakeArguments}
     found: dict[str, list[str]] = {}
-    for kind in KINDS if kinds is None else kinds:
+    for kind in JOBS if kinds is None else kinds:
         for key, field in key_paths(classes[kind]).items():
             choices = [each for each in field.metadata["choices"] if each not in (FILE, CODE)]
             found[key] = list(dict.fromkeys((*found.get(key, ()), *choices)))

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.io.files import read_json
     from paraphrastic_hf.training.data.sources import check_text
     from paraphrastic_hf.training.engine.run_folder import finished_run, is_finished, refuse_taken
-    from paraphrastic_hf.training.kinds import KINDS, load_recipe
+    from paraphrastic_hf.training.kinds import JOBS, load_recipe
 
     recipe, output = load_recipe(arguments.recipe, arguments.overrides), Path(arguments.output)
     check_output(arguments.output, is_folder=True)
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         check_text(recipe, arguments.data)
         result = _train(recipe, arguments)
-    per_second = f"{KINDS[recipe.kind].examples}/s"
+    per_second = f"{JOBS[recipe.kind].examples}/s"
     rate = f", {result.examples / result.seconds:,.0f} {per_second}" if result.seconds else ""
     record = read_json(output / "run.json")
     outcome = _outcome(record, result.best_score) + change(record)
@@ -162,14 +162,14 @@ def describe_keys() -> str:
     """A line for every key of a recipe: those of contrastive ones, then what other kinds add."""
     from paraphrastic_hf.config.recipe import key_paths
     from paraphrastic_hf.training.engine.recipe import SourceArguments
-    from paraphrastic_hf.training.kinds import KINDS
+    from paraphrastic_hf.training.kinds import JOBS
 
     source_keys = {f"data.sources[].{k}": field for k, field in key_paths(SourceArguments).items()}
-    first, *others = KINDS
-    known = key_paths(KINDS[first].recipe) | source_keys
+    first, *others = JOBS
+    known = key_paths(JOBS[first].recipe) | source_keys
     described = _lines_of(known)
     for kind in others:
-        keys = key_paths(KINDS[kind].recipe)
+        keys = key_paths(JOBS[kind].recipe)
         own = {key: field for key, field in keys.items() if not _is_known(key, field, known)}
         described += f"\n\nThese are other, or new, with kind: {kind}\n\n" + _lines_of(own)
     return described

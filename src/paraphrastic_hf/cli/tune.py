@@ -8,7 +8,9 @@ import logging
 from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.cli.shared.options import add_data_option
 
-EXAMPLES = """examples:
+EXAMPLES = """Needs Optuna: pip install 'paraphrastic-hf[tune]'
+
+examples:
   paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data DATA \\
       --grid margin=0.4,0.6,0.8 --grid lambda_w=1e-5,1e-6,1e-7 --output tuned
   paraphrastic tune own.yaml --grid batch_size=64,128,256 --grid negatives=max,mix \\
@@ -27,15 +29,22 @@ together, or whose loss runs away, are recorded as failed, and the search goes o
 What is in the output folder:
   best.yaml    the recipe with the best settings, for `paraphrastic train`
   best         the model that they trained
-  trials.md    all trials, best first (trials.tsv, trials.json: the same for programs)
+  trials.md    all trials, best first (trials.tsv: the same for programs)
   trials.png   every trial over each key's values
+  optuna.log   the same as a journal of Optuna's, by which the search resumes
   text.json    hashes of the text and models of all trials, which may not change
 
 Stop it whenever you like: the same command goes on, and the trial that was running resumes from its
-last checkpoint, if it has one (run.checkpoint_every). A larger grid, or more trials, may be given
-then; what has been tried is not run again. Scores are of one seed, and the best of many is a little
-lucky: compare it on other data than it was chosen by.
+last checkpoint, if it has one (run.checkpoint_every). More values of the same keys, or more trials,
+may be given then; what has been tried is not run again. Scores are of one seed, and the best of
+many is a little lucky: compare it on other data than it was chosen by.
 """
+
+
+def _trials(text: str) -> int:
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +71,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("grid", "random", "tpe"),
         default="grid",
         help="the order in which settings are tried: as they stand in the grid (default), at "
-        "random by the recipe's seed, or near good ones (tpe; needs optuna: pip install "
-        "'paraphrastic-hf[tune]')",
+        "random by the recipe's seed, or near good ones (tpe)",
     )
     parser.add_argument(
         "--trials",
-        type=int,
+        type=_trials,
         metavar="N",
         help="stop after this many settings (default: try them all)",
     )
@@ -85,28 +93,24 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
     from paraphrastic_hf.training.data.sources import check_text
+    from paraphrastic_hf.training.engine.run_folder import refuse_taken
     from paraphrastic_hf.training.kinds import load_contrastive
-    from paraphrastic_hf.training.search.space import check_search, parse_grid
 
     recipe = load_contrastive(arguments.recipe, arguments.overrides)
-    grid = parse_grid(ContrastiveRecipe, arguments.grid)
     check_output(arguments.output, is_folder=True)
-    check_search(recipe, Path(arguments.output), arguments.trials)
+    refuse_taken(Path(arguments.output), recipe, overwrite=False)
     check_text(recipe, arguments.data)  # before seconds of imports
-    from paraphrastic_hf.training.search.report import table, write_search
-    from paraphrastic_hf.training.search.tune import tune
+    from paraphrastic_hf.training.search import parse_grid, table, tune
 
     trials = tune(
         recipe,
-        grid,
+        parse_grid(ContrastiveRecipe, arguments.grid),
         arguments.output,
         sampler=arguments.sampler,
         trials=arguments.trials,
         data_root=arguments.data,
-        after_trial=lambda done: write_search(done, recipe.run.development, arguments.output),
         progress=not arguments.quiet,
     )
-    write_search(trials, recipe.run.development, arguments.output)
     print("\n".join(table(trials, recipe.run.development)))
     print(
         f"\n{Path(arguments.output) / 'best.yaml'}: the recipe with the settings of the first line"

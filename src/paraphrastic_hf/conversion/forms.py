@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from paraphrastic_hf.conversion.kinds import KINDS
+from paraphrastic_hf.conversion.kinds import RELEASED_PARTS
 from paraphrastic_hf.conversion.release import Choices
 from paraphrastic_hf.errors import DataError
 
@@ -34,8 +34,8 @@ def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: boo
         DataError: The file does not exist, an option does not apply, or `output` holds
             something.
     """
-    if choices.kind is not None and choices.kind not in KINDS:
-        raise DataError(f"kind must be one of {', '.join(KINDS)}, got {choices.kind!r}")
+    if choices.kind is not None and choices.kind not in RELEASED_PARTS:
+        raise DataError(f"kind must be one of {', '.join(RELEASED_PARTS)}, got {choices.kind!r}")
     form = _form(source)
     choices.refuse(str(source), UNREAD[form])
     _refuse_occupied(output, overwrite)

@@ -30,7 +30,7 @@ class Part:
 
 _WORDS, _TRIGRAMS = Part("words", "average"), Part("trigrams", "average")
 _LSTM_AVG = Part("words", "lstm", 1, "mean")
-KINDS: dict[str, tuple[Part, ...]] = {
+RELEASED_PARTS: dict[str, tuple[Part, ...]] = {
     "words": (_WORDS,),
     "trigrams": (_TRIGRAMS,),
     "charagram": (Part("ngrams", "charagram"),),
@@ -72,7 +72,7 @@ def divide(arrays: list[np.ndarray], kind: str) -> list[Piece] | None:
     """The arrays among the parts of a kind; None if they do not fit."""
     rest = list(arrays)
     pieces = []
-    for part in KINDS[kind]:
+    for part in RELEASED_PARTS[kind]:
         if not rest or rest[0].ndim != 2:
             return None
         table, *rest = rest
@@ -109,7 +109,7 @@ def _shapes(part: Part, gates: tuple[bool, bool], dim: int, size: int) -> list[S
 def expected(kind: str) -> str:
     """Shapes of a kind's arrays, for a message."""
     parts = []
-    for part in KINDS[kind]:
+    for part in RELEASED_PARTS[kind]:
         shapes = _shapes(part, (True, True), -1, -2)
         shown = " ".join(str(shape) for shape in shapes) or "nothing"
         parts.append(shown.replace("-1", "dim").replace("-2", "size"))

@@ -20,7 +20,7 @@ class Choices:
     """What a file does not say, as the user gives it; None for what was not given.
 
     Attributes:
-        kind: One of `KINDS` (`conversion/kinds.py`).
+        kind: One of `RELEASED_PARTS` (`conversion/kinds.py`).
         vocabulary: File with the sentencepiece model, words or n-grams.
         combine: `add` or `concatenate`, of two directions or several encoders.
         activation: Of CHARAGRAM and projections: `tanh`, `linear` or `relu`.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.conversion.kinds import KINDS, Part, Piece, divide, expected
+from paraphrastic_hf.conversion.kinds import RELEASED_PARTS, Part, Piece, divide, expected
 from paraphrastic_hf.conversion.lasagne import State, gran_state, lstm_state, prefixed
 from paraphrastic_hf.conversion.release import (
     NO_TOKEN,
@@ -121,7 +121,7 @@ def _without_initial_states(arrays: list[np.ndarray], place: str) -> list[np.nda
 def _find_kind(file: TheanoFile, place: str) -> str:
     """The one kind that fits."""
     fitting = []
-    for kind in KINDS:
+    for kind in RELEASED_PARTS:
         pieces = divide(file.arrays, kind)
         if pieces is not None and _fit_vocabularies(pieces, file.vocabularies):
             fitting.append(kind)
@@ -138,8 +138,8 @@ def _find_kind(file: TheanoFile, place: str) -> str:
             f"--kind; it holds\n  {file.described()}"
         )
     raise DataError(
-        f"{place} is none of {', '.join(KINDS)}; it holds\n  {file.described()}\nGive --kind to be "
-        "told what that kind would hold"
+        f"{place} is none of {', '.join(RELEASED_PARTS)}; it holds\n  {file.described()}\nGive "
+        "--kind to be told what that kind would hold"
     )
 
 

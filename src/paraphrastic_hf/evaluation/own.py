@@ -39,7 +39,7 @@ NOTES = {
     LABELED: ("accuracy: at the best threshold of the cosine (x 100), chosen on these pairs.",),
     RETRIEVAL: ("Each distinct first text looks for its second among all distinct second texts.",),
 }
-KINDS = tuple(NOTES)
+
 DEPTH = 10  # answers that count in retrieval
 
 
@@ -48,7 +48,7 @@ class OwnPairs(ScoredPairs):
     """Pairs of one's own.
 
     Attributes:
-        group: Their kind, one of `KINDS`; those of retrieval have no scores.
+        group: Their kind, a key of `NOTES`; those of retrieval have no scores.
         taken: Which columns of a file they are.
     """
 

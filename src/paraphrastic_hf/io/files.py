@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count
 from pathlib import Path
-from socket import gethostname
 from typing import Any
-from zlib import crc32
+from uuid import uuid4
 
 from tokenizers import Tokenizer
 
@@ -32,25 +29,28 @@ TOKENIZER_FILES = (
 GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
 SENTENCE_TRANSFORMERS_FILES = (MODULES, SETTINGS)
 OLD = ".old.part"
-_NUMBERS = count()  # of files that this process writes at a time
 LONG = 30  # characters of a name, each of up to four bytes, of which a disk takes 255
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 
 @contextmanager
 def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
-    """A temporary name beside `path`; the file or folder written there takes its place at the end.
+    """Give a temporary name beside `path`; what is written there takes its place at the end.
 
     If the block raises, what it wrote is removed and `path` is as it was. What a killed process
-    of this machine left under the temporary name is removed first.
+    left under the same temporary name is removed first.
 
     Args:
         path: The file or folder to write or to replace. Its parent folder must exist.
-        is_shared: Whether others write to the folder. The temporary name is then unique; the last
-            of two writers of `path` wins.
+        is_shared: Whether others may write into the folder. The temporary name is then of this call
+            alone; of two who write `path`, the last to end wins.
 
     Yields:
-        The temporary name, which ends in `.part`. Nothing exists there yet.
+        The temporary name, which ends in `.part`. Nothing is there yet.
+
+    Raises:
+        DiskError: The disk is full or damaged, whichever library noticed.
+        OSError: The folder cannot be written.
 
     Example:
         >>> import tempfile
@@ -62,9 +62,7 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     """
     partial = path.with_name(path.name + ".part")
     if is_shared:
-        start = _start_of_own(path.name)
-        partial = path.with_name(f"{start}{os.getpid()}-{next(_NUMBERS)}.part")
-        _remove_of_the_dead(path, start)
+        partial = path.with_name(f"{path.name[:LONG]}.{uuid4().hex[:12]}.part")
     remove(partial)
     try:
         yield partial
@@ -77,38 +75,6 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
         if isinstance(error, DiskError) and Path(error.path).is_relative_to(partial):
             error = OSError(error.errno, "in a file within")  # whose name nobody knows
         raise (disk_error(error, path) or error) from error.__cause__
-
-
-def _start_of_own(name: str) -> str:
-    """What temporary names for a file begin with on this host; long names, which would have no room
-    for it, are cut."""
-    host = gethostname().replace(os.sep, "-")[:64]
-    with suppress(OSError):  # containers may share a name, and count processes each for itself
-        host += f"-{os.stat('/proc/self/ns/pid').st_ino}"
-    kept = name if len(name) <= LONG else f"{name[:LONG]}-{crc32(os.fsencode(name)):08x}"
-    return f"{kept}.{host}-"
-
-
-def _remove_of_the_dead(path: Path, start: str) -> None:
-    """Remove what processes of this host that have ended left when they were killed."""
-    if os.name != "posix":  # elsewhere the signal 0 would end a process
-        return
-    for left in path.parent.glob(f"{glob.escape(start)}*.part"):
-        number = left.name.removeprefix(start).partition("-")[0]
-        is_all = left.name.endswith(OLD) and not path.exists()  # that is left of a folder
-        if number.isdecimal() and not is_all:
-            with suppress(OSError, OverflowError):  # another user's, or no process
-                if not _runs(int(number)):
-                    remove(left)
-
-
-def _runs(process: int) -> bool:
-    """Whether a process of ours runs; PermissionError says that one of another user does."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def remove(path: Path) -> None:

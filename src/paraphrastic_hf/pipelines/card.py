@@ -87,15 +87,7 @@ def corpus_card(
     steps: Sequence[Mapping[str, Any]],
     origins: Sequence[tuple[str, str, int]],
 ) -> str:
-    """A README for the folder of a corpus, by whose head `datasets` loads it.
-
-    Args:
-        recipe: What it was made by.
-        rows: Rows that are left.
-        read: Pairs of the bitext.
-        steps: For each step its name, the rows it kept and rejected, and its seconds.
-        origins: For each source its name, its licence and its rows.
-    """
+    """A README for the folder of a corpus, by whose head `datasets` loads it."""
     from huggingface_hub import DatasetCardData
 
     front = DatasetCardData(

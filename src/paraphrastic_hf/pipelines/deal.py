@@ -40,19 +40,12 @@ def deal(
     """Write the rows of each task to `folder/00000.tsv`, `folder/00001.tsv`, ...
 
     Args:
-        data: The sources.
         folder: The folder to write; what is there of an earlier attempt is replaced.
         tasks: Number of tasks, at least 1.
         by: The side that chooses the task of a row, as `CorpusRecipe.dealt_by` names it.
-        data_root: Folder that paths of sources start from.
-        progress: Show a progress bar.
 
     Returns:
         The number of rows of each task.
-
-    Raises:
-        RecipeError: A source is not there.
-        DataError: A source is damaged or has no pair, or there is none.
     """
     if not data.sources:
         raise DataError("there is no bitext: name files with data.sources")
@@ -131,11 +124,7 @@ def dealt_rows(
     Args:
         path: The file that `deal` wrote.
         expected: How many rows it must have, 0 or more.
-        sources: The sources of the recipe, in order.
         is_bitext: Whether the other side is to be translated; else it is the translation.
-
-    Raises:
-        DataError: The file is not there, cut short or changed.
     """
     wrong = (
         f"{path} is not as it was written: remove {path.parent}, and give the same command, which "

@@ -20,7 +20,6 @@ from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import read_json, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.store import file_stamp
-from paraphrastic_hf.pipelines import progress as task_progress
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from paraphrastic_hf.pipelines.stages import Stage
@@ -29,14 +28,7 @@ FILES = "files.json"  # what the tasks of a folder are
 
 
 class Encode(Stage):
-    """The vectors of one file, in `NAME.npy`: float32, a row for each line, complete or not at all.
-
-    Args:
-        files: The files, one for each task.
-        output: Where the vectors go.
-        model: The encoder.
-        normalize_embeddings: Whether vectors are scaled to unit length.
-    """
+    """The vectors of one file, in `NAME.npy`: float32, a row for each line, whole or not at all."""
 
     def __init__(
         self, files: Sequence[str], output: Path, model: str, *, normalize_embeddings: bool
@@ -60,7 +52,7 @@ class Encode(Stage):
                     write(block, unit_length(vectors) if self._normalize else vectors)
                     self.count(len(block), 0)
                 count += len(block)
-                task_progress.tell(len(block))
+                self.tell(len(block))
             if not count:
                 raise DataError(f"{path} has no line to encode")
         return
@@ -73,15 +65,7 @@ def array_of(output: Path, path: str) -> Path:
 
 
 def check_begun(record: Path, wanted: dict[str, Any]) -> None:
-    """Keep what a folder is begun with, or see that it was begun with the same.
-
-    Args:
-        record: The file in the folder that says so.
-        wanted: What it is to say, by names.
-
-    Raises:
-        DataError: It was begun with something else, or holds other files.
-    """
+    """Keep what a folder is begun with, or see that it was begun with the same."""
     folder = record.parent
     if record.exists():
         begun = read_json(record)
@@ -107,20 +91,11 @@ def encode_files(
     """Encode files, or go on with them: what is complete is kept.
 
     Args:
-        model: The encoder: a directory, a packaged model or a Hub repository.
         files: The files, one or more; their names before the first dot differ.
-        output: The folder of the vectors.
         make: How the work is divided; its tasks are as many as files.
-        normalize_embeddings: Scale vectors to unit length.
-        progress: Show a progress bar.
 
     Returns:
         The number of files that are not complete, where jobs of a cluster are still at work.
-
-    Raises:
-        DataError: There is no file, two would be written to one place, or the folder was begun with
-            other files, another model, or files that have changed since.
-        BusyError: Another process is at work in the folder.
     """
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
     if not names:

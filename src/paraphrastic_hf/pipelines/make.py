@@ -13,7 +13,6 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -97,20 +96,9 @@ def make_corpus(
     """Make a corpus of paraphrases, or go on with one (thesis, 4.3).
 
     Args:
-        recipe: What to make it from, and how.
-        output: The folder to write.
         data_root: Folder that the recipe's paths start from; else the variable PARAPHRASTIC_DATA,
             else the working folder.
         overwrite: Start afresh if the folder holds another corpus.
-        progress: Show a progress bar.
-
-    Raises:
-        RecipeError: The folder holds something else, or a source is not there.
-        DataError: A source is damaged or empty, or no row is left.
-        EngineError: The engine died, hangs, or does not answer a line with a line.
-        CheckpointError: The folder was begun with other text or models, or its record is damaged.
-        BusyError: Another process is at work in the folder.
-        MissingExtraError: A package is not installed.
 
     Example:
         >>> recipe = load_corpus_recipe("back-translation-2017/smoke")  # doctest: +SKIP
@@ -126,12 +114,12 @@ def make_corpus(
             return _read_record(folder, stamp)
         keep_stamp(stamp, folder / "work", START_AFRESH)
         counts = _dealt(recipe, folder, data_root, progress)
-        with closing(_Bar(folder, counts, progress)) as bar:
+        with _bar(folder, counts, progress) as bar:
             unfinished = run_stages(
                 stages_of(recipe, folder, counts, model),
                 recipe.make,
                 folder / "logs",
-                on_rows=bar.add,
+                on_rows=bar.update,
             )
         if unfinished:
             return Made(0, sum(counts), time.monotonic() - begun, [], [], len(unfinished))
@@ -215,37 +203,21 @@ def _dealt(
         )
 
 
-class _Bar:
-    """A progress bar of rows, those of tasks that are complete among them."""
-
-    def __init__(self, folder: Path, counts: Sequence[int], progress: bool) -> None:
-        done = [int(path.name) for path in (folder / "logs" / "completions").glob("[0-9]*")]
-        self._bar = tqdm(
-            total=sum(counts),
-            initial=sum(counts[task] for task in done if task < len(counts)),
-            desc="making",
-            unit=" rows",
-            unit_scale=True,
-            disable=not progress,
-        )
-
-    def add(self, rows: int) -> None:
-        self._bar.update(rows)
-
-    def close(self) -> None:
-        self._bar.close()
+def _bar(folder: Path, counts: Sequence[int], progress: bool) -> Any:
+    """A progress bar of rows, with those of finished tasks."""
+    done = [int(path.name) for path in (folder / "logs" / "completions").glob("[0-9]*")]
+    return tqdm(
+        total=sum(counts),
+        initial=sum(counts[task] for task in done if task < len(counts)),
+        desc="making",
+        unit=" rows",
+        unit_scale=True,
+        disable=not progress,
+    )
 
 
 def step_counts(logs: Path, tasks: int) -> list[StepCount]:
-    """What each step did, added up over the tasks.
-
-    Args:
-        logs: The folder of statistics.
-        tasks: Number of tasks.
-
-    Raises:
-        DataError: A file of statistics is damaged.
-    """
+    """What each step did, added up over the tasks."""
     found: list[StepCount] = []
     for task in range(tasks):
         path = logs / "stats" / f"{task:05d}.json"

@@ -24,7 +24,6 @@ from paraphrastic_hf.mining.neighbours import Neighbours, nearest
 from paraphrastic_hf.mining.shards import join, read_neighbours, stack, write_neighbours
 from paraphrastic_hf.mining.store import NO_TEXT, TextStore, file_stamp
 from paraphrastic_hf.mining.vectors import UnitRows
-from paraphrastic_hf.pipelines import progress as task_progress
 from paraphrastic_hf.pipelines.encode import FILES, array_of, check_begun
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
@@ -68,11 +67,6 @@ class Search(Stage):
 
     Args:
         sides: The files of both sides; a task for each pair of them.
-        folder: Where the neighbours go.
-        k: Number of neighbours.
-        precision: What the search computes in.
-        memory: How many MB it may use.
-        key: Says what the vectors are.
     """
 
     def __init__(
@@ -96,7 +90,7 @@ class Search(Stage):
                 self._k,
                 keep=state,
                 key=f"{self._key} {rank}",
-                told=lambda cosines: task_progress.tell(round(cosines)),
+                told=lambda cosines: self.tell(round(cosines)),
                 **self._options,
             )
             write_neighbours(path, forward, backward)
@@ -191,19 +185,11 @@ def mine_shards(
         different: Never pair a line with an equal one; for paraphrases within one text.
         score: What ranks the pairs, as of `mining.bitext.mine`; it may change from one call to the
             next, as what follows may.
-        candidates: Which pairs are looked at.
-        one_to_one: Use every sentence at most once.
         threshold: The lowest score of a pair; None for no limit.
-        progress: Show progress bars.
 
     Yields:
         The pairs; or the number of searches that are not complete, where jobs of a cluster are
         still at work or have failed.
-
-    Raises:
-        DataError: A folder is not complete, the sides are of two models, text or vectors have
-            changed, or the folder was begun with something else.
-        BusyError: Another process is at work in the folder.
     """
     options: dict[str, Any] = {
         "score": score,

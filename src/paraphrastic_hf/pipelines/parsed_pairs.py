@@ -22,11 +22,6 @@ Row = tuple[str, str, str, str]
 class PairParser:
     """Parses both sides of pairs, and keeps those that training can use.
 
-    Attributes:
-        parser: Any parser.
-        keep_same: Keep pairs whose trees differ in their words alone, too.
-        left_out: Number of pairs left out, by the reason.
-
     Example:
         >>> pairs = PairParser(SentenceParser.from_pretrained("runs/parser"))  # doctest: +SKIP
         >>> list(pairs.rows([("I came home.", "Home I came.")]))  # doctest: +SKIP
@@ -39,9 +34,6 @@ class PairParser:
 
     def rows(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
         """The kept pairs, each text parsed once.
-
-        Args:
-            pairs: Two sentences each.
 
         Yields:
             Two sentences and two trees, on one line each.

@@ -24,13 +24,9 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
         path: A folder that `paraphrastic corpus make` wrote or that holds parquet files, a parquet
             file, a folder of `save_to_disk`, or a TSV, CSV or JSON file (.gz, .xz). The columns
             `reference` and `translation` are read, else two of text (`find_layout`).
-        columns: Others that rows are to have.
 
     Yields:
         Rows with `reference`, `translation` and these columns; columns of a TSV file are text.
-
-    Raises:
-        DataError: It is not there or damaged, has no row, or has not these columns.
     """
     path = Path(path)
     files = _parquet_files(path)
@@ -52,10 +48,6 @@ def sample_rows(
         path: The corpus, as `read_corpus` takes it.
         most: Rows wanted; None for all.
         columns: As of `read_corpus`.
-        seed: Seed of the sample.
-
-    Raises:
-        DataError: As of `read_corpus`.
     """
     choice = random.Random(seed)
     kept: list[tuple[int, Row]] = []
@@ -73,11 +65,7 @@ def sample_rows(
 
 
 def number_of(row: Row, column: str) -> float | None:
-    """The number in a column of a row; None where there is none.
-
-    Raises:
-        DataError: It holds text that is no number.
-    """
+    """The number in a column of a row; None where there is none."""
     value = row[column]
     try:
         return None if value is None or value == "" else float(value)
@@ -87,9 +75,6 @@ def number_of(row: Row, column: str) -> float | None:
 
 def numbers_of(column: str) -> Score:
     """What reads the numbers in a column of rows, as `Step.score` computes others.
-
-    Args:
-        column: Its name.
 
     Example:
         >>> numbers_of("score")([{"score": "0.5"}, {"score": None}])

@@ -28,7 +28,12 @@ from paraphrastic_hf.pipelines.steps.base import REFERENCE, Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, dealing_side
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 from paraphrastic_hf.training.engine.paths import named_weights
-from paraphrastic_hf.training.engine.recipe import DatasetArguments, refuse_unless, seed_argument
+from paraphrastic_hf.training.engine.recipe import (
+    DatasetArguments,
+    check_place,
+    must_be,
+    seed_argument,
+)
 
 TRANSLATE = "translate"  # the place among the steps where the engine works
 PROGRAMS = ("apertium", "command")  # engines that are programs, of no directory and without scores
@@ -223,47 +228,36 @@ class CorpusRecipe:
         self._check_duplicates()
         engine, make = self.engine, self.make
         has_engine = self.is_bitext
-        refuse_unless(
-            [
-                (bool(self.steps), "steps", self.steps, "a list of steps, such as [translate]"),
-                (
-                    sum(TRANSLATE in each for each in self.steps) < 2,
-                    "steps",
-                    self.steps,
-                    "a list with `translate` once, or not at all",
-                ),
-                (
-                    not has_engine or engine.model is not None,
-                    "engine.model",
-                    engine.model,
-                    "the model that translates, the languages of apertium, or the command",
-                ),
-                (
-                    engine.kind != "command" or bool(words_of(engine.model or "")),
-                    "engine.model",
-                    engine.model,
-                    "a program with its arguments, every quote closed",
-                ),
-                (
-                    engine.kind not in PROGRAMS or engine.outputs == 1,
-                    "engine.outputs",
-                    engine.outputs,
-                    f"1 of kind {engine.kind}, which gives one translation of a line",
-                ),
-                (
-                    engine.sample or engine.outputs <= engine.beams,
-                    "engine.outputs",
-                    engine.outputs,
-                    f"at most engine.beams ({engine.beams}), unless they are drawn",
-                ),
-                (
-                    make.executor != "slurm" or make.partition is not None,
-                    "make.partition",
-                    make.partition,
-                    "the partition of the jobs, with executor slurm",
-                ),
-            ]
-        )
+        if not self.steps:
+            raise must_be("steps", self.steps, "a list of steps, such as [translate]")
+        if sum(TRANSLATE in each for each in self.steps) >= 2:
+            raise must_be("steps", self.steps, "a list with `translate` once, or not at all")
+        if has_engine and engine.model is None:
+            raise must_be(
+                "engine.model",
+                engine.model,
+                "the model that translates, the languages of apertium, or the command",
+            )
+        if engine.kind == "command" and not words_of(engine.model or ""):
+            raise must_be(
+                "engine.model", engine.model, "a program with its arguments, every quote closed"
+            )
+        if engine.kind in PROGRAMS and engine.outputs != 1:
+            raise must_be(
+                "engine.outputs",
+                engine.outputs,
+                f"1 of kind {engine.kind}, which gives one translation of a line",
+            )
+        if not engine.sample and engine.outputs > engine.beams:
+            raise must_be(
+                "engine.outputs",
+                engine.outputs,
+                f"at most engine.beams ({engine.beams}), unless they are drawn",
+            )
+        if make.executor == "slurm" and make.partition is None:
+            raise must_be(
+                "make.partition", make.partition, "the partition of the jobs, with executor slurm"
+            )
         for source in self.data.sources:
             self._check_source(source, has_engine)
 
@@ -302,53 +296,29 @@ class CorpusRecipe:
 
     def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference
-        refuse_unless(
-            [
-                (
-                    (source.path is None) != (source.dataset is None),
-                    "data.sources",
-                    source.path,
-                    "each either a path or a dataset",
-                ),
-                (
-                    len(languages) == 2,
-                    f"languages of {source.title}",
-                    languages,
-                    "two names",
-                ),
-                (
-                    source.columns is None or len(source.columns) == 2,
-                    f"columns of {source.title}",
-                    source.columns,
-                    "two names",
-                ),
-                (
-                    reference in languages,
-                    f"languages of {source.title}",
-                    languages,
-                    f"such that one is data.reference ({reference})",
-                ),
-                (
-                    not has_engine or languages.count(reference) < 2,
-                    f"languages of {source.title}",
-                    languages,
-                    f"bitext: a side that is not in {reference} is what is translated; without "
-                    "the step translate, the second side is the translation",
-                ),
-            ]
-        )
+        check_place(source, source.title)
+        if len(languages) != 2:
+            raise must_be(f"languages of {source.title}", languages, "two names")
+        if reference not in languages:
+            raise must_be(
+                f"languages of {source.title}",
+                languages,
+                f"such that one is data.reference ({reference})",
+            )
+        if has_engine and languages.count(reference) >= 2:
+            raise must_be(
+                f"languages of {source.title}",
+                languages,
+                f"bitext: a side that is not in {reference} is what is translated; without the "
+                "step translate, the second side is the translation",
+            )
 
 
 def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> CorpusRecipe:
     """Read a recipe that makes a corpus, with command-line overrides applied on top.
 
     Args:
-        path: YAML file, or the name of a recipe that comes with the package.
         overrides: Alternating `--key value...` strings, as `recipe.read_recipe` takes them.
-
-    Raises:
-        RecipeError: Missing or malformed file, one of another kind, an unknown key or step, or a
-            wrong value.
     """
     mapping = read_mapping(find_recipe(path))
     if "kind" not in mapping:
@@ -367,11 +337,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
 
 
 def corpus_recipe(mapping: dict[str, Any]) -> CorpusRecipe:
-    """A recipe from plain YAML values, in which a step without keys may be its name alone.
-
-    Raises:
-        RecipeError: An unknown key or step, or a wrong value.
-    """
+    """A recipe from plain YAML values, in which a step without keys may be its name alone."""
     steps = mapping.get("steps")
     if isinstance(steps, list):
         named = [{each: {}} if isinstance(each, str) else each for each in steps]

@@ -25,11 +25,7 @@ REJECT_SCHEMA = pa.schema(
 
 
 def row_schema(scores: Sequence[str]) -> pa.Schema:
-    """The columns of a corpus: texts, a score for each step, lengths, origin.
-
-    Args:
-        scores: The names of the steps.
-    """
+    """The columns of a corpus: texts, a score for each step, lengths, origin."""
     return pa.schema(
         [(REFERENCE, pa.string()), (TRANSLATION, pa.string())]
         + [(name, pa.float32()) for name in scores]
@@ -39,12 +35,7 @@ def row_schema(scores: Sequence[str]) -> pa.Schema:
 
 
 class ShardWriter:
-    """Writes the files of one task, which take their places together when all is written.
-
-    Args:
-        output: The folder of the corpus.
-        task: The number of the task.
-    """
+    """Writes the files of one task, which take their places together when all is written."""
 
     def __init__(self, output: Path, task: int) -> None:
         self._places = {
@@ -77,13 +68,7 @@ class ShardWriter:
         rejects: Sequence[tuple[Row, str, Rejection]],
         scores: Sequence[str],
     ) -> None:
-        """Add rows.
-
-        Args:
-            rows: Those that are kept.
-            rejects: Those left out, with the name of the step and the reason.
-            scores: The names of the steps, the columns of rows beside their texts.
-        """
+        """Add rows."""
         if rows:
             self._add("data", _columns(rows, scores))
         if rejects:

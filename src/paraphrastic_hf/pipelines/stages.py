@@ -8,11 +8,12 @@ rejects, with the step, the score and the reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from datatrove.pipeline.base import PipelineStep
@@ -22,7 +23,6 @@ from paraphrastic_hf.corpora.filters import Rejection
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.writing import NOTHING
 from paraphrastic_hf.io.locks import locked
-from paraphrastic_hf.pipelines import progress
 from paraphrastic_hf.pipelines.deal import dealt_rows
 from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
 from paraphrastic_hf.pipelines.engines.registry import make_engine
@@ -33,7 +33,7 @@ from paraphrastic_hf.pipelines.recipe import (
     EngineArguments,
 )
 from paraphrastic_hf.pipelines.shards import ShardWriter
-from paraphrastic_hf.pipelines.steps.base import SOURCE, TRANSLATION, Row, Step, judge
+from paraphrastic_hf.pipelines.steps.base import SOURCE, TRANSLATION, Row, Step
 from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 KEPT, REJECTED = "kept", "rejected"
@@ -44,14 +44,7 @@ EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
 
 @dataclass
 class Block:
-    """Rows on their way through the stages.
-
-    Attributes:
-        rows: Those that every step so far has kept.
-        rejects: Those left out, with the name of the step and the reason.
-        scores: The names of the steps so far, which are columns of the rows.
-        size: How many rows were read.
-    """
+    """Rows on their way through the stages."""
 
     rows: list[Row]
     rejects: list[tuple[Row, str, Rejection]] = field(default_factory=list)
@@ -63,13 +56,23 @@ Blocks = Iterator[Block]
 
 
 class Stage(PipelineStep):
-    """A stage that counts the rows it keeps and leaves out, and the seconds it takes."""
+    """A stage that counts the rows it keeps and leaves out, and the seconds it takes.
+
+    Attributes:
+        listener: Called with the number of rows of each finished block; set in workers.
+    """
 
     type = "corpus"
+    listener: ClassVar[Callable[[int], object] | None] = None
 
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__()
+
+    def tell(self, rows: int) -> None:
+        """Report a finished block to the process that started this one."""
+        if Stage.listener is not None:
+            Stage.listener(rows)
 
     def count(self, kept: int, rejected: int) -> None:
         """Add to the statistics of the stage."""
@@ -81,10 +84,6 @@ class Read(Stage):
     """The rows of a task, a block at a time.
 
     Args:
-        folder: Where the rows were dealt.
-        counts: The rows of each task.
-        sources: The sources of the recipe.
-        is_bitext: Whether the second side is to be translated.
         block: Rows at a time, at least 1.
     """
 
@@ -125,13 +124,7 @@ def _engine(arguments: EngineArguments, seed: int, work: Path) -> Engine:
 
 
 class Translate(Stage):
-    """The engine: a row for each translation of a row; a row without any is left out.
-
-    Args:
-        engine: What translates.
-        seed: Number that every draw follows from.
-        work: Where a converted model is put.
-    """
+    """The engine: a row for each translation of a row; a row without any is left out."""
 
     def __init__(self, engine: EngineArguments, seed: int, work: Path) -> None:
         super().__init__(TRANSLATE)
@@ -202,7 +195,7 @@ class Judge(Stage):
             block.scores.append(name)
         out: set[int] = set()
         for at in _outside(step.bounds, scores):
-            rejection = judge(step, scores[at])
+            rejection = step.judge(scores[at])
             if rejection is not None:
                 block.rejects.append((rows[at], self.name, rejection))
                 out.add(at)
@@ -229,11 +222,7 @@ def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
 
 
 class Write(Stage):
-    """A parquet file of the rows that are left, and one of the rejects, complete or not at all.
-
-    Args:
-        output: The folder of the corpus.
-    """
+    """A parquet file of the rows that are left, and one of the rejects, complete or not at all."""
 
     def __init__(self, output: Path) -> None:
         super().__init__("write")
@@ -249,7 +238,7 @@ class Write(Stage):
                 with self.track_time("block"):
                     writer.write(block.rows, block.rejects, block.scores)
                     self.count(len(block.rows), 0)
-                progress.tell(block.size)
+                self.tell(block.size)
         return
         yield  # a generator, as datatrove runs it
 
@@ -257,14 +246,7 @@ class Write(Stage):
 def stages_of(
     recipe: CorpusRecipe, output: Path, counts: Sequence[int], model: str | None
 ) -> list[Stage]:
-    """The stages of every task of a recipe.
-
-    Args:
-        recipe: The recipe.
-        output: The folder of the corpus.
-        counts: The rows that were dealt to each task.
-        model: Where the engine's model is.
-    """
+    """The stages of every task of a recipe."""
     stages: list[Stage] = [
         Read(
             output / "work" / "rows",

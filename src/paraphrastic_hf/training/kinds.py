@@ -1,6 +1,6 @@
 """The kinds of training: a recipe's `kind` names the keys it has and what a run of it does.
 
-A new kind adds a recipe class, a class that answers to `Kind`, and a line to `KINDS`.
+A new kind adds a recipe class, a class that answers to `TrainingJob`, and a line to `JOBS`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Recipe(Protocol):
 
     @property
     def kind(self) -> str:
-        """What is trained: a key of `KINDS`."""
+        """What is trained: a key of `JOBS`."""
 
     @property
     def training(self) -> OptimisationArguments:
@@ -59,7 +59,7 @@ class Recipe(Protocol):
         """Seed of all that is random."""
 
 
-class Kind(Protocol):
+class TrainingJob(Protocol):
     """What one kind of recipe does in a run; `run.train` calls these in this order.
 
     Making one checks the recipe and reads what can be read at once, so that a mistake is found
@@ -104,53 +104,34 @@ class Context:
 
 
 @dataclass(frozen=True)
-class KindEntry:
-    """One kind of training.
-
-    Attributes:
-        recipe: The dataclass of its recipes.
-        implementation: `module:class` of its `Kind`, imported when a run begins.
-        examples: What its examples are called in messages.
-    """
+class JobEntry:
+    """One kind of training: the class of its recipes, `module:class` of its `TrainingJob`, and what
+    its examples are called."""
 
     recipe: type
     implementation: str
     examples: str
 
-    def load(self) -> type[Kind]:
-        """The class that answers to `Kind`."""
+    def load(self) -> type[TrainingJob]:
+        """Import the class of the job, which needs torch."""
         module, _, name = self.implementation.partition(":")
-        found: type[Kind] = getattr(importlib.import_module(module), name)
+        found: type[TrainingJob] = getattr(
+            importlib.import_module(f"paraphrastic_hf.training.{module}"), name
+        )
         return found
 
 
-KINDS: dict[str, KindEntry] = {
-    "contrastive": KindEntry(
-        ContrastiveRecipe, "paraphrastic_hf.training.contrastive.job:Contrastive", "pairs"
+JOBS = {
+    "contrastive": JobEntry(ContrastiveRecipe, "contrastive.job:Contrastive", "pairs"),
+    "distillation": JobEntry(DistillationRecipe, "distillation.job:Distillation", "sentences"),
+    "supervised": JobEntry(SupervisedRecipe, "supervised.job:Supervised", "examples"),
+    "generative": JobEntry(GenerativeRecipe, "generative.job:Generative", "pairs"),
+    "language_model": JobEntry(
+        LanguageModelRecipe, "language_model.job:LanguageModelling", "sentences"
     ),
-    "distillation": KindEntry(
-        DistillationRecipe, "paraphrastic_hf.training.distillation.job:Distillation", "sentences"
-    ),
-    "supervised": KindEntry(
-        SupervisedRecipe, "paraphrastic_hf.training.supervised.job:Supervised", "examples"
-    ),
-    "generative": KindEntry(
-        GenerativeRecipe, "paraphrastic_hf.training.generative.job:Generative", "pairs"
-    ),
-    "language_model": KindEntry(
-        LanguageModelRecipe,
-        "paraphrastic_hf.training.language_model.job:LanguageModelling",
-        "sentences",
-    ),
-    "translation": KindEntry(
-        TranslationRecipe, "paraphrastic_hf.training.translation.job:Translation", "pairs"
-    ),
-    "paraphrase": KindEntry(
-        ParaphraseRecipe, "paraphrastic_hf.training.paraphrase.job:Paraphrasing", "pairs"
-    ),
-    "minimum_risk": KindEntry(
-        MinimumRiskRecipe, "paraphrastic_hf.training.minimum_risk.job:MinimumRisk", "pairs"
-    ),
+    "translation": JobEntry(TranslationRecipe, "translation.job:Translation", "pairs"),
+    "paraphrase": JobEntry(ParaphraseRecipe, "paraphrase.job:Paraphrasing", "pairs"),
+    "minimum_risk": JobEntry(MinimumRiskRecipe, "minimum_risk.job:MinimumRisk", "pairs"),
 }
 
 
@@ -203,9 +184,6 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
     Args:
         path: As `load_recipe` takes it.
         overrides: As `load_recipe` takes them.
-
-    Raises:
-        RecipeError: As of `load_recipe`, or the recipe is of another kind.
     """
     recipe = load_recipe(path, overrides)
     if not isinstance(recipe, ContrastiveRecipe):
@@ -234,8 +212,8 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
             name.startswith(f"{key}.") for name in names
         )
 
-    owners = [kind for kind, entry in KINDS.items() if has(entry.recipe)]
-    own = next(kind for kind, entry in KINDS.items() if entry.recipe is recipe_class)
+    owners = [kind for kind, entry in JOBS.items() if has(entry.recipe)]
+    own = next(kind for kind, entry in JOBS.items() if entry.recipe is recipe_class)
     if owners and own not in owners:
         raise RecipeError(
             f"--{key} is a key of kind {' and '.join(owners)}, and this recipe is of kind {own}: "
@@ -244,17 +222,13 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
 
 
 def class_of(mapping: dict[str, Any]) -> type:
-    """The class of the recipe with these keys and values.
-
-    Raises:
-        RecipeError: Its `kind` is unknown, or that of a corpus, which is made and not trained.
-    """
+    """The class of the recipe with these keys and values."""
     kind = kind_of(mapping)
     if kind == CORPUS:
         raise RecipeError("this recipe makes a corpus: give it to `paraphrastic corpus make`")
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in JOBS:
         raise RecipeError(
-            f"kind must be one of {', '.join(KINDS)}, got {kind!r}; those of a tokenizer and of an "
+            f"kind must be one of {', '.join(JOBS)}, got {kind!r}; those of a tokenizer and of an "
             "encoder are --tokenizer.kind and --model.kind"
         )
-    return KINDS[kind].recipe
+    return JOBS[kind].recipe

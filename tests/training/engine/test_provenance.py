@@ -13,7 +13,7 @@ from datasets import Dataset
 
 from paraphrastic_hf.errors import CheckpointError
 from paraphrastic_hf.training.engine.provenance import weights_stamp
-from paraphrastic_hf.training.kinds import KINDS, load_recipe
+from paraphrastic_hf.training.kinds import JOBS, load_recipe
 from tests.training.runs import CONTRASTIVE, train
 
 
@@ -49,14 +49,14 @@ def test_a_finished_run_of_other_text_is_another(recipe: Path, tmp_path: Path) -
 def test_a_run_does_not_go_on_with_other_text(recipe: Path, tmp_path: Path) -> None:
     own, output = tmp_path / "own.tsv", tmp_path / "out"
     chosen = load_recipe(recipe, ["--sources", written(own, 20)])
-    prepare = KINDS[chosen.kind].load().prepare
+    prepare = JOBS[chosen.kind].load().prepare
 
     def killed(self: Any, work: Path) -> None:
         prepare(self, work)
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(KINDS[chosen.kind].load(), "prepare", killed)
+        patch.setattr(JOBS[chosen.kind].load(), "prepare", killed)
         with pytest.raises(KeyboardInterrupt):
             train(chosen, output)
     written(own, 30)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,6 @@ def test_a_good_run_says_nothing(
     assert not caplog.records
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_who_is_refused_the_lock_leaves_the_folder_to_its_holder(
     recipe: Path, tmp_path: Path
 ) -> None:
@@ -127,7 +126,9 @@ def test_a_damaged_record_of_a_run_is_named(content: bytes, recipe: Path, tmp_pa
     train(load_recipe(recipe), tmp_path / "out", overwrite=True)
 
 
-def test_a_run_is_replaced_only_where_the_next_one_begins(recipe: Path, tmp_path: Path) -> None:
+def test_a_run_is_replaced_only_by_a_finished_one(
+    recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     train(load_recipe(recipe, ["--training.steps", "2"]), out)
     before = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
@@ -135,9 +136,20 @@ def test_a_run_is_replaced_only_where_the_next_one_begins(recipe: Path, tmp_path
     with pytest.raises(DataError):
         train(wrong, out, overwrite=True)
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == before
-    # as where a kill came between: the next command puts it back
-    (out / "replaced.part").mkdir()
-    (out / "model.safetensors").rename(out / "replaced.part" / "model.safetensors")
+    again, train_loop = load_recipe(recipe, ["--checkpoint_every", "1"]), TrainingLoop.train
+
+    def killed(loop: TrainingLoop, objective: Any) -> None:
+        train_loop(loop, objective)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrainingLoop, "train", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(again, out, overwrite=True)
+    kept = out / "replaced.part"
+    assert (kept / "model.safetensors").stat().st_mtime_ns == before["model.safetensors"]
+    shutil.rmtree(out / "checkpoints")
+    # as where a kill came before the first checkpoint: the next command puts the old run back
     train(load_recipe(recipe, ["--training.steps", "2"]), out)
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == before
     own = load_recipe(recipe, ["--start", str(out)])

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
     from paraphrastic_hf.cli.shared.lines import check_output
     from paraphrastic_hf.io.files import output_file
-    from paraphrastic_hf.pipelines.statistics.lexicon_file import (
+    from paraphrastic_hf.pipelines.statistics.lexicon import (
         is_lexicon,
         read_lexicon,
         write_lexicon,
@@ -165,7 +165,7 @@ def _compare(counts: PairCounts | None, lists: list[str], folder: Path) -> None:
     from paraphrastic_hf.corpora.load import find_source
     from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
     from paraphrastic_hf.io.markdown import markdown_table
-    from paraphrastic_hf.pipelines.statistics.lexicon_file import (
+    from paraphrastic_hf.pipelines.statistics.lexicon import (
         agreement,
         listed_scores,
         pmi_scores,

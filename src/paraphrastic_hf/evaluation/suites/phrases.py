@@ -12,7 +12,7 @@ from paraphrastic_hf.evaluation.measures.similarity import cosines, spearman
 from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, corpus_task, score_of, scored_pairs
 
-KINDS = ("JN", "NN", "VN")
+PHRASE_TYPES = ("JN", "NN", "VN")
 BIGRAMS = "bigrams"
 PPDB = "PPDB"
 SINGLE = "single ratings"
@@ -33,10 +33,10 @@ def _single_ratings(kind: str) -> Task:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    kinds = [score_of(rows, SINGLE, BIGRAMS, kind) for kind in KINDS]
-    means = [score_of(rows, "spearman", BIGRAMS, kind) for kind in KINDS]
+    kinds = [score_of(rows, SINGLE, BIGRAMS, kind) for kind in PHRASE_TYPES]
+    means = [score_of(rows, "spearman", BIGRAMS, kind) for kind in PHRASE_TYPES]
     return {
-        **{f"bigrams {kind}": score for kind, score in zip(KINDS, kinds, strict=True)},
+        **{f"bigrams {kind}": score for kind, score in zip(PHRASE_TYPES, kinds, strict=True)},
         "bigrams average": float(np.mean(kinds)),
         "bigrams average, mean ratings": float(np.mean(means)),
         **{
@@ -47,7 +47,7 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _bigrams(*values: float, average: float) -> dict[str, float]:
-    scores = {f"bigrams {kind}": value for kind, value in zip(KINDS, values, strict=True)}
+    scores = {f"bigrams {kind}": value for kind, value in zip(PHRASE_TYPES, values, strict=True)}
     return {**scores, "bigrams average": average}
 
 
@@ -64,9 +64,9 @@ PHRASES = Suite(
             f"bigrams {kind}": corpus_task(
                 "bigrams", kind.lower(), name=kind, group=BIGRAMS, measure="spearman"
             )
-            for kind in KINDS
+            for kind in PHRASE_TYPES
         },
-        **{f"bigrams {kind}, {SINGLE}": _single_ratings(kind) for kind in KINDS},
+        **{f"bigrams {kind}, {SINGLE}": _single_ratings(kind) for kind in PHRASE_TYPES},
         **{
             f"Annotated-PPDB {name}": corpus_task(
                 "annotated_ppdb",

@@ -30,12 +30,8 @@ class Engine(Protocol):
 
         Args:
             lines: The lines; one may be blank, or of thousands of words.
-            before: A number that draws follow from, with the seed: how many lines came before.
 
         Returns:
             For each line its translations, the best first unless drawn; each as its text and the
             mean over its tokens of ln of their probability, NaN where the engine has none.
-
-        Raises:
-            EngineError: The engine died, hangs, or does not answer a line with a line.
         """

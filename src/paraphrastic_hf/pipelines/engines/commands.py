@@ -29,12 +29,7 @@ class CommandEngine:
     of the block are tried, so that one odd line costs itself alone: its translation is empty.
 
     Args:
-        command: The program with its arguments.
         timeout: Seconds for a block, above 0, after which it is ended with all that it started.
-        separator: What stands between two lines, for programs that read paragraphs.
-
-    Raises:
-        MissingEngineError: There is no such program.
 
     Example:
         >>> CommandEngine(["tr", "a-z", "A-Z"]).translate(["a cat", ""])[0][0].text
@@ -107,9 +102,6 @@ class Apertium(CommandEngine):
     Args:
         mode: Its two languages, such as `spa-eng`; `apertium -l` lists those installed.
         timeout: Seconds for a block of lines, above 0.
-
-    Raises:
-        MissingEngineError: Apertium or these languages are not installed.
 
     Example:
         >>> Apertium("spa-eng").translate(["El perro duerme."])[0][0].text  # doctest: +SKIP

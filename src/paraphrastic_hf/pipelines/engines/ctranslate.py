@@ -32,16 +32,10 @@ class CTranslate2Engine:
     Args:
         model: A `ctranslate2.Translator`.
         tokenizer: The tokenizer of the model it was converted from, as `AutoTokenizer` loads it.
-        writing: How to search or sample.
         source: The language of the lines, for tokenizers that must be told (NLLB, M2M100).
-        to: The language to write, for models of several.
-        prefix: Text that goes before every line.
         most_tokens: A line of more tokens is cut there; at least 1.
         batch_tokens: Most tokens that are translated at a time, at least 1.
         timeout: Seconds after which a call is given up as hanging, above 0.
-
-    Raises:
-        ValueError: The tokenizer does not have such a language.
 
     Example:
         >>> engine = CTranslate2Engine.from_pretrained("runs/de-en", GenerationOptions(beams=12))
@@ -82,16 +76,8 @@ class CTranslate2Engine:
         """Load a model, which is converted first if need be.
 
         Args:
-            name: A model directory of transformers, or a Hub repository.
-            writing: How to search or sample.
             work: Where what is converted goes; beside a local model if None.
-            precision: Number format of the weights and of the arithmetic.
             threads: Threads that translate one batch, at least 1.
-            **options: Those of the class.
-
-        Raises:
-            ModelError: It is not there, or CTranslate2 does not convert such a model.
-            MissingExtraError: CTranslate2 is not installed.
         """
         directory = converted(name, work=work, way_out=WAY_OUT, precision=precision)
         import ctranslate2

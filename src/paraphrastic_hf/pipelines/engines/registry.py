@@ -1,10 +1,10 @@
 """The translation engines by the names that a recipe calls them; here also those that compute in
-torch. `ctranslate.py` and `commands.py` have the others, `engine.py` what all of them answer to."""
+torch. `ctranslate.py` and `commands.py` have the others, `base.py` what all of them answer to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, Translate
@@ -13,32 +13,14 @@ from paraphrastic_hf.pipelines.recipe import EngineArguments, words_of
 
 
 def writing_of(engine: EngineArguments, seed: int = 0) -> GenerationOptions:
-    """How an engine searches or samples, as the recipe says it.
-
-    Args:
-        engine: Its part of the recipe.
-        seed: Number that every draw follows from.
-    """
-    return GenerationOptions(
-        beams=engine.beams,
-        sample=engine.sample,
-        top_p=engine.top_p,
-        temperature=engine.temperature,
-        outputs=engine.outputs,
-        max_tokens=engine.max_tokens,
-        seed=seed,
-        length_penalty=engine.length_penalty,
-    )
+    """How an engine searches or samples, as the recipe says it."""
+    known = {field.name for field in fields(GenerationOptions)} & set(vars(engine))
+    return GenerationOptions(seed=seed, **{name: getattr(engine, name) for name in known})
 
 
 @dataclass(frozen=True)
 class ModelEngine:
-    """A translator that computes in torch.
-
-    Attributes:
-        write: The translator.
-        writing: How it searches or samples.
-    """
+    """A translator that computes in torch."""
 
     write: Translate
     writing: GenerationOptions
@@ -53,13 +35,7 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
 
     Args:
         engine: Its part of the recipe; `model` names a directory, a repository or two languages.
-        seed: Number that every draw follows from.
         work: Where a model is put that CTranslate2 has to convert; beside the model if None.
-
-    Raises:
-        EngineError: A program is not installed.
-        ModelError: The model is not there, damaged or of another kind.
-        MissingExtraError: A package is not installed.
     """
     return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
 
@@ -99,25 +75,19 @@ def _ctranslate2_engine(
     )
 
 
-def _apertium_engine(
+def _program_engine(
     engine: EngineArguments, writing: GenerationOptions, work: Path | None
 ) -> Engine:
-    from paraphrastic_hf.pipelines.engines.commands import Apertium
+    from paraphrastic_hf.pipelines.engines.commands import Apertium, CommandEngine
 
-    return Apertium(str(engine.model), timeout=engine.timeout)
-
-
-def _command_engine(
-    engine: EngineArguments, writing: GenerationOptions, work: Path | None
-) -> Engine:
-    from paraphrastic_hf.pipelines.engines.commands import CommandEngine
-
+    if engine.kind == "apertium":
+        return Apertium(str(engine.model), timeout=engine.timeout)
     return CommandEngine(words_of(str(engine.model)), timeout=engine.timeout)
 
 
 ENGINES: dict[str, Callable[[EngineArguments, GenerationOptions, Path | None], Engine]] = {
     "ctranslate2": _ctranslate2_engine,
     "transformers": _model_engine,
-    "apertium": _apertium_engine,
-    "command": _command_engine,
+    "apertium": _program_engine,
+    "command": _program_engine,
 }

@@ -34,14 +34,14 @@ from paraphrastic_hf.errors import (
     disk_error,
 )
 from paraphrastic_hf.extras import missing_extra
-from paraphrastic_hf.pipelines import progress
 from paraphrastic_hf.pipelines.engines.base import EngineError, MissingEngineError
+from paraphrastic_hf.pipelines.stages import Stage
 
 SPAWN = multiprocessing.get_context("spawn")
 SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
-Kinds = tuple[type[ParaphrasticError], ...]
-KINDS: Kinds = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # kept as such
+
+KEPT_ERRORS = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # kept as such
 PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
 LASTING = (
     MissingEngineError,
@@ -60,11 +60,8 @@ class LocalExecutor(LocalPipelineExecutor):
     """Runs the tasks of a pipeline in processes of this machine.
 
     Args:
-        pipeline: The stages, which can be pickled.
         attempts: Attempts at a task whose worker dies or hangs, at least 1.
         patience: Seconds without a finished block after which a worker is ended, above 0.
-        on_rows: Called with the number of rows whenever a worker has finished some.
-        **settings: Those of datatrove's executor: tasks, workers, logging_dir.
     """
 
     def __init__(
@@ -84,12 +81,7 @@ class LocalExecutor(LocalPipelineExecutor):
         return self.__dict__ | {"on_rows": None}
 
     def run(self) -> None:
-        """Work on every task that is not complete.
-
-        Raises:
-            TaskError: A task used up its attempts.
-            ParaphrasticError: A task cannot be done; the others that had begun are complete.
-        """
+        """Work on every task that is not complete."""
         waiting = deque(self.get_incomplete_ranks())
         if not waiting:
             return
@@ -200,7 +192,7 @@ def _work(executor: LocalExecutor, connection: Connection) -> None:
     os.dup2(2, 1)  # keep what libraries print out of the command's output
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logger.disable("datatrove.executor.base")  # its tracebacks fill the screen; ours are in the log
-    progress.listener = connection.send
+    Stage.listener = connection.send
     pipeline = executor.pipeline
     while True:
         rank = connection.recv()
@@ -214,7 +206,7 @@ def _work(executor: LocalExecutor, connection: Connection) -> None:
                 executor.logging_dir.open(f"logs/task_{rank:05d}.log", "a") as log,
             ):
                 traceback.print_exc(file=log)
-            kind = next((each for each in KINDS if type(error) is each), TaskError)
+            kind = next((each for each in KEPT_ERRORS if type(error) is each), TaskError)
             told = kind(_describe(error, executor.logging_dir.path))
             connection.send(_Result(told, _may_pass(error)))
         else:

@@ -26,65 +26,55 @@ def run_stages(
     """Do every task that is not complete.
 
     Args:
-        stages: The stages of a task, which can be pickled.
-        make: Where and in how many parts.
         logs: The folder of what is complete, of statistics and logs; every worker can write there.
-        name: What jobs of a cluster are called.
         on_rows: Told how many rows more are done; of the local executor alone.
 
     Returns:
         The tasks that are not complete: none, but of Slurm, whose jobs have then only begun, and of
         Ray where a task failed several times.
-
-    Raises:
-        ParaphrasticError: A task cannot be done.
-        MissingExtraError: datatrove or Ray is not installed.
     """
     require("corpora", "datatrove", what="making a corpus")
     from datatrove.utils.logging import logger
 
-    settings: dict[str, Any] = {
-        "tasks": make.tasks,
-        "workers": make.workers,
-        "logging_dir": str(logs),
-    }
-    executor = MAKERS[make.executor](list(stages), make, settings, name, on_rows)
+    executor = _executor(list(stages), make, logs, name, on_rows)
     logger.remove()  # datatrove tells much of itself; a task's own log is in its file
     executor.run()
     unfinished: list[int] = executor.get_incomplete_ranks(skip_completed=True)
     return unfinished
 
 
-def _local(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_rows: Any) -> Any:
-    from paraphrastic_hf.pipelines.executors.local import LocalExecutor
+def _executor(
+    stages: list[Any],
+    make: MakeArguments,
+    logs: Path,
+    name: str,
+    on_rows: Callable[[int], None],
+) -> Any:
+    settings: dict[str, Any] = {
+        "tasks": make.tasks,
+        "workers": make.workers,
+        "logging_dir": str(logs),
+    }
+    if make.executor == "local":
+        from paraphrastic_hf.pipelines.executors.local import LocalExecutor
 
-    return LocalExecutor(
-        stages,
-        attempts=make.attempts,
-        patience=make.patience,
-        on_rows=on_rows,
-        **settings,
-    )
+        settings |= {"attempts": make.attempts, "patience": make.patience, "on_rows": on_rows}
+        return LocalExecutor(stages, **settings)
+    if make.executor == "slurm":
+        from paraphrastic_hf.pipelines.executors.slurm import SlurmExecutor
 
-
-def _slurm(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_rows: Any) -> Any:
-    from paraphrastic_hf.pipelines.executors.slurm import SlurmExecutor
-
-    return SlurmExecutor(
-        stages,
-        job_name=name,
-        time=make.time,
-        partition=make.partition,
-        cpus_per_task=make.cpus,
-        mem_per_cpu_gb=math.ceil(make.memory / make.cpus),
-        gpus_per_task=make.gpus,
-        sbatch_args=make.slurm,
-        env_command=f"export PATH={Path(sys.executable).parent}:$PATH",
-        **settings,
-    )
-
-
-def _ray(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_rows: Any) -> Any:
+        return SlurmExecutor(
+            stages,
+            job_name=name,
+            time=make.time,
+            partition=make.partition,
+            cpus_per_task=make.cpus,
+            mem_per_cpu_gb=math.ceil(make.memory / make.cpus),
+            gpus_per_task=make.gpus,
+            sbatch_args=make.slurm,
+            env_command=f"export PATH={Path(sys.executable).parent}:$PATH",
+            **settings,
+        )
     require("ray", "ray", what="the executor ray")
     import ray
     from datatrove.executor import RayPipelineExecutor
@@ -98,6 +88,3 @@ def _ray(stages: list[Any], make: MakeArguments, settings: Any, name: str, on_ro
         mem_per_cpu_gb=make.memory / make.cpus,
         **settings,
     )
-
-
-MAKERS: dict[str, Callable[..., Any]] = {"local": _local, "slurm": _slurm, "ray": _ray}

@@ -20,11 +20,7 @@ class SlurmExecutor(SlurmPipelineExecutor):
     """
 
     def launch_job(self) -> None:
-        """Submit jobs for the tasks that are not complete.
-
-        Raises:
-            ParaphrasticError: Slurm's programs are not on this machine, or refuse the jobs.
-        """
+        """Submit jobs for the tasks that are not complete."""
         for program in ("sbatch", "squeue"):
             if shutil.which(program) is None:
                 raise ParaphrasticError(

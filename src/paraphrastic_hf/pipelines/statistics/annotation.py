@@ -41,11 +41,7 @@ class BinAnswers:
 
 
 def refuse_sample(folder: str | Path) -> None:
-    """Refuse to write where a sample is.
-
-    Raises:
-        DataError: The folder has one.
-    """
+    """Refuse to write where a sample is."""
     if (Path(folder) / KEY_FILE).exists():
         raise DataError(f"{folder} holds a sample, which answers may refer to; name another folder")
 
@@ -60,10 +56,6 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
     Args:
         bins: As `fill_bins` gives them.
         folder: Made if need be.
-        seed: Seed of the order.
-
-    Raises:
-        DataError: There is no row, or the folder has a sample already.
     """
     folder = Path(folder)
     refuse_sample(folder)
@@ -98,10 +90,6 @@ def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[
     Returns:
         The bins in order; and the share of equal ratings, 0 to 1, over all questions that two
         people answered, NaN where there is none.
-
-    Raises:
-        DataError: A file is missing, has no answer, is of another sample, or has a rating that is
-            not 1, 2 or 3.
     """
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]

@@ -54,15 +54,10 @@ def fill_bins(
     Args:
         batches: The rows, as `read_corpus` gives them.
         score: The score of rows; rows with None, or outside all bins, are counted apart.
-        edges: Two or more, ascending.
         of_a_bin: Rows of a sample, 1 or more.
-        seed: Seed of the samples.
 
     Returns:
         The bins, and the number of rows in none.
-
-    Raises:
-        DataError: Edges are not ascending, or there are fewer than two.
 
     Example:
         >>> rows = [{"reference": "a", "translation": "b", "score": s} for s in (0.1, 0.5, 0.6, 2)]
@@ -105,7 +100,6 @@ def sampled(bins: Sequence[Bin], score: Score) -> list[float]:
 
     Args:
         bins: As `fill_bins` gives them.
-        score: The score of rows, such as that of a step.
     """
     means = []
     for each in bins:

@@ -68,13 +68,6 @@ class Idf:
 
     A word that is in no document counts as one in as few as any is.
 
-    Args:
-        counts: Documents with each word.
-        documents: Documents in all.
-
-    Raises:
-        DataError: There is no word.
-
     Example:
         >>> idf = Idf.of_texts(["a cat", "a dog", "a bird", "a fish"])
         >>> round(idf.of("a cat"), 3), round(idf.of("an elk"), 3)
@@ -105,11 +98,7 @@ class Idf:
     @classmethod
     def of_counts(cls, path: str | Path) -> Idf:
         """Of a file of words and their counts, a word a line, white space between: each occurrence
-        counts as a document, so that IDF is the surprise of a word, -ln p.
-
-        Raises:
-            DataError: A line is no word and count, or the file is missing or damaged.
-        """
+        counts as a document, so that IDF is the surprise of a word, -ln p."""
         counts: dict[str, int] = {}
         for number, raw in raw_lines(Path(path)):
             parts = raw.decode("utf-8", "replace").lower().rsplit(None, 1)
@@ -162,11 +151,6 @@ def describe_corpus(
         side: Whose text is described: `reference` as in the thesis, or `translation`.
         idf: Inverse document frequencies; those of the texts themselves if None. The thesis takes
             Wikipedia's.
-        scores: The paraphrase score of each row.
-        parses: The column that holds parses of the texts, in brackets.
-
-    Raises:
-        DataError: There is no row, or no word; or a parse is damaged.
 
     Example:
         >>> found = describe_corpus([{"reference": "a cat sat", "translation": "the cat sat"}])

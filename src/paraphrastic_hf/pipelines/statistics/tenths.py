@@ -54,15 +54,9 @@ def write_tenths(
     part.
 
     Args:
-        batches: A function that gives the rows, the same each time.
-        score: The score of rows.
         folder: Made if need be.
         parts: How many, 2 or more.
         most: Rows written of each part, at random; all if None. The thesis takes a million.
-        seed: Seed of what is written.
-
-    Raises:
-        DataError: There are fewer rows with a score than parts, or a file cannot be written.
     """
     folder = Path(folder)
     scores = array("d")

@@ -16,13 +16,60 @@ from hashlib import blake2b
 import numpy as np
 
 from paraphrastic_hf.config.recipe import argument
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row, Step
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row, Step, column
 from paraphrastic_hf.pipelines.steps.ngrams import blocks, hash_words, ngram_keys
-from paraphrastic_hf.pipelines.steps.seen import Seen
 
 PAIR = "pair"
 WHAT = (PAIR, REFERENCE, TRANSLATION, SOURCE)
+
+
+class Seen:
+    """Keys with the number of the row in which each was first seen, in sorted merged arrays.
+
+    A set of Python takes about 70 bytes a key, and this 12, or 30 while parts are merged: fifty
+    million rows fit into 600 MB, and 1.5 GB at times.
+
+    Example:
+        >>> seen = Seen()
+        >>> seen.add(np.array([7, 9, 7], np.uint64), first=0).tolist()
+        [-1, -1, 0]
+        >>> seen.add(np.array([9, 8], np.uint64), first=3).tolist()
+        [1, -1]
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # each sorted, the largest first
+
+    def add(self, keys: np.ndarray, first: int) -> np.ndarray:
+        """The earlier rows with the keys of some rows, which are then seen.
+
+        Args:
+            keys: (rows,) uint64.
+            first: The number of the first of these rows; they are in order.
+
+        Returns:
+            (rows,) int64, the number of the first row with the same key; -1 where there is none.
+        """
+        unique, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        found = np.full(len(unique), -1, np.int64)
+        for known, rows in self._parts:
+            places = np.minimum(np.searchsorted(known, unique), len(known) - 1)
+            is_there = known[places] == unique
+            found[is_there] = rows[places[is_there]]
+        is_new = found < 0
+        if is_new.any():
+            self._keep(unique[is_new], (at[is_new] + first).astype(np.uint32))
+        before = np.where(found < 0, at + first, found)[inverse]
+        return np.where(before == np.arange(first, first + len(keys)), -1, before)
+
+    def _keep(self, keys: np.ndarray, rows: np.ndarray) -> None:
+        """Parts shrink by halves at least, so a key is merged about log2(keys) times."""
+        while self._parts and len(self._parts[-1][0]) < 2 * len(keys):
+            other, other_rows = self._parts.pop()
+            keys, rows = np.concatenate([other, keys]), np.concatenate([other_rows, rows])
+            order = np.argsort(keys, kind="stable")
+            keys, rows = keys[order], rows[order]
+        self._parts.append((keys, rows))
 
 
 @dataclass
@@ -35,11 +82,8 @@ class _Memory:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duplicates(BoundedStep):
+class Duplicates(Step):
     """Whether the same text was there before: 0 the first time, then 1.
-
-    Attributes:
-        of: What is compared: reference and translation together, or one side.
 
     Example:
         >>> step = Duplicates(of="reference")
@@ -79,7 +123,7 @@ class Duplicates(BoundedStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NearDuplicates(BoundedStep):
+class NearDuplicates(Step):
     """How much of a text is in the most similar one before it: an estimate by MinHash of the shared
     n-grams of words over those of either.
 
@@ -88,10 +132,7 @@ class NearDuplicates(BoundedStep):
     bands of 4, 0.4 at s = 0.5 and 0.98 at 0.8. The estimate is the share of equal hashes.
 
     Attributes:
-        of: What is compared: reference and translation together, or one side.
         n: Words of an n-gram; texts with fewer words are compared by their single words.
-        bands: Groups of hashes.
-        hashes: Hashes of a group.
 
     Example:
         >>> step = NearDuplicates(of="reference", n=1)
@@ -179,10 +220,6 @@ class NearDuplicates(BoundedStep):
 
 def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
     """The side by which rows must be dealt to tasks, so that all that is twice meets in one.
-
-    Args:
-        steps: All steps.
-        is_bitext: Whether the translation is yet to be written, from the source.
 
     Returns:
         The reference, if that will do, or what stands beside it: source or translation. None if

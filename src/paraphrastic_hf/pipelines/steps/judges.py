@@ -13,8 +13,7 @@ import numpy as np
 from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import ModelError, RecipeError
 from paraphrastic_hf.extras import require
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column
+from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row, Step, column
 from paraphrastic_hf.text.language_id import known_languages, languages_of
 
 SIDES = (TRANSLATION, REFERENCE, SOURCE)
@@ -23,14 +22,13 @@ Scorer = Callable[[Sequence[str]], list[float | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrossEntropy(BoundedStep):
+class CrossEntropy(Step):
     """Nats that a language model needs for each token of a side, its end included: the natural
     logarithm of the perplexity.
 
     Attributes:
         model: A language model that `paraphrastic train` made, or an n-gram model of KenLM's, told
             by its ending: .arpa, .arpa.gz, .bin, .binary or .klm.
-        of: The side that is judged.
         column: Where the score goes, if several models judge.
     """
 
@@ -91,13 +89,11 @@ def _kenlm(path: str) -> Scorer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReferenceProbability(BoundedStep):
+class ReferenceProbability(Step):
     """How likely a classifier finds that a side was written by a person, not by a machine.
 
     Attributes:
         model: A classifier of single texts that `paraphrastic train` made, with this label.
-        label: The label of text that people wrote.
-        of: The side that is judged.
     """
 
     model: str = argument(
@@ -135,12 +131,8 @@ class ReferenceProbability(BoundedStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class InLanguage(BoundedStep):
+class InLanguage(Step):
     """Whether py3langid takes a side for the language that it should be in: 1, else 0.
-
-    Attributes:
-        language: The two-letter code of the language.
-        of: The side that is judged.
 
     Example:
         >>> step = InLanguage(language="en")

@@ -8,18 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paraphrastic_hf.config.recipe import argument
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column, sides
+from paraphrastic_hf.pipelines.steps.base import (
+    REFERENCE,
+    SOURCE,
+    TRANSLATION,
+    Row,
+    Step,
+    column,
+    sides,
+)
 
 SHORTER, LONGER = "shorter", "longer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountWords(BoundedStep):
+class CountWords(Step):
     """How many words a side has, by white space; the thesis keeps at most 30 (4.5.4).
-
-    Attributes:
-        of: Which side, or the shorter or longer one of reference and translation.
 
     Example:
         >>> CountWords(of="longer").score([{"reference": "a cat", "translation": "cat"}])
@@ -51,7 +55,7 @@ class CountWords(BoundedStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LengthRatio(BoundedStep):
+class LengthRatio(Step):
     """Words of the longer side for each of the shorter; infinite where one side has none.
 
     Example:

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from paraphrastic_hf.config.recipe import argument
-from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, column, sides
+from paraphrastic_hf.pipelines.steps.base import (
+    REFERENCE,
+    SOURCE,
+    TRANSLATION,
+    Row,
+    Step,
+    column,
+    sides,
+)
 
 AFTER_THE_END = " \t\r\n\"'”’»›)]}"  # what may follow the mark that ends a sentence
 ENDS = {".": ".", "…": ".", "。": ".", "।": ".", "!": "!", "！": "!", "?": "?", "？": "?", "؟": "?"}
@@ -20,7 +27,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TerminalPunctuation(BoundedStep):
+class TerminalPunctuation(Step):
     """Whether the two sides end in different marks: 0 if they do not, and 1 if they do.
 
     The marks are a full stop, which dots of an ellipsis are too, `!`, `?`, and none of these.
@@ -50,7 +57,7 @@ def terminal_mark(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DifferentNumbers(BoundedStep):
+class DifferentNumbers(Step):
     """How many numbers in digits one side has and the other has not.
 
     `1,000` and `1000` are the same number, and `7.5` and `7,5` are, since marks within are ignored.
@@ -83,11 +90,8 @@ def _plain(number: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy(BoundedStep):
+class Copy(Step):
     """Whether the translation copies another side, whatever the case, white space and punctuation.
-
-    Attributes:
-        of: The side it may copy: the source, which was then not translated, or the reference.
 
     Example:
         >>> Copy().score([{"reference": "a cat", "translation": "A cat!"}])

@@ -43,9 +43,6 @@ class Words:
 def hash_words(texts: Sequence[str]) -> Words:
     """The words of texts, as `text.overlap.word_ngrams` cuts them.
 
-    Args:
-        texts: Any number of texts.
-
     Example:
         >>> words = hash_words(["The cat, the cat", "cat"])
         >>> words.lengths.tolist(), bool(words.hashes[1] == words.hashes[5])
@@ -93,7 +90,6 @@ def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]
 
     Args:
         first: The words of at most 65,536 texts.
-        second: Those of as many others.
         n: Words of an n-gram, 1 or more.
 
     Returns:

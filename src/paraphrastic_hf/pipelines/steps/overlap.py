@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from paraphrastic_hf.config.recipe import argument
-from paraphrastic_hf.pipelines.steps.base import Row
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, sides
+from paraphrastic_hf.pipelines.steps.base import Row, Step, sides
 from paraphrastic_hf.pipelines.steps.ngrams import Words, blocks, hash_words, shared_ngrams
 
 ORDER = 4  # n-grams of one to four words, of BLEU
 
 
 @dataclass(frozen=True, kw_only=True)
-class NgramOverlap(BoundedStep):
+class NgramOverlap(Step):
     """N-grams that both sides have over those of the side that has fewer, 0 where it has none.
 
     It is `text.overlap.ngram_overlap`, over thousands of rows at a time.
@@ -54,7 +53,7 @@ class NgramOverlap(BoundedStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceBleu(BoundedStep):
+class SentenceBleu(Step):
     """BLEU of the translation against the reference, smoothed for n-grams of all lengths (Nakov
     et al., 2012): 1 is added to every count, and to the length of the reference, so that a copy of
     many words has more than one of few.

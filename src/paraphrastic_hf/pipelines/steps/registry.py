@@ -8,7 +8,6 @@ from typing import Any
 from paraphrastic_hf.config.recipe import build
 from paraphrastic_hf.errors import RecipeError, nearest
 from paraphrastic_hf.pipelines.steps.base import Step
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, NearDuplicates
 from paraphrastic_hf.pipelines.steps.judges import CrossEntropy, InLanguage, ReferenceProbability
 from paraphrastic_hf.pipelines.steps.lengths import CountWords, LengthRatio
@@ -16,7 +15,7 @@ from paraphrastic_hf.pipelines.steps.marks import Copy, DifferentNumbers, Termin
 from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap, SentenceBleu
 from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore, TranslationScore
 
-STEPS: dict[str, type[BoundedStep]] = {
+STEPS: dict[str, type[Step]] = {
     "words": CountWords,
     "length_ratio": LengthRatio,
     "copy": Copy,
@@ -39,11 +38,6 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
 
     Args:
         name: One of `STEPS`.
-        settings: The values of its keys, which are the fields of its class.
-        where: Where in the recipe it stands, for messages.
-
-    Raises:
-        RecipeError: There is no such step or key, or a value is of another type or out of range.
 
     Example:
         >>> step = make_step("overlap", {"n": 2, "at_most": 0.7})
@@ -54,19 +48,11 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
         meant = nearest(name, STEPS)
         hint = f"did you mean {meant!r}?" if meant else f"the steps are {', '.join(STEPS)}"
         raise RecipeError(f"there is no step {name!r}; {hint}")
-    step = build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")
-    return step  # type: ignore[return-value]  # a subclass has the name and the score
+    return build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")
 
 
 def make_steps(items: Sequence[Any]) -> list[Step]:
     """The steps of a recipe, in order.
-
-    Args:
-        items: For each its name, or a mapping of its name to its keys.
-
-    Raises:
-        RecipeError: An item is neither, a step or one of its keys is wrong, or two steps write the
-            same column.
 
     Example:
         >>> steps = make_steps(["duplicates", {"words": {"of": "longer", "at_most": 30}}])

@@ -14,8 +14,7 @@ from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.pipelines.steps.base import Row
-from paraphrastic_hf.pipelines.steps.bounded import BoundedStep, sides
+from paraphrastic_hf.pipelines.steps.base import Row, Step, sides
 
 AT_A_TIME = 1 << 12  # rows whose vectors are in memory
 
@@ -27,13 +26,12 @@ def _loaded(model: str, threads: int) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParaphraseScore(BoundedStep):
+class ParaphraseScore(Step):
     """The cosine of the embeddings of both sides; the thesis's are PARAGRAM-PHRASE's (4.3.1).
 
     Attributes:
         model: Any encoder, as `load_encoder` takes it; it is loaded when it is first needed.
         column: Where the score goes, if several encoders score.
-        threads: Threads that an averaging encoder uses.
 
     Example:
         >>> row = {"reference": "a cat sleeps", "translation": "the cat is asleep"}
@@ -79,13 +77,10 @@ class ParaphraseScore(BoundedStep):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslationScore(BoundedStep):
+class TranslationScore(Step):
     """The mean log-probability of a token of the translation, which the engine gave: 0 is certain.
 
     The 2017 paper bounds its negative from above by 0.2 to 1: `at_least: -0.2` to `-1` here.
-
-    Attributes:
-        column: Where the engine's score is.
 
     Example:
         >>> TranslationScore(at_least=-0.5).score([{"translation_score": -0.4}])

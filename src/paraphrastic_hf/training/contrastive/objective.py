@@ -39,15 +39,6 @@ class ContrastiveObjective:
 
     All randomness is a function of the seed and of the epoch or step, never of what ran before, so
     a resumed run repeats an unbroken one.
-
-    Args:
-        recipe: The whole recipe.
-        corpus: Tokenized pairs.
-        model: The encoder, unwrapped, on its device.
-        accelerator: For the number of processes and for gathering.
-
-    Raises:
-        RecipeError: `training.matryoshka` is as wide as the encoder, or wider.
     """
 
     def __init__(
@@ -94,7 +85,6 @@ class ContrastiveObjective:
 
         Args:
             epoch: From 0.
-            position: Pairs of the epoch already seen.
             step: Mini-batches since training began; it sets the size while annealing.
         """
         for batch in self.mega_batch(epoch, position, step):
@@ -121,10 +111,8 @@ class ContrastiveObjective:
         """The loss of one mini-batch, and what it is made of: margin, infonce, penalty.
 
         Args:
-            model: The encoder as Accelerate wrapped it.
             batch: From `mega_batch`.
             epoch: From 0.
-            step: Mini-batches since training began.
         """
         wanted = batch.sentences
         sentences, place = np.unique(wanted, return_inverse=True)

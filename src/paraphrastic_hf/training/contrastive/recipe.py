@@ -15,7 +15,7 @@ from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
     OptimisationArguments,
-    refuse_unless,
+    must_be,
 )
 
 HINGES = ("two_sided", "one_sided")
@@ -132,40 +132,30 @@ class ContrastiveTraining(OptimisationArguments):
     def __post_init__(self) -> None:
         super().__post_init__()
         cosine = self.similarity == "cosine"
-        refuse_unless(
-            [
-                (
-                    0 <= self.margin <= (2 if cosine else math.inf),
-                    "training.margin",
-                    self.margin,
-                    "from 0 to 2" if cosine else "0 or more",
-                ),
-                (
-                    self.objective == "margin" or self.mega_batch == 1,
-                    f"training.mega_batch with objective {self.objective}",
-                    self.mega_batch,
-                    "1: the softmax is over a mini-batch, and batch_size its width",
-                ),
-                (
-                    self.objective != "infonce" or self.hinge == "two_sided",
-                    "training.hinge with objective infonce",
-                    self.hinge,
-                    "left out: infonce has no hinge",
-                ),
-                (
-                    self.objective == "margin" or cosine,
-                    f"training.similarity with objective {self.objective}",
-                    self.similarity,
-                    "cosine",
-                ),
-                (
-                    all(a < b for a, b in pairwise([0, *self.matryoshka])),
-                    "training.matryoshka",
-                    self.matryoshka,
-                    "ascending numbers of dimensions, each at least 1",
-                ),
-            ]
-        )
+        if not 0 <= self.margin <= (2 if cosine else math.inf):
+            raise must_be("training.margin", self.margin, "from 0 to 2" if cosine else "0 or more")
+        if self.objective != "margin" and self.mega_batch != 1:
+            raise must_be(
+                f"training.mega_batch with objective {self.objective}",
+                self.mega_batch,
+                "1: the softmax is over a mini-batch, and batch_size its width",
+            )
+        if self.objective == "infonce" and self.hinge != "two_sided":
+            raise must_be(
+                "training.hinge with objective infonce",
+                self.hinge,
+                "left out: infonce has no hinge",
+            )
+        if self.objective != "margin" and not cosine:
+            raise must_be(
+                f"training.similarity with objective {self.objective}", self.similarity, "cosine"
+            )
+        if not all((a < b for a, b in pairwise([0, *self.matryoshka]))):
+            raise must_be(
+                "training.matryoshka",
+                self.matryoshka,
+                "ascending numbers of dimensions, each at least 1",
+            )
         if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
             raise RecipeError(
                 "training.scramble_swaps and scramble_sides say how sentences are scrambled, and "

@@ -45,8 +45,6 @@ def plan_batches(
         lengths: (examples,) tokens of each text.
         max_tokens: Most tokens of a batch, padding included; a text that is longer is a batch of
             its own.
-        max_examples: Most texts of a batch.
-        random: Source of the disturbance and of the order.
         noise: Standard deviation of the disturbance, as a share of the length; 0 for none.
 
     Returns:
@@ -84,8 +82,6 @@ def plan_pair_batches(
         lengths: Tokens of each side, (pairs, 2).
         max_tokens: Most tokens of a batch, those of both sides and padding included; a longer pair
             is a batch of its own.
-        max_examples: Most pairs of a batch.
-        random: Source of the order of pairs of equal lengths, and of the batches.
 
     Returns:
         The numbers of the pairs of each batch; every pair is in exactly one.

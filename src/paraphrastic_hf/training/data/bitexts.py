@@ -35,7 +35,6 @@ class Bitexts:
         """The bitexts of a corpus whose every pair is of two languages.
 
         Args:
-            corpus: Tokenized pairs.
             order: Codes of all its languages; of a bitext, the one named first here comes first.
         """
         place = np.array([order.index(code) for code in corpus.languages])
@@ -78,7 +77,6 @@ class Bitexts:
 
         Args:
             exponent: 0 for equally many pairs of each bitext, 1 for as many as it has.
-            random: Source of what is drawn.
         """
         if exponent == 1:
             return np.arange(len(self))
@@ -119,12 +117,9 @@ def plan_bitext_batches(
     """Cut an epoch into batches of pairs of like lengths and the same languages, in random order.
 
     Args:
-        bitexts: The pairs.
         exponent: How even languages are, as `Bitexts.draw` takes it.
         lengths: Tokens of each side, (pairs, 2).
         max_tokens: Most tokens of a batch, as `plan_pair_batches` takes it.
-        max_examples: Most pairs of a batch.
-        random: Source of what is drawn, and of the order.
 
     Returns:
         The numbers of the pairs of each batch.

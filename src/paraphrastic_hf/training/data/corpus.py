@@ -39,8 +39,6 @@ def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[
 
     Args:
         directory: The folder; one that is there is replaced.
-        columns: Arrays of any shape, or ids of many texts.
-        meta: What JSON can hold.
 
     Example:
         >>> import tempfile
@@ -68,9 +66,6 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
     Returns:
         Columns by name, arrays or `Ragged`, and the meta mapping.
-
-    Raises:
-        CheckpointError: A file is missing or damaged.
     """
     columns: dict[str, Column] = {}
     try:
@@ -195,7 +190,6 @@ def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
 
     Args:
         source: (N,) number of each example's source.
-        weights: Times an example of each source is seen.
     """
     members = np.bincount(source, minlength=len(weights)).tolist()
     return sum(
@@ -215,8 +209,6 @@ def seen_in_epoch(
     Args:
         source: (N,) number of each example's source.
         weights: Times an example of each source is seen; of a broken number, the rest is drawn.
-        random: For the draws.
-        in_file_order: Whether the examples drawn keep their order.
     """
     drawn = []
     for number, weight in enumerate(weights):
@@ -238,9 +230,6 @@ def build_corpus(
     """Tokenize all pairs, write the arrays to `directory` (complete or not at all), and map them.
 
     Pairs with a side of no known token are left out, with a warning.
-
-    Raises:
-        DataError: If no pair is left.
     """
     languages = sorted({name for item in sources for name in item.source.languages or ()})
     parts, language, number_of, lemmas = [], [], [], []
@@ -323,17 +312,12 @@ def hold_out_pairs(
 
     Args:
         groups: (pairs, 2) equal for sentences that are the same (`PairCorpus.group`).
-        count: How many to hold out.
-        seed: Of the choice.
         chosen: Numbers of the pairs to hold out, such as those of a development file; `count` are
             drawn if None.
 
     Returns:
         The numbers of both, from 0; the first in an order of their own, since the first of them are
         measured most often.
-
-    Raises:
-        DataError: Too few pairs are left to train on.
 
     Example:
         >>> groups = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])

@@ -18,12 +18,7 @@ SAMPLED = 200  # pairs of a source that are looked at
 
 def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
     """Warn of sides in another language than declared, most often because they stand in the other
-    order, and of two codes for one language; if py3langid is installed.
-
-    Args:
-        sources: Sources in two languages each.
-        seed: Of the sample.
-    """
+    order, and of two codes for one language; if py3langid is installed."""
     if importlib.util.find_spec("py3langid") is None:
         logger.info(
             "whether text is in the languages it is declared in was not looked at: pip install "

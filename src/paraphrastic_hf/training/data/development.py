@@ -38,10 +38,6 @@ def read_development(name: str, data_root: str | Path | None) -> Sequence[Scored
     of pairs; None for `none`.
 
     `ws353-tuning` is two lists, the similar and the related pairs of WordSim-353 (thesis, 3.5.3).
-
-    Raises:
-        DataError: Its files are not there, or a file of pairs is damaged.
-        RecipeError: There is no data root to look in, or no such file of pairs.
     """
     if name == "none":
         return None
@@ -82,10 +78,7 @@ def development_scorer(
     related ones far. Held-out pairs of bitext count as much as all lists together.
 
     Args:
-        name: The recipe's name of the set, or of a file of pairs.
-        tokenizer: The model's.
         suite: What `read_development` gave.
-        held_out: Pairs of bitext that training does not see, by their languages.
     """
     if suite is None:
         return None

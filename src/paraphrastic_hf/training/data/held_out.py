@@ -32,15 +32,9 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
     A pair that shares a sentence with one of them, but for case, is left out of training too, also
     in sources that none is taken of (`hold_out: false`).
 
-    Args:
-        sources: What a recipe trains on.
-
     Returns:
         The sources without them, and the pairs held out, by their languages, such as `en-fr`. A
         pair is in the order of these names.
-
-    Raises:
-        DataError: No source has pairs of two languages, or they are too few.
     """
     bitext: dict[str, dict[Pair, None]] = {}
     for item in sources:
@@ -66,7 +60,6 @@ def judged_retrieval(encode: Encode, held_out: HeldOut) -> list[Judged]:
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
-        held_out: Pairs by their languages.
     """
     found = []
     for name, pairs in held_out.items():
@@ -84,11 +77,7 @@ def write_held_out(held_out: HeldOut, work: Path) -> None:
 
 
 def read_held_out(work: Path) -> HeldOut:
-    """The pairs that `write_held_out` kept.
-
-    Raises:
-        CheckpointError: The file is missing or damaged.
-    """
+    """The pairs that `write_held_out` kept."""
     path = work / FILE
     try:
         found = read_json(path)

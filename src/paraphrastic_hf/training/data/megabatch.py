@@ -100,9 +100,7 @@ def split(
     """A mega-batch back into mini-batches.
 
     Args:
-        sentences: Interleaved sentence numbers.
         negatives: For each, the position in `sentences` of its negative, or -1.
-        batch_size: Pairs in a mini-batch.
         sides: How many sides of a pair keep their negative: 2, or 1 for the first alone.
     """
     chosen = np.where(negatives >= 0, sentences[negatives], -1)

@@ -21,10 +21,7 @@ def scramble(
     Args:
         ids: (batch, seq).
         mask: (batch, seq), 1 for a token.
-        chosen: Numbers of the rows to shuffle.
         keys: Random numbers from 0 to 1, (chosen, seq): tokens are sorted by them.
-        start_ids: Ids that begin a text.
-        end_ids: Ids that end it.
     """
     keys = keys.copy()
     keys[np.isin(ids[chosen], start_ids)] = -1
@@ -41,7 +38,6 @@ def swap_keys(movable: np.ndarray, mean: float, generator: np.random.Generator) 
         movable: (seq,), whether a token may move; marks and padding may not.
         mean: The number of swaps is drawn from a Poisson distribution of this mean. Each swap is of
             two tokens at random, so that one may undo another.
-        generator: Source of the draws.
 
     Returns:
         The keys, from 0 to 1, (seq,).

@@ -75,13 +75,7 @@ class SourcePairs:
 
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
     """Refuse a file or corpus that is not there, or a file that is empty or UTF-16; reads no more
-    than that takes.
-
-    Raises:
-        RecipeError: A file is not there.
-        DataError: A file is empty, UTF-16 or damaged; or a corpus, its configuration, split, option
-            or folder is not there.
-    """
+    than that takes."""
     for source in data.sources:
         for path in filter(None, (source.path, source.second)):
             _refuse_no_text(resolve_path(path, data_root))
@@ -99,17 +93,7 @@ def _refuse_no_text(path: Path) -> None:
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
-    """Refuse, for a recipe of any kind, text or a start that is not there; imports no torch.
-
-    Args:
-        recipe: The whole recipe, which is given no datasets beside it.
-        data_root: Folder that its paths start from.
-
-    Raises:
-        RecipeError: A file, of a source or of `run.development`, is not there.
-        DataError: There are no sources, or one of them is empty, damaged or not there.
-        ModelError: The encoder that training starts from can be no model's name.
-    """
+    """Refuse, for a recipe of any kind, text or a start that is not there; imports no torch."""
     if data_root is not None and not Path(data_root).is_dir():
         raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
     for _, name in named_weights(recipe, models_only=True):
@@ -132,10 +116,6 @@ def check_datasets(datasets: Iterable[Any]) -> None:
 
     Args:
         datasets: As of `read_sources`.
-
-    Raises:
-        TypeError: It is one dataset, or one of them is a text or a tuple of something else than a
-            dataset and `SourceArguments`.
     """
     if hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str)):
         raise TypeError(
@@ -170,15 +150,8 @@ def read_sources(
     """The text of every source of a recipe, then of every `datasets` object.
 
     Args:
-        recipe: The whole recipe.
-        data_root: Folder that its paths start from.
         datasets: Datasets, or `(dataset, SourceArguments)` for one with languages, a cap
             or a weight.
-        progress: Show a progress bar.
-
-    Raises:
-        DataError: A source is missing, damaged or without a usable pair, or there is none.
-        RecipeError: A dataset is given a key that the recipe has no use for.
     """
     data = recipe.data
     rows: list[tuple[SourceArguments, Rows]] = []
@@ -221,9 +194,6 @@ def with_development(recipe: Any) -> Any:
     """Return a recipe with its development file, if it names one, as the last source of pairs.
 
     It is read like the first source: its columns have the same names, meanings and languages.
-
-    Args:
-        recipe: A recipe whose model is chosen by held-out pairs.
     """
     name = recipe.run.development
     if not names_file(name):
@@ -245,13 +215,7 @@ def read_sentences(
 
     Args:
         recipe: The whole recipe; its `data.language` names the language.
-        data_root: Folder that its paths start from.
         datasets: As of `read_sources`.
-        progress: Show a progress bar.
-
-    Raises:
-        DataError: A source is missing, damaged or without a usable pair, or no source has a
-            sentence of the language.
     """
     wanted, found = recipe.data.language, {}
     named: set[str] = set()
@@ -269,11 +233,7 @@ def read_sentences(
 
 
 def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> None:
-    """Refuse a corpus, configuration, split, option or folder that is not there; reads no row.
-
-    Raises:
-        DataError: One is not.
-    """
+    """Refuse a corpus, configuration, split, option or folder that is not there; reads no row."""
     folder = dataset_folder(dataset, data_root)
     corpus = builder(dataset.name, dataset.config, data_dir=folder, **dataset.options)
     splits = find_source(dataset.name).configs.get(corpus.config.name)

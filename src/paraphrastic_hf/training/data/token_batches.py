@@ -34,9 +34,6 @@ class TokenBatchObjective(Generic[Arguments]):
     """Base of objectives whose steps are so many batches of like length as are accumulated.
 
     Args:
-        arguments: Token budget, most examples of a batch, and batches of a step.
-        seed: Of the recipe.
-        accelerator: For the number of processes.
         lengths: Tokens of each example, (examples,) or (examples, sides).
         planner: Cuts an epoch into batches: `plan_batches` or `plan_pair_batches`.
     """

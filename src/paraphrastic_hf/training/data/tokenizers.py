@@ -21,7 +21,7 @@ from paraphrastic_hf.training.encoder.settings import EncoderArguments, Tokenize
 from paraphrastic_hf.training.encoder.start import load_start
 
 logger = logging.getLogger(__name__)
-KINDS: dict[str, type] = {
+TOKENIZERS: dict[str, type] = {
     "sentencepiece": SubwordTokenizer,
     "word": WordTokenizer,
     "char_ngram": CharNgramTokenizer,
@@ -60,15 +60,7 @@ def train_tokenizer(
     """The tokenizer a recipe asks for, from lines of text, or that of another model.
 
     Args:
-        arguments: The recipe's.
         lines: The text, which is not read where `of` names a model.
-        seed: The recipe's.
-        data_root: Folder that the recipe's paths start from.
-
-    Raises:
-        DataError: Too little text for the vocabulary.
-        ModelError: The model that `of` names is not there.
-        RecipeError: Its tokenizer is none that the recipe asks for (`given_tokenizer`).
     """
     if arguments.of is not None:
         return given_tokenizer(arguments, data_root)
@@ -119,17 +111,11 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
 
     Args:
         arguments: The recipe's, with `of`.
-        data_root: Folder that the recipe's paths start from.
-
-    Raises:
-        ModelError: The model is not there.
-        RecipeError: Its tokenizer is of another kind than the recipe says, keeps case or lowers it
-            other than that, has other marks, or is of several parts.
     """
     name = str(arguments.of)
     tokenizer = load_start(name, data_root).tokenizer
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
-    kind = next((kind for kind, made in KINDS.items() if isinstance(inner, made)), None)
+    kind = next((kind for kind, made in TOKENIZERS.items() if isinstance(inner, made)), None)
     if kind is None:
         raise RecipeError(
             f"tokenizer.of: the tokenizer of {name} is of several parts or of byte pairs, which no "

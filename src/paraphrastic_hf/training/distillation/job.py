@@ -83,12 +83,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
         return tokenizer
 
     def _vectors(self, reads: Sequence[tuple[str, ...]], work: Path) -> np.ndarray:
-        """What the teachers give, in as many dimensions as the student has.
-
-        Args:
-            reads: What each teacher reads, row by row.
-            work: Folder of the run.
-        """
+        """What the teachers give, in as many dimensions as the student has."""
         context, of_teachers = self.context, []
         for number, teacher in enumerate(self.recipe.teachers):
             folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
@@ -160,15 +155,8 @@ def write_lessons(
     Those without a known token, and those of which the teacher makes the zero vector, are left out.
 
     Args:
-        found: The sentences.
         rows: (sentences,) the row of `vectors` that each should give.
         vectors: (texts, dim).
-        tokenizer: The student's.
-        sources: Where the sentences are from.
-        directory: Where to write.
-
-    Raises:
-        DataError: No sentence is left.
     """
     ids = tokenizer.encode_batch([each.text for each in found])
     is_learnt = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]

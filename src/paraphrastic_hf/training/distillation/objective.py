@@ -75,11 +75,7 @@ class Lessons:
 
     @classmethod
     def load(cls, directory: Path) -> Lessons:
-        """Map what a run has written.
-
-        Raises:
-            CheckpointError: A file is missing or damaged.
-        """
+        """Map what a run has written."""
         columns, meta = read_columns(directory)
         return cls(**columns, **meta)
 
@@ -90,14 +86,7 @@ def lessons(
     """What sentence pairs teach: every distinct sentence once, with what the teachers read for it.
 
     Args:
-        sources: The pairs.
-        teachers: Languages that each teacher reads. A sentence of another language has its
-            translation read.
         learns: Languages of the student; all if empty.
-
-    Raises:
-        DataError: Neither side of a source is of a language that a teacher reads, or no sentence
-            is of one that the student learns.
     """
     found: dict[tuple[str, tuple[str, ...]], Lesson] = {}
     for number, item in enumerate(sources):
@@ -140,12 +129,6 @@ class DistillationObjective:
 
     The order of an epoch follows from the seed and the epoch alone, so that a resumed run repeats
     an unbroken one.
-
-    Args:
-        recipe: The whole recipe.
-        corpus: The sentences with their vectors.
-        model: The encoder, unwrapped, on its device.
-        accelerator: For the number of processes.
     """
 
     def __init__(
@@ -174,8 +157,6 @@ class DistillationObjective:
 
         Args:
             epoch: From 0.
-            position: Sentences of the epoch already seen.
-            step: Mini-batches since training began.
         """
         whole = self._sentences(epoch)[position : position + self.batch_size]
         world = self.accelerator.num_processes
@@ -189,10 +170,7 @@ class DistillationObjective:
         """One minus the cosine with the teacher's vectors, and the hinge if there is one.
 
         Args:
-            model: The encoder as Accelerate wrapped it.
-            batch: Numbers of sentences, and the weight of this process's share.
             epoch: From 0.
-            step: Mini-batches since training began.
         """
         numbers, weight = batch
         texts, device = self.corpus.sentences.select(numbers, self.max_length), self.model.device

@@ -15,7 +15,7 @@ from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
     OptimisationArguments,
-    refuse_unless,
+    must_be,
 )
 
 ENGINES = ("torch", "ctranslate2", "python")
@@ -133,16 +133,12 @@ class DistillationRecipe(EncoderRecipe):
                 "teachers is empty: name the encoder whose vectors are learned, such as "
                 "--teachers sentence-transformers/all-MiniLM-L6-v2"
             )
-        refuse_unless(
-            [
-                (
-                    bool(self.data.teacher_languages),
-                    "data.teacher_languages",
-                    self.data.teacher_languages,
-                    "the languages that the teachers read, one at least",
-                )
-            ]
-        )
+        if not self.data.teacher_languages:
+            raise must_be(
+                "data.teacher_languages",
+                self.data.teacher_languages,
+                "the languages that the teachers read, one at least",
+            )
         apart = sorted({name for each in self.encoders for name in each.tokenizer.apart})
         if apart:
             raise RecipeError(

@@ -31,13 +31,7 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
 
     Args:
         arguments: One of `teachers` of a recipe.
-        data_root: Folder that a path may start from.
         work: Folder for what CTranslate2 makes of the model.
-
-    Raises:
-        ModelError: There is no such model, or its vectors are not what CTranslate2 can make.
-        RecipeError: Python cannot import what engine python names.
-        MissingExtraError: What it needs is not installed.
     """
     if arguments.engine == "python":
         return _python_teacher(arguments.model)
@@ -83,20 +77,11 @@ def teacher_vectors(
     """The unit vectors of texts, from files in `directory` where a run before has left them.
 
     Args:
-        texts: What the teacher reads.
-        teacher: Which teacher it is.
         load: Makes the teacher; called if there is anything left to encode.
-        directory: Folder of the files.
         stamp: What `weights_stamp` says of the teacher.
-        progress: Show a progress bar.
 
     Returns:
         (texts, dim) float16; a text of which the teacher makes the zero vector has zeros.
-
-    Raises:
-        BusyError: Another process is encoding into the directory.
-        CheckpointError: The files there are of other texts or another teacher, or damaged.
-        ModelError: The teacher gives a number that is not finite, or not one vector a text.
     """
     parts: list[np.ndarray] = []
     encode: Encode | None = None

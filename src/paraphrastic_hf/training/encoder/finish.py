@@ -56,10 +56,6 @@ def finish(
     training (`build.check_encoders`).
 
     Args:
-        model: The trained encoder.
-        tokenizer: Its tokenizer.
-        corpus: What it was trained on.
-        recipe: The whole recipe.
         others: The tables of the runs that `finish.merge_with` names, (vocab, dim) each.
     """
     asked = recipe.finish

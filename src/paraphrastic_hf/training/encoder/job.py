@@ -27,18 +27,9 @@ AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 class EncoderRun(Generic[AnyRecipe]):
     """A run of a sentence encoder, but for its corpus and its objective.
 
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-
     Attributes:
         tokenizer: Set when the model is built.
         held_out: Pairs that training does not see, set when the model is built.
-
-    Raises:
-        RecipeError: A setting is wrong, or a combination of settings has no meaning.
-        DataError: A source is not there.
-        ModelError: `start`, or a run to merge, is no encoder of this package.
     """
 
     tokenizer: TextTokenizer
@@ -107,11 +98,6 @@ class EncoderRun(Generic[AnyRecipe]):
         self, model: SentenceEncoderModel, corpus: SentenceCorpus, output: Path
     ) -> dict[str, Any]:
         """Write the model directory, after what the recipe's `finish` asks.
-
-        Args:
-            model: The trained encoder.
-            corpus: What it was trained on.
-            output: The directory.
 
         Returns:
             What it comes to, for `run.json`.

@@ -18,7 +18,7 @@ from paraphrastic_hf.training.engine.recipe import (
     OptimisationArguments,
     RunArguments,
     check_source,
-    refuse_unless,
+    must_be,
     seed_argument,
 )
 
@@ -71,9 +71,8 @@ class FinishArguments:
 
     def __post_init__(self) -> None:
         once = len(set(self.merge_with)) == len(self.merge_with)
-        refuse_unless(
-            [(once, "finish.merge_with", self.merge_with, "runs that are named once each")]
-        )
+        if not once:
+            raise must_be("finish.merge_with", self.merge_with, "runs that are named once each")
 
 
 @dataclass(frozen=True)
@@ -131,18 +130,12 @@ class EncoderRecipe:
         for source in self.data.sources:
             check_source(source, self.data.ignored)
         finish = self.finish
-        refuse_unless(
-            [
-                (
-                    finish.dimension is None
-                    or self.start is not None
-                    or finish.dimension <= self.model.hidden_size,
-                    "finish.dimension",
-                    finish.dimension,
-                    "from 1 to model.hidden_size",
-                )
-            ]
-        )
+        if (
+            finish.dimension is not None
+            and self.start is None
+            and (finish.dimension > self.model.hidden_size)
+        ):
+            raise must_be("finish.dimension", finish.dimension, "from 1 to model.hidden_size")
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
             raise RecipeError(

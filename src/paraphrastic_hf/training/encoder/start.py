@@ -31,11 +31,7 @@ NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_vers
 
 def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
     """The encoder that a recipe's `start` names: a path as of `resolve_path`, else a packaged model
-    or a Hub repository.
-
-    Raises:
-        ModelError: There is none of that name, or it is not one of ours.
-    """
+    or a Hub repository."""
     return SentenceEncoder.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
@@ -83,10 +79,6 @@ def start_from_vectors(
     Entries are looked up in a text file or in the table of an earlier run. A word table that
     starts from a model with other entries, as SP has, starts from that model's vectors of the
     words, each as a text. `bad_rows` is that of `read_vectors`.
-
-    Raises:
-        DataError: The file is damaged, of another dimension, or knows no entry.
-        ModelError: The directory holds no model of this package.
     """
     table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
     row_of = {token: row for row, token in enumerate(tokens) if row > 0}

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any
 
 from paraphrastic_hf.training.seq2seq.recipe import AnnealedArguments
 
 
-@runtime_checkable
-class Annealed(Protocol):
-    """An objective that lowers the learning rate at the ends of epochs, and may end the run."""
-
-    @property
-    def rate_share(self) -> float:
-        """What the schedule's learning rate is multiplied with, above 0 and at most 1."""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether training is to end."""
-
-    def observe(self, epoch: int, score: float | None) -> None:
-        """Take note of the end of an epoch.
-
-        Args:
-            epoch: From 0.
-            score: The development score there, the same in every process; None if there is none.
-        """
-
-
 @dataclass
 class Annealing:
-    """What becomes of the learning rate after each epoch; what a checkpoint keeps of it is `state`.
+    """What becomes of the learning rate after each epoch.
 
     Attributes:
         factor: What the rate is multiplied with each time, above 0 and below 1; None for never.
@@ -64,8 +43,8 @@ class Annealing:
     @classmethod
     def of(cls, arguments: AnnealedArguments) -> Annealing:
         """What a recipe's keys ask for."""
-        given = arguments
-        return cls(given.anneal, given.anneal_from, given.anneal_until, given.learning_rate)
+        asked = arguments.anneal, arguments.anneal_from, arguments.anneal_until
+        return cls(*asked, arguments.learning_rate)
 
     def observe(self, epoch: int, score: float | None) -> None:
         """Take note of the end of an epoch.
@@ -89,42 +68,16 @@ class Annealing:
         """Whether the rate has fallen below the least."""
         return self.factor is not None and self.rate * self.share < self.least
 
-    def state(self) -> dict[str, Any]:
-        """What has been observed, as JSON."""
-        return {name: asdict(self)[name] for name in ("share", "best")}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
-        self.share, self.best = state["share"], state["best"]
-
 
 class AnnealedObjective:
-    """What an objective with an `Annealing` tells the loop, and keeps in checkpoints.
-
-    Attributes:
-        annealing: What becomes of its learning rate.
-    """
+    """An objective whose learning rate is annealed, and which keeps that in checkpoints."""
 
     annealing: Annealing
 
-    @property
-    def rate_share(self) -> float:
-        """What the learning rate is multiplied with."""
-        return self.annealing.share
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the learning rate has fallen below the least."""
-        return self.annealing.is_over
-
-    def observe(self, epoch: int, score: float | None) -> None:
-        """Anneal the learning rate, if it is time."""
-        self.annealing.observe(epoch, score)
-
     def state(self) -> dict[str, Any]:
         """How far the learning rate has been annealed."""
-        return self.annealing.state()
+        return {"share": self.annealing.share, "best": self.annealing.best}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
-        self.annealing.restore(state)
+        """Resume from what `state` gave."""
+        self.annealing.share, self.annealing.best = state["share"], state["best"]

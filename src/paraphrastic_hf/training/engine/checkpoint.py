@@ -40,11 +40,7 @@ def save_checkpoint(
     is_due: bool = True,
 ) -> None:
     """Write `root/step-N`, then remove all but the newest `keep`; or `stopped-N`, if it is no step
-    at which a checkpoint is due, and rows of tables have not caught up.
-
-    Raises:
-        CheckpointError: It could not be written (a full disk); earlier checkpoints are untouched.
-    """
+    at which a checkpoint is due, and rows of tables have not caught up."""
     if not is_due and isinstance(optimizer, RowAdam):
         optimizer.keep_pending()
     target = root / f"{'step' if is_due else 'stopped'}-{step:010d}"
@@ -71,11 +67,7 @@ def save_checkpoint(
 def load_latest(
     root: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any] | None:
-    """Restore the newest undamaged checkpoint in place and return its state; None if there is none.
-
-    Raises:
-        CheckpointError: There are checkpoints, and all are damaged.
-    """
+    """Restore the newest whole checkpoint in place and return its state; None if there is none."""
     paths = _all_checkpoints(root)
     for path in reversed(paths):
         try:
@@ -136,11 +128,7 @@ def _all_checkpoints(root: Path) -> list[Path]:
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
-    """Write a model's weights, complete or not at all.
-
-    Raises:
-        CheckpointError: The file could not be written.
-    """
+    """Write a model's weights, complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with replacing(path) as partial:
@@ -150,11 +138,7 @@ def save_weights(model: nn.Module, path: Path) -> None:
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
-    """Put a model's weights back; where the file is gone, they stay as they are.
-
-    Raises:
-        CheckpointError: The file is damaged.
-    """
+    """Put a model's weights back; where the file is gone, they stay as they are."""
     if not path.exists():
         logger.warning("%s is gone; the last weights stay", path)
         return
@@ -171,14 +155,10 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
 
     Args:
         model: The model; without a checkpoint it stays as it is.
-        root: Folder of the checkpoints.
         count: How many, at least 1; all where there are fewer.
 
     Returns:
         How many there were.
-
-    Raises:
-        CheckpointError: One is damaged.
     """
     paths = [path / WEIGHTS for path in list_checkpoints(root)[-count:]]
     total: dict[str, Tensor] = {}

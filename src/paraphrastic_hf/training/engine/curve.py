@@ -53,9 +53,6 @@ def read_curves(log: str | Path) -> dict[str, Curve]:
     Returns:
         `loss`, each of its parts, `lr` and `development`, as far as the log has them.
 
-    Raises:
-        OSError: There is no such file.
-
     Example:
         >>> import tempfile
         >>> with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
@@ -77,9 +74,6 @@ def write_curve(directory: Path) -> None:
     """Draw the log of a run into `training.png` beside its model.
 
     There is no picture where nothing was logged, as without a step, or without matplotlib.
-
-    Raises:
-        OSError: The picture could not be written, or the log is not there.
     """
     remove(directory / PICTURE)
     curves = read_curves(directory / "logs" / "train.jsonl")
@@ -93,11 +87,7 @@ def write_curve(directory: Path) -> None:
 
 
 def labels_of(recipe: Mapping[str, Any]) -> dict[str, str]:
-    """The labels of the loss, the score and the learning rate, with units.
-
-    Args:
-        recipe: The recipe as a mapping.
-    """
+    """The labels of the loss, the score and the learning rate, with units."""
     loss = "loss"
     if are_negatives_chosen(recipe):
         loss += "\n(negatives harden,\nso it may rise)"

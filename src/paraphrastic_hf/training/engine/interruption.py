@@ -17,9 +17,6 @@ class Interruption:
     A signal that the program handles in a way of its own, or ignores, is left alone; so are all of
     them outside the main thread, where Python has no signals.
 
-    Args:
-        is_wanted: False to leave all signals alone.
-
     Attributes:
         signal: The signal that came, or None.
 

@@ -18,7 +18,6 @@ class TrainingLog:
     goes on writes the lines that an unbroken one would have written, but for times.
 
     Args:
-        directory: Folder of the files.
         step: Steps so far; lines of later ones, which a killed run has left, are cut off.
         state: What `state` gave when the checkpoint was written.
         is_main: Whether this process writes; all of them count.

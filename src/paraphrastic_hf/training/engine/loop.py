@@ -24,7 +24,7 @@ from paraphrastic_hf.errors import Interrupted, ParaphrasticError
 from paraphrastic_hf.evaluation.measures.judged import Resampled, weighted_p_value
 from paraphrastic_hf.models.base import ParaphrasticModel
 from paraphrastic_hf.training.data.batching import Step
-from paraphrastic_hf.training.engine.annealing import Annealed
+from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.engine.checkpoint import (
     load_latest,
     load_weights,
@@ -67,8 +67,6 @@ class Evaluation(float):
     """A development score, with what else is known of it.
 
     Args:
-        score: More is better.
-        figures: Further figures by name, which are logged and choose nothing.
         parts: The results by example that the score is the weighted sum of, each with its weight;
             none if they are not known.
 
@@ -123,8 +121,6 @@ class Objective(Protocol):
 
         Args:
             epoch: From 0.
-            position: Examples of the epoch already seen.
-            step: Steps since training began.
         """
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
@@ -134,7 +130,6 @@ class Objective(Protocol):
             model: The model as Accelerate wrapped it, or what `as_forward` made of it.
             batch: One of `Step.batches`.
             epoch: From 0.
-            step: Steps since training began.
         """
 
 
@@ -162,15 +157,8 @@ class TrainingLoop:
     """Trains a model to the end of its run, from the start or from the last checkpoint.
 
     Args:
-        model: The model, on its device.
-        training: Optimisation settings.
-        run: Checkpoint, log and selection settings.
-        seed: Seed of dropout.
         directory: Where `checkpoints/` and `logs/` go.
-        accelerator: Device, precision and processes.
         evaluate: The development score of a model, or None to keep the last weights.
-        show_progress: Show a progress bar.
-        unit: What examples are called there.
     """
 
     def __init__(
@@ -197,6 +185,7 @@ class TrainingLoop:
         )
         self._logged: dict[str, Any] | None = None  # what the log had not written yet
         self._kept: dict[str, Any] | None = None  # the objective's own state
+        self._annealing: Annealing | None = None
         # several processes would have to agree on the step
         self._interruption = Interruption(is_wanted=not self._is_distributed)
 
@@ -206,11 +195,7 @@ class TrainingLoop:
         return self.directory / "checkpoints" / "best.safetensors"
 
     def resume(self) -> bool:
-        """Go back to the newest good checkpoint; False if there is none.
-
-        Raises:
-            CheckpointError: There are checkpoints, and all are damaged.
-        """
+        """Go back to the newest good checkpoint; False if there is none."""
         state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
         if state is None:
             return False
@@ -219,13 +204,9 @@ class TrainingLoop:
         return True
 
     def train(self, objective: Objective) -> Progress:
-        """Train to the end. The best weights, or else the last, are then in the model.
-
-        Raises:
-            ParaphrasticError: The loss, the gradient or the weights are no longer finite.
-            CheckpointError: A checkpoint could not be written.
-            KeyboardInterrupt: Ctrl-C or SIGTERM came; where the run is has been written.
-        """
+        """Train to the end. The best weights, or else the last, are then in the model."""
+        if isinstance(objective, AnnealedObjective):
+            self._annealing = objective.annealing
         wrapped: nn.Module = self.model
         if isinstance(objective, ByMethod):
             wrapped = objective.as_forward(self.model)
@@ -251,7 +232,7 @@ class TrainingLoop:
         )
         log = TrainingLog(self.directory / "logs", at.step, self._logged, is_main=is_main)
         with bar, closing(log), self._interruption:
-            while not self._is_over(objective):
+            while not self._is_over():
                 size = objective.examples(at.epoch)
                 started, position_before = time.perf_counter(), at.position
                 for step in objective.batches(at.epoch, at.position, at.step):
@@ -265,10 +246,10 @@ class TrainingLoop:
                             at.step,
                             epoch=at.epoch,
                             seconds=at.seconds + time.perf_counter() - started,
-                            lr=self._rate(objective, total_steps),
+                            lr=self._rate(total_steps),
                         )
                         self._show(bar, log)
-                    if self._is_over(objective):
+                    if self._is_over():
                         break
                 at.seconds += time.perf_counter() - started
                 at.examples += at.position - position_before
@@ -276,7 +257,7 @@ class TrainingLoop:
                 is_epoch_end = at.position >= size
                 if is_epoch_end:
                     at.epoch, at.position = at.epoch + 1, 0
-                is_last = self._is_over(objective)
+                is_last = self._is_over()
                 if is_last and log.has_unwritten_losses:
                     log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
                 self._between_steps(objective, log, is_epoch_end or is_last, is_last)
@@ -286,9 +267,9 @@ class TrainingLoop:
         self.model.eval()
         return at
 
-    def _is_over(self, objective: Objective) -> bool:
+    def _is_over(self) -> bool:
         at, most = self.progress, self.training.steps
-        if isinstance(objective, Annealed) and objective.is_over:
+        if self._annealing is not None and self._annealing.is_over:
             return True
         return at.epoch >= self.training.epochs or (most is not None and at.step >= most)
 
@@ -330,7 +311,7 @@ class TrainingLoop:
         values: dict[str, float] = {}
         for (name, _), value in zip(found, losses_read, strict=True):
             values[name] = values.get(name, 0.0) + value
-        rate = self._rate(objective, total_steps)
+        rate = self._rate(total_steps)
         self._refuse_unless_finite("loss", values["loss"], at.step + 1, rate)
         self._refuse_unless_finite("norm of the gradient", norm_read, at.step + 1, rate)
         if self.training.clip:
@@ -341,9 +322,9 @@ class TrainingLoop:
         self.optimizer.zero_grad()
         return values
 
-    def _rate(self, objective: Objective, total_steps: int) -> float:
+    def _rate(self, total_steps: int) -> float:
         rate = learning_rate(self.training, self.progress.step, total_steps)
-        return rate * objective.rate_share if isinstance(objective, Annealed) else rate
+        return rate if self._annealing is None else rate * self._annealing.share
 
     def _refuse_unless_finite(self, name: str, value: float, step: int, rate: float) -> None:
         if not math.isfinite(value):
@@ -372,9 +353,6 @@ class TrainingLoop:
 
         Processes have caught up different rows in different portions, which rounds differently:
         here all take those of the first, as a resumed run will.
-
-        Raises:
-            ParaphrasticError: The weights have diverged.
         """
         if isinstance(self.optimizer, RowAdam):
             self.optimizer.catch_up()
@@ -403,11 +381,11 @@ class TrainingLoop:
                     at.best_score, at.best_step = score, at.step
                     save_weights(self.model, self.best_weights)
             self.accelerator.wait_for_everyone()
-        if isinstance(objective, Annealed) and not at.position:  # the end of an epoch
-            objective.observe(at.epoch - 1, self._of_first_process(score))
-            if objective.is_over and not is_last and log.has_unwritten_losses:
+        if self._annealing is not None and not at.position:  # the end of an epoch
+            self._annealing.observe(at.epoch - 1, self._of_first_process(score))
+            if self._annealing.is_over and not is_last and log.has_unwritten_losses:
                 log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
-            is_last = is_last or objective.is_over
+            is_last = is_last or self._annealing.is_over
         asked = self._interruption.signal  # looked at once: another moment it may be there
         if at.step >= at.next_checkpoint or is_last:
             self._settle()

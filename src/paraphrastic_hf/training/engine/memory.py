@@ -30,11 +30,7 @@ LARGE = (
 
 
 def way_out(recipe: Any) -> str:
-    """What to lower where memory runs out: the keys of a recipe that it goes by.
-
-    Args:
-        recipe: The whole recipe, of any kind.
-    """
+    """What to lower where memory runs out: the keys of a recipe that it goes by."""
     known = {
         f"{group.name}.{name}"
         for group in fields(recipe)
@@ -48,15 +44,7 @@ def _lower(keys: Sequence[str]) -> str:
 
 
 def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
-    """Refuse a model whose numbers alone are more than the machine's memory holds.
-
-    Args:
-        model_class: The class of the model.
-        config: Its configuration. No memory is taken for the model.
-
-    Raises:
-        RecipeError: It has more numbers.
-    """
+    """Refuse a model whose numbers alone are more than the machine's memory holds."""
     most = machine_memory()
     with torch.device("meta"):
         model = model_class(config)

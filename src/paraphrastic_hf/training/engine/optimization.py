@@ -78,9 +78,7 @@ def learning_rate(arguments: OptimisationArguments, step: int, total_steps: int)
     """The learning rate of a step.
 
     Args:
-        arguments: Peak rate, warm-up and schedule.
         step: Steps before this one, from 0.
-        total_steps: Steps of the whole run.
 
     Returns:
         Constant, or linear to 0 at the end of the run, or peak * sqrt(warm-up / (step + 1)); during

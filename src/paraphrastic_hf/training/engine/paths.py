@@ -26,11 +26,7 @@ def find_data_root(data_root: str | Path | None) -> str | Path | None:
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
     """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
     folder, or a text that comes with the package's recipes. The working folder comes first for one
-    that begins with `./` or `../`.
-
-    Raises:
-        RecipeError: Nothing is at any of these places.
-    """
+    that begins with `./` or `../`."""
     places = _places(path, data_root)
     for place in places:
         if place.exists():
@@ -43,11 +39,7 @@ def resolve_path(path: str, data_root: str | Path | None) -> Path:
 
 def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
     """Where a recipe's model is: a path as of `resolve_path`, or else the name as it is, of a
-    packaged model or a Hub repository.
-
-    Raises:
-        ModelError: Nothing is at any of these places, and the name can be no model's.
-    """
+    packaged model or a Hub repository."""
     places = _places(name, data_root)
     for place in places:
         if place.exists():
@@ -64,7 +56,6 @@ def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tupl
 
     Args:
         arguments: An instance of a dataclass whose fields were made by `argument`.
-        models_only: Leave out what may be no model of ours, or of the Hub.
 
     Example:
         >>> from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
@@ -110,12 +101,6 @@ def open_dataset(dataset: DatasetArguments, split: str, data_root: str | Path | 
 
     Args:
         dataset: The corpus; its own `split` does not matter.
-        split: The split.
-        data_root: Folder that paths of the recipe start from.
-
-    Raises:
-        RecipeError: The recipe's folder of the corpus is not there.
-        DataError: There is no such corpus, configuration or split, or its files are not whole.
     """
     folder = dataset_folder(dataset, data_root)
     return load_dataset(

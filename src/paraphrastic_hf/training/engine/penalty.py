@@ -13,10 +13,6 @@ class Penalty:
     """The L2 penalties of a model, which is at its start when this is made.
 
     Args:
-        model: The encoder.
-        lambda_w: On the way of table rows from their start.
-        lambda_c: On all other parameters, or on their way from their start where the model says so.
-        lambda_all: On every parameter.
         to_start: Have `lambda_c` pull all other parameters to their start, as a trained one asks.
     """
 

@@ -33,13 +33,7 @@ def text_stamp(
     Corpora, and datasets that can be read once only, are not among them.
 
     Args:
-        recipe: The whole recipe, of any kind.
-        data_root: Folder that its paths start from.
         datasets: As of `sources.read_sources`.
-        models: Further models by their keys, whose paths start in the working folder.
-
-    Raises:
-        OSError: A file cannot be read.
     """
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
@@ -68,13 +62,7 @@ def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = T
     """The `files_hash` of a model; empty if nothing is known of it.
 
     Args:
-        name: As a recipe names it.
         data_root: Folder that it may start from; the working folder if empty.
-        is_model: Whether the name may be that of a packaged model or of one on the Hub, which is
-            downloaded.
-
-    Raises:
-        OSError: A file cannot be read.
     """
     try:
         path = resolve_path(name, data_root)
@@ -89,11 +77,7 @@ def keep_stamp(stamp: Stamp, work: Path, way_out: str | None = None) -> None:
 
     Args:
         stamp: What `text_stamp` gave.
-        work: The folder.
         way_out: What to do about other text; to remove the folder if None.
-
-    Raises:
-        CheckpointError: It has been begun with other text, or the stamp that is there is damaged.
     """
     path = work / FILE
     remove = f"remove the folder {work} and run the same command again"
@@ -109,17 +93,7 @@ def keep_stamp(stamp: Stamp, work: Path, way_out: str | None = None) -> None:
 
 
 def refuse_other_text(begun: Mapping[str, str], stamp: Stamp, what: str, way_out: str) -> None:
-    """Refuse text that is not what a run or a folder was begun with.
-
-    Args:
-        begun: The stamp that it was begun with.
-        stamp: The stamp of the text that is given now.
-        what: What was begun.
-        way_out: What to do about it.
-
-    Raises:
-        CheckpointError: They differ.
-    """
+    """Refuse text that is not what a run or a folder was begun with."""
     changed = [
         name
         for name in {**begun, **stamp}

@@ -1,13 +1,12 @@
 """The sections of a recipe that several kinds share: sources, optimisation, checkpoints and logs.
 
-What one kind has alone is in `contrastive_arguments.py`, `supervised_arguments.py` and
-`language_model_arguments.py`; the keys of tokenizers and encoders are in `encoder_arguments.py`.
-Defaults are the thesis's (5.2.1) unless a help text says otherwise.
+What one kind has alone is in its own `recipe.py`; the keys of tokenizers and encoders are in
+`encoder/settings.py`. Defaults are the thesis's (5.2.1) unless a help text says otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,18 +19,16 @@ MORE_THAN_ONCE = "give its pairs more than once, or cut it with max_pairs"  # fo
 Check = tuple[bool, str, object, str]
 
 
+def must_be(key: str, value: object, wanted: str) -> RecipeError:
+    """The error of a value that the bounds of a field cannot refuse."""
+    return RecipeError(f"{key} must be {wanted}, got {value!r}")
+
+
 def refuse_unless(checks: Iterable[Check]) -> None:
-    """Refuse the first value that is not good; for what the bounds of a field cannot say.
-
-    Args:
-        checks: Whether a value is good, its key, the value, and what it must be.
-
-    Raises:
-        RecipeError: One is not good.
-    """
+    """Refuse the first bad value. A check: is it good, its key, the value, what it must be."""
     for is_good, name, value, wanted in checks:
         if not is_good:
-            raise RecipeError(f"{name} must be {wanted}, got {value!r}")
+            raise must_be(name, value, wanted)
 
 
 @dataclass(frozen=True)
@@ -217,23 +214,20 @@ class OptimisationArguments:
                 raise RecipeError(
                     f"training.{name} is a key of {owner}, not of {self.optimizer}: leave it out"
                 )
-        refuse_unless(
-            [
-                (len(self.betas) == 2, "training.betas", self.betas, "two numbers"),
-                (
-                    self.optimizer != "nesterov" or bool(self.momentum),
-                    "training.momentum with optimizer nesterov",
-                    self.momentum,
-                    "above 0: without it Nesterov's step is plain descent; the thesis takes 0.99",
-                ),
-                (
-                    self.schedule != "inverse_root" or self.warmup_steps > 0,
-                    "training.warmup_steps with schedule inverse_root",
-                    self.warmup_steps,
-                    "at least 1: the rate falls from where warm-up ends; the papers take 4000",
-                ),
-            ]
-        )
+        if len(self.betas) != 2:
+            raise must_be("training.betas", self.betas, "two numbers")
+        if self.optimizer == "nesterov" and not self.momentum:
+            raise must_be(
+                "training.momentum with optimizer nesterov",
+                self.momentum,
+                "above 0: without it Nesterov's step is plain descent; the thesis takes 0.99",
+            )
+        if self.schedule == "inverse_root" and self.warmup_steps <= 0:
+            raise must_be(
+                "training.warmup_steps with schedule inverse_root",
+                self.warmup_steps,
+                "at least 1: the rate falls from where warm-up ends; the papers take 4000",
+            )
 
 
 @dataclass(frozen=True)
@@ -280,63 +274,58 @@ def seed_argument() -> Any:
     return argument(1, help="number that everything random follows from", at_least=0, below=2**32)
 
 
-def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
-    """Refuse a source that is described in a way without a meaning.
+def refuse_keys_of_others(
+    section: str, arguments: Any, owners: Mapping[str, Sequence[str]]
+) -> None:
+    """Refuse a key of a section that only other kinds of it have.
 
     Args:
-        source: The source.
-        ignored: As `refuse_ignored` takes it.
-
-    Raises:
-        RecipeError: It names not two languages or columns, or not exactly one of path and dataset,
-            or sets a key that is of no use.
+        section: Its name in the recipe.
+        arguments: The section, with its `kind`.
+        owners: The optional keys of each kind.
     """
+    for name in sorted({name for names in owners.values() for name in names}):
+        kinds = [kind for kind, names in owners.items() if name in names]
+        if arguments.kind not in kinds and getattr(arguments, name) is not None:
+            raise RecipeError(
+                f"{section}.{name} is a key of {' and '.join(kinds)}, not of {arguments.kind}: "
+                "leave it out"
+            )
+
+
+def check_place(source: Any, name: str) -> None:
+    """Refuse a source that has not exactly one of path and dataset, or not two columns."""
+    if source.columns is not None and len(source.columns) != 2:
+        raise must_be(f"columns of {name}", source.columns, "two names")
+    if (source.path is None) == (source.dataset is None):
+        raise must_be("data.sources", source.path, "each either a path or a dataset")
+
+
+def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
+    """Refuse a source whose keys do not go together, or are `ignored` by its kind of recipe."""
     refuse_ignored(source, ignored)
-    refuse_unless(
-        [
-            (
-                source.languages is None or len(source.languages) == 2,
-                f"languages of {source.name}",
-                source.languages,
-                "two names",
-            ),
-            (
-                source.columns is None or len(source.columns) == 2,
-                f"columns of {source.name}",
-                source.columns,
-                "two names",
-            ),
-            (
-                all(isinstance(name, str) and name.isidentifier() for name in source.beside),
-                f"names in beside of {source.name}",
-                list(source.beside),
-                "made of letters, digits and underscores",
-            ),
-            (
-                source.second is None or not source.beside,
-                f"beside of {source.name}",
-                source.beside,
-                "left out: text files that are aligned have no further columns",
-            ),
-            (
-                (source.path is None) != (source.dataset is None),
-                "data.sources",
-                source.path,
-                "each either a path or a dataset",
-            ),
-        ]
-    )
+    check_place(source, source.name)
+    if source.languages is not None and len(source.languages) != 2:
+        raise must_be(f"languages of {source.name}", source.languages, "two names")
+    if not all(isinstance(name, str) and name.isidentifier() for name in source.beside):
+        raise must_be(
+            f"names in beside of {source.name}",
+            list(source.beside),
+            "made of letters, digits and underscores",
+        )
+    if source.second is not None and source.beside:
+        raise must_be(
+            f"beside of {source.name}",
+            source.beside,
+            "left out: text files that are aligned have no further columns",
+        )
 
 
 def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     """Refuse a source that sets what its kind of recipe would not read.
 
     Args:
-        source: The source.
         ignored: Keys of no use, with what to do instead (`DataArguments.ignored`).
-
-    Raises:
-        RecipeError: It sets one.
     """
     for key, instead in ignored.items():
         if getattr(source, key) != getattr(SourceArguments, key):

@@ -45,10 +45,7 @@ class RowAdam(torch.optim.Optimizer):
     before weights are saved.
 
     Args:
-        params: Parameters with dense or row-sparse gradients.
         lr: Learning rate; may change from step to step.
-        betas: Decay of the two moments.
-        eps: Added to the denominator.
         weight_decay: Taken off dense parameters at each step, times the learning rate and the
             parameter (decoupled). Tables with row-sparse gradients have none.
     """
@@ -323,8 +320,6 @@ def clip_gradients(gradients: list[Tensor], norm: float, limit: float) -> None:
 
     Args:
         gradients: What `gradients_of` gives.
-        norm: Their joint norm.
-        limit: Largest norm.
     """
     if norm > limit:
         torch._foreach_mul_(gradients, limit / norm)

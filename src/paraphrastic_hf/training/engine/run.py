@@ -4,7 +4,7 @@ Beside the model (`encoders/storage/directory.py`) the directory holds `recipe.y
 of the run; `run.json`, what happened; `README.md`, the model's card; `training.png`, the curve;
 and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts there are `work/`, the
 tokenizer and the tokenized text, and `checkpoints/`; both go at the end. What a kind of recipe adds
-is a `Kind` (`kinds.py`).
+is a `TrainingJob` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from paraphrastic_hf.io.files import WEIGHTS, content_hash, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.training.data.sources import check_datasets
-from paraphrastic_hf.training.engine.checkpoint import list_checkpoints
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
 from paraphrastic_hf.training.engine.memory import way_out
@@ -36,15 +35,15 @@ from paraphrastic_hf.training.engine.run_folder import (
     circumstances,
     claim,
     clear_work,
-    drop_aside,
     finished_run,
-    give_up,
+    has_checkpoint,
     is_finished,
     new_accelerator,
     put_back,
     refuse_own_start,
+    remove_run,
 )
-from paraphrastic_hf.training.kinds import KINDS, Context, Kind, Recipe
+from paraphrastic_hf.training.kinds import JOBS, Context, Recipe, TrainingJob
 
 logger = logging.getLogger(__name__)
 
@@ -101,16 +100,16 @@ def train(
     check_datasets(datasets)
     output = Path(output)
     context = Context(data_root, datasets, progress)
-    kind: Kind | None = None
+    job: TrainingJob | None = None
     if overwrite or not is_finished(output):  # what a finished run was made of may be gone by now
         refuse_own_start(recipe, output, data_root)
-        kind = KINDS[recipe.kind].load()(recipe, context)  # mistakes show before files are removed
+        job = JOBS[recipe.kind].load()(recipe, context)  # mistakes show before files are removed
     accelerator = new_accelerator(recipe.training.precision)
     is_main = accelerator.is_main_process
     with locked(output, is_main):
         is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
-        if kind is None or is_finished(output):
+        if job is None or is_finished(output):
             return finished_run(output, recipe, data_root, datasets)
         work = output / "work" if work is None else Path(work)
         is_begun = False
@@ -120,34 +119,30 @@ def train(
                 with nullcontext() if work.parent == output else locked(work):
                     stamp = text_stamp(recipe, data_root, datasets)
                     keep_stamp(stamp, work)
-                    kind.prepare(work)
+                    job.prepare(work)
             accelerator.wait_for_everyone()
             torch.manual_seed(recipe.seed)
-            model = kind.build(work).to(accelerator.device)
-            objective = kind.objective(model, accelerator)
+            model = job.build(work).to(accelerator.device)
+            objective = job.objective(model, accelerator)
             is_begun = True
-            if is_main:
-                drop_aside(output)
-            return _train(recipe, kind, model, objective, output, stamp, accelerator, progress)
-        except Exception as error:
-            no_memory = is_out_of_memory(error)
-            has_come_to_nothing = not is_begun or (
-                no_memory and not list_checkpoints(output / "checkpoints")
-            )
-            if is_new and has_come_to_nothing:
-                give_up(output)
+            return _train(recipe, job, model, objective, output, stamp, accelerator, progress)
+        except BaseException as error:
+            is_error = isinstance(error, Exception)
+            no_memory = is_error and is_out_of_memory(error)
+            is_nothing = not is_begun or no_memory
+            if is_main and is_nothing and not has_checkpoint(output):
+                if is_new and is_error:  # a corrected recipe finds the place free
+                    remove_run(output)
+                put_back(output)
             if no_memory:
                 reason = str(error).partition("\n")[0]
                 raise RecipeError(f"memory ran out ({reason}): {way_out(recipe)}") from error
             raise
-        finally:
-            if is_main and not is_begun:
-                put_back(output)
 
 
 def _train(
     recipe: Recipe,
-    kind: Kind,
+    job: TrainingJob,
     model: Any,
     objective: Objective,
     output: Path,
@@ -156,7 +151,7 @@ def _train(
     progress: bool,
 ) -> Progress:
     """Train a model that stands at its start, save it, and write down what happened."""
-    evaluate = kind.development()
+    evaluate = job.development()
     is_main = accelerator.is_main_process
     before = evaluated(evaluate, model) if is_main else None
     loop = TrainingLoop(
@@ -168,7 +163,7 @@ def _train(
         accelerator=accelerator,
         evaluate=evaluate,
         show_progress=progress,
-        unit=KINDS[recipe.kind].examples,
+        unit=JOBS[recipe.kind].examples,
     )
     if loop.resume():
         logger.info("going on from step %s of %s", loop.progress.step, output)
@@ -177,7 +172,7 @@ def _train(
     if is_main:
         change = change_of(before, evaluated(evaluate, model))
         try:
-            outcome = {**kind.save(model, output), **change, "text": stamp}
+            outcome = {**job.save(model, output), **change, "text": stamp}
             _finish(recipe, outcome, result, output, accelerator)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
@@ -217,7 +212,7 @@ def _finish(
     rate = round(result.examples / result.seconds) if result.seconds else None
     record = {
         "progress": result.__dict__,
-        f"{KINDS[recipe.kind].examples}_per_second": rate,
+        f"{JOBS[recipe.kind].examples}_per_second": rate,
         **outcome,
         "weights_sha256": content_hash(output / WEIGHTS),
         "processes": accelerator.num_processes,

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import paraphrastic_hf
 from paraphrastic_hf.config.recipe import build, is_record, read_mapping, to_record, to_yaml
 from paraphrastic_hf.errors import CheckpointError, RecipeError
-from paraphrastic_hf.io.files import read_json, write_bytes
+from paraphrastic_hf.io.files import read_json, remove, write_bytes
 from paraphrastic_hf.training.engine.paths import named_weights, resolve_model
 from paraphrastic_hf.training.engine.progress import Progress
-from paraphrastic_hf.training.engine.provenance import Stamp, refuse_other_text, text_stamp
+from paraphrastic_hf.training.engine.provenance import refuse_other_text, text_stamp
 from paraphrastic_hf.training.kinds import Recipe
 
 if TYPE_CHECKING:
@@ -29,20 +29,13 @@ ASIDE = "replaced.part"
 START_AFRESH = "train in another --output, or afresh with --overwrite"
 RUN_FOLDERS = ("work", "checkpoints", "logs", "tokenizers", "model.part")
 RUN_FILES = (
-    *(
-        "run.json",
-        "README.md",
-        "training.png",
-        "*.safetensors",
-        "config.json",
-        "config_sentence_transformers.json",
-    ),
-    *("generation_config.json", "modules.json", "tokenizer*.json"),
-    *("spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*"),
+    "run.json", "README.md", "training.png", "*.safetensors", "config.json", "modules.json",
+    "config_sentence_transformers.json", "generation_config.json", "tokenizer*.json",
+    "spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*",
     # of tokenizers that a run took over from the model it started from
-    *("vocab.*", "merges.txt", "added_tokens.json", "source.spm", "target.spm", "*.bpe.model"),
+    "vocab.*", "merges.txt", "added_tokens.json", "source.spm", "target.spm", "*.bpe.model",
     "recipe.yaml",  # last: it marks the folder as ours
-)
+)  # fmt: skip
 
 
 def new_accelerator(precision: str = "fp32") -> Accelerator:
@@ -63,11 +56,7 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
 
 
 def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None) -> None:
-    """Refuse to write a model over one that it starts from, or is otherwise made of.
-
-    Raises:
-        RecipeError: They are in one folder.
-    """
+    """Refuse to write a model over one that it starts from, or is otherwise made of."""
     for key, name in named_weights(recipe, models_only=True):
         found = Path(resolve_model(name, data_root))
         if found.exists() and output.exists() and output.samefile(found):
@@ -79,20 +68,18 @@ def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None)
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     """Make the folder `output` this recipe's, or refuse.
 
-    Returns:
-        Whether it was free, or has been made so; not so if an earlier run is to go on.
+    A run that is to be replaced is set aside until the new one is finished. It is put back if the
+    new one ends before its first checkpoint.
 
-    Raises:
-        RecipeError: It holds another run, or something else.
-        CheckpointError: It cannot be written.
+    Returns:
+        Whether a new run begins there; else an earlier one goes on.
     """
-    put_back(output)  # what a kill left aside
+    put_back(output)
     record = output / "recipe.yaml"
-    is_ours = is_record(record) or is_finished(output)
+    is_ours = _is_ours(output)
     if overwrite and is_ours:
         _set_aside(output)
-    is_new = not is_ours or overwrite
-    if not (overwrite and is_ours):
+    else:
         refuse_other_run(output, recipe)
     try:
         text = to_record(recipe)
@@ -100,18 +87,13 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
             write_bytes(record, text)
     except OSError as error:
         raise CheckpointError(f"cannot write to {output}: {error}") from error
-    return is_new
+    return overwrite or not is_ours
 
 
 def refuse_other_run(output: Path, recipe: Recipe) -> None:
-    """Refuse a folder that holds another run or other files, without changing it.
-
-    Raises:
-        RecipeError: It holds one.
-    """
-    record = output / "recipe.yaml"
-    if is_record(record) or is_finished(output):
-        old, new = _record(record, type(recipe)), to_yaml(recipe)
+    """Refuse a folder that holds another run or other files, without changing it."""
+    if _is_ours(output):
+        old, new = _record(output / "recipe.yaml", type(recipe)), to_yaml(recipe)
         if old != new:
             changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
             shown = "; ".join(changed[:CHANGES_SHOWN]) or "the order of entries"
@@ -126,35 +108,36 @@ def refuse_other_run(output: Path, recipe: Recipe) -> None:
         )
 
 
-def give_up(output: Path) -> None:
-    """Undo a claim that came to nothing, so that a corrected recipe finds the place free."""
-    _remove_run(output)
-
-
 def _set_aside(output: Path) -> None:
-    """Move an earlier run out of the way of one that may come to nothing."""
+    """Move an earlier run out of the way, unless it has itself replaced one and is not finished."""
     aside = output / ASIDE
+    if aside.is_dir():
+        remove_run(output)
+        return
     aside.mkdir()
     for path in _of_run(output):
         path.rename(aside / path.name)
 
 
 def put_back(output: Path) -> None:
-    """Put a run that was set aside into its place again, if there is one, where a new one stands or
-    has begun to."""
+    """Put a run that was set aside into its place again, if the new one has no checkpoint."""
     aside = output / ASIDE
-    if not aside.is_dir():
+    if not aside.is_dir() or has_checkpoint(output):
         return
     if (aside / "recipe.yaml").exists() and (output / "recipe.yaml").exists():
-        _remove_run(output)
+        remove_run(output)
     for path in _of_run(aside):
         path.rename(output / path.name)
     shutil.rmtree(aside)
 
 
-def drop_aside(output: Path) -> None:
-    """Remove a run that was set aside: the new one has begun."""
-    shutil.rmtree(output / ASIDE, ignore_errors=True)
+def has_checkpoint(output: Path) -> bool:
+    """Whether a run in the folder can be resumed."""
+    return any(path.suffix != ".part" for path in (output / "checkpoints").glob("*-*"))
+
+
+def _is_ours(output: Path) -> bool:
+    return is_record(output / "recipe.yaml") or is_finished(output)
 
 
 def _of_run(output: Path) -> list[Path]:
@@ -178,13 +161,10 @@ def _record(path: Path, recipe_class: type) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def _remove_run(output: Path) -> None:
+def remove_run(output: Path) -> None:
     """Remove what a run leaves behind, and nothing else that may lie there."""
     for path in _of_run(output):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
+        remove(path)
 
 
 def is_finished(output: Path) -> bool:
@@ -193,51 +173,29 @@ def is_finished(output: Path) -> bool:
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Refuse an output folder that `claim` would refuse, before anything is loaded.
-
-    Raises:
-        RecipeError: The folder holds another run, or something else.
-    """
-    is_ours = is_record(output / "recipe.yaml") or is_finished(output)
-    if not (output / ASIDE).exists() and not (overwrite and is_ours):
+    """Refuse an output folder that `claim` would refuse, before anything is loaded."""
+    if not (output / ASIDE).exists() and not (overwrite and _is_ours(output)):
         refuse_other_run(output, recipe)
 
 
 def finished_run(
     output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
 ) -> Progress:
-    """Return the result of a finished run of this recipe and text.
-
-    Raises:
-        CheckpointError: Its record is damaged, or it was trained on other text.
-    """
-    done = read_finished(output, text_stamp(recipe, data_root, datasets))
-    logger.info("%s is finished; nothing to do", output)
-    clear_work(output)  # where a kill came between the end of a run and this
-    return done
-
-
-def read_finished(output: Path, stamp: Stamp) -> Progress:
-    """What a finished run came to.
-
-    Args:
-        output: Its folder.
-        stamp: Of the text that it is to be of.
-
-    Raises:
-        CheckpointError: Its record is damaged, or it was trained on other text.
-    """
-    path = output / "run.json"
+    """Return the result of a finished run; CheckpointError if it is damaged or of other text."""
+    stamp, path = text_stamp(recipe, data_root, datasets), output / "run.json"
     try:
         record = read_json(path)
-        # runs of earlier versions do not say
+        # runs of earlier versions have no stamp
         refuse_other_text(record.get("text", stamp), stamp, f"the run in {output}", START_AFRESH)
-        return Progress.of(record["progress"])
+        done = Progress.of(record["progress"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
             f"{path}, which says how the run ended, is damaged ({error}): the model beside it may "
             "be whole; train again with --overwrite, or in another --output"
         ) from error
+    logger.info("%s is finished; nothing to do", output)
+    clear_work(output)  # where a kill came between the end of a run and this
+    return done
 
 
 def circumstances() -> dict[str, Any]:
@@ -255,6 +213,6 @@ def circumstances() -> dict[str, Any]:
 
 
 def clear_work(output: Path) -> None:
-    """Remove what only an unfinished run needs."""
-    shutil.rmtree(output / "work", ignore_errors=True)
-    shutil.rmtree(output / "checkpoints", ignore_errors=True)
+    """Remove what only an unfinished run needs, first the run that it replaces."""
+    for name in (ASIDE, "work", "checkpoints"):
+        shutil.rmtree(output / name, ignore_errors=True)

@@ -36,11 +36,7 @@ def unit_of(development: str) -> str:
 
 
 def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
-    """The development set of a run, and the unit of the score on it.
-
-    Args:
-        recipe: The recipe as a mapping.
-    """
+    """The development set of a run, and the unit of the score on it."""
     development = recipe["run"].get("development")
     if "task" in recipe:
         task = recipe["task"]
@@ -56,9 +52,6 @@ def are_negatives_chosen(recipe: Mapping[str, Any]) -> bool:
     """Whether the loss compares with negatives that the model itself finds hard.
 
     Such a loss may rise while the model gets better.
-
-    Args:
-        recipe: The recipe as a mapping.
     """
     training = recipe["training"]
     return training.get("objective") == "margin" and training.get("negatives") in ("max", "mix")

@@ -43,11 +43,7 @@ class Aggression:
     is_decoders_turn: bool = False
 
     def add(self, loss: float) -> None:
-        """Count a step of the encoders, or, in the decoders' turn, begin anew after it.
-
-        Args:
-            loss: Of the step, a mean over its pairs.
-        """
+        """Count a step of the encoders, or, in the decoders' turn, begin anew after it."""
         if self.is_decoders_turn:
             self.is_decoders_turn, self.count = False, 0
             self.total, self.before = 0.0, float("inf")
@@ -60,11 +56,7 @@ class Aggression:
             self.total, self.before = 0.0, mean
 
     def observe(self, information: float) -> None:
-        """End it once held-out information no longer rises.
-
-        Args:
-            information: Of all variables together, in nats.
-        """
+        """End it once held-out information no longer rises."""
         self.is_on = self.is_on and information > self.information
         self.information = max(self.information, information)
 

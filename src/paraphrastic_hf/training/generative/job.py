@@ -57,16 +57,7 @@ MODELS: dict[str, type[LatentModel]] = {"bgt": BGTModel, "mgt": MGTModel}
 
 
 class Generative:
-    """Training a generative model of translations, `kind: generative`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-
-    Raises:
-        RecipeError: A setting is wrong, or a combination of settings has no meaning.
-        DataError: A source is not there.
-    """
+    """Training a generative model of translations, `kind: generative`."""
 
     def __init__(self, recipe: GenerativeRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
@@ -283,11 +274,7 @@ class Generative:
 
 
 def _check_number(kind: str, languages: set[str]) -> None:
-    """Refuse more than two languages of a BGT.
-
-    Raises:
-        RecipeError: There are more.
-    """
+    """Refuse more than two languages of a BGT."""
     if kind == "bgt" and len(languages) > 2:
         raise RecipeError(
             f"a bgt is of two languages, and the sources have {', '.join(sorted(languages))}: "
@@ -296,20 +283,12 @@ def _check_number(kind: str, languages: set[str]) -> None:
 
 
 def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
-    """The model that a recipe's `start` names: a path as of `resolve_path`, else a Hub repository.
-
-    Raises:
-        ModelError: There is none of that name, or it does not write from variables.
-    """
+    """The model that a recipe's `start` names: a path as of `resolve_path`, or a Hub repository."""
     return LatentGenerator.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
-    """Refuse what a trained model cannot go on with.
-
-    Raises:
-        RecipeError: There are languages that it cannot take in, or training it is not fit for.
-    """
+    """Refuse what a trained model cannot go on with."""
     new = sorted(languages - set(model.config.languages))
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
@@ -343,11 +322,7 @@ def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set
 
 
 def _check_languages(sources: list[SourcePairs]) -> set[str]:
-    """The languages of the sources, each of which must be translations.
-
-    Raises:
-        DataError: A source is of one language.
-    """
+    """The languages of the sources, each of which must be translations."""
     found: set[str] = set()
     for item in sources:
         own = item.source.languages or ()

@@ -72,18 +72,7 @@ class _PairTermsModule(nn.Module):
 
 
 class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
-    """Reconstruction, translation and priors of sentence pairs.
-
-    Args:
-        recipe: The whole recipe.
-        corpus: Tokenized pairs, with end marks.
-        bitexts: The pairs to train on.
-        model: The model, unwrapped.
-        accelerator: For the number of processes.
-
-    Raises:
-        RecipeError: Aggressive training in several processes.
-    """
+    """Reconstruction, translation and priors of sentence pairs."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from paraphrastic_hf.training.engine.recipe import (
     RunArguments,
     TokenBatchArguments,
     check_source,
-    refuse_unless,
+    must_be,
     seed_argument,
 )
 
@@ -271,60 +271,45 @@ class GenerativeRecipe:
                 f"{self.needs_both_sides} needs the meaning of both sides of a pair: translate "
                 "into both languages, or reconstruct both, or leave it out"
             )
-        refuse_unless(
-            [
-                (
-                    self.run.development != HELD_OUT or bool(self.data.held_out),
-                    "data.held_out with run.development held_out",
-                    self.data.held_out,
-                    "at least 1, or set run.development to none",
-                ),
-                (
-                    model.encoder == "transformer" or model.encoder_layers is None,
-                    f"model.encoder_layers of an {model.encoder}",
-                    model.encoder_layers,
-                    "absent or null: it has one, in both directions"
-                    if model.encoder == "lstm"
-                    else "absent or null: it has none",
-                ),
-                (
-                    model.decoder != "lstm" or model.decoder_layers == 1,
-                    "model.decoder_layers of an lstm",
-                    model.decoder_layers,
-                    "1: it has one",
-                ),
-                (
-                    model.state_size is None or model.state_size % 2 == 0,
-                    "model.state_size",
-                    model.state_size,
-                    "even",
-                ),
-                (
-                    not training.aggressive
-                    or (
-                        model.variational
-                        and bool(self.data.held_out)
-                        and self.run.development != "none"
-                    ),
-                    "training.aggressive",
-                    True,
-                    "left out, unless model.variational, data.held_out and run.development tell "
-                    "when to end it",
-                ),
-                (
-                    not (training.aggressive and training.decoders_first),
-                    "training.decoders_first beside aggressive",
-                    training.decoders_first,
-                    "0: there encoders and decoders take turns",
-                ),
-                (
-                    model.variational or training.kl_weight in (0.0, 1.0),
-                    "training.kl_weight without model.variational",
-                    training.kl_weight,
-                    "left out: variables that are vectors have no prior",
-                ),
-            ]
-        )
+        if self.run.development == HELD_OUT and not self.data.held_out:
+            raise must_be(
+                "data.held_out with run.development held_out",
+                self.data.held_out,
+                "at least 1, or set run.development to none",
+            )
+        if model.encoder != "transformer" and model.encoder_layers is not None:
+            raise must_be(
+                f"model.encoder_layers of an {model.encoder}",
+                model.encoder_layers,
+                "absent or null: it has one, in both directions"
+                if model.encoder == "lstm"
+                else "absent or null: it has none",
+            )
+        if model.decoder == "lstm" and model.decoder_layers != 1:
+            raise must_be("model.decoder_layers of an lstm", model.decoder_layers, "1: it has one")
+        if model.state_size is not None and model.state_size % 2 != 0:
+            raise must_be("model.state_size", model.state_size, "even")
+        if training.aggressive and (
+            not model.variational or not self.data.held_out or self.run.development == "none"
+        ):
+            raise must_be(
+                "training.aggressive",
+                True,
+                "left out, unless model.variational, data.held_out and run.development tell when "
+                "to end it",
+            )
+        if training.aggressive and training.decoders_first:
+            raise must_be(
+                "training.decoders_first beside aggressive",
+                training.decoders_first,
+                "0: there encoders and decoders take turns",
+            )
+        if not model.variational and training.kl_weight not in (0.0, 1.0):
+            raise must_be(
+                "training.kl_weight without model.variational",
+                training.kl_weight,
+                "left out: variables that are vectors have no prior",
+            )
 
     @property
     def needs_both_sides(self) -> str:
@@ -335,30 +320,22 @@ class GenerativeRecipe:
 
 
 def _refuse_of_mgt(model: LatentArguments) -> None:
-    """Refuse what one encoder and decoder of several languages have no use for.
-
-    Raises:
-        RecipeError: A key asks for it.
-    """
-    refuse_unless(
-        [
-            (
-                not model.reconstructs,
-                "model.reconstructs of an mgt",
-                model.reconstructs,
-                "absent, for all languages, or [], for none",
-            ),
-            (
-                model.translates is None,
-                "model.translates of an mgt",
-                model.translates,
-                "left out: it translates into all its languages",
-            ),
-            (
-                "lstm" not in (model.encoder, model.decoder),
-                "model.encoder and model.decoder of an mgt",
-                f"{model.encoder}, {model.decoder}",
-                "transformer, or the encoder average",
-            ),
-        ]
-    )
+    """Refuse what one encoder and decoder of several languages have no use for."""
+    if model.reconstructs:
+        raise must_be(
+            "model.reconstructs of an mgt",
+            model.reconstructs,
+            "absent, for all languages, or [], for none",
+        )
+    if model.translates is not None:
+        raise must_be(
+            "model.translates of an mgt",
+            model.translates,
+            "left out: it translates into all its languages",
+        )
+    if "lstm" in (model.encoder, model.decoder):
+        raise must_be(
+            "model.encoder and model.decoder of an mgt",
+            f"{model.encoder}, {model.decoder}",
+            "transformer, or the encoder average",
+        )

@@ -55,13 +55,7 @@ class TokenBatch:
 
 
 class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
-    """Predicting every next token of sentences, by smoothed cross-entropy.
-
-    Args:
-        recipe: The whole recipe.
-        sentences: Token ids with both marks.
-        accelerator: For the number of processes.
-    """
+    """Predicting every next token of sentences, by smoothed cross-entropy."""
 
     def __init__(
         self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
@@ -103,16 +97,7 @@ class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
 
 
 class LanguageModelling:
-    """Training a language model over sentences, `kind: language_model`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-
-    Raises:
-        RecipeError: A setting is wrong.
-        DataError: A source is not there.
-    """
+    """Training a language model over sentences, `kind: language_model`."""
 
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context

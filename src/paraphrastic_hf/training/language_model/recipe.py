@@ -22,7 +22,7 @@ from paraphrastic_hf.training.engine.recipe import (
     RunArguments,
     SmoothedArguments,
     check_source,
-    refuse_unless,
+    must_be,
     seed_argument,
 )
 
@@ -110,16 +110,10 @@ class LanguageModelRecipe:
         for source in self.data.sources:
             check_source(source, self.data.ignored)
         size, heads = self.model.hidden_size, self.model.heads
-        refuse_unless(
-            [
-                (
-                    size % heads == 0 and size % 2 == 0,
-                    f"model.hidden_size with {heads} heads",
-                    size,
-                    f"even and a multiple of {heads}",
-                )
-            ]
-        )
+        if size % heads != 0 or size % 2 != 0:
+            raise must_be(
+                f"model.hidden_size with {heads} heads", size, f"even and a multiple of {heads}"
+            )
         check_marks(
             self.tokenizer, "both", "a language model predicts where a sentence ends from its start"
         )

@@ -76,8 +76,6 @@ class CandidateMaker:
 
     Args:
         translator: The model that is trained, with its tokenizer; dropout is off while it writes.
-        arguments: How candidates are found.
-        cost: What they cost.
     """
 
     def __init__(self, translator: Translator, arguments: CandidateArguments, cost: Cost) -> None:
@@ -92,17 +90,7 @@ class CandidateMaker:
         targets: Sequence[Sequence[int]],
         seed: int,
     ) -> CandidateLists:
-        """Search or draw the candidates of some sentences.
-
-        Args:
-            sources: Ids of each sentence.
-            references: The text of each reference.
-            targets: Ids of each reference, with the end.
-            seed: What draws follow from.
-
-        Raises:
-            DataError: A cost is NaN or infinite.
-        """
+        """Search or draw the candidates of some sentences."""
         how = self.arguments
         writing = GenerationOptions(
             beams=1 if how.search == "sample" else how.beams or how.count,
@@ -146,13 +134,7 @@ class CandidateMaker:
 
 
 class CandidateCache:
-    """The lists of the latest steps, on disk.
-
-    Args:
-        folder: Where they are kept.
-        rank: Number of this process, which has lists of its own.
-        kept: Steps that a run may go back, from its latest one to its oldest checkpoint.
-    """
+    """The lists of the latest steps, on disk."""
 
     def __init__(self, folder: Path, rank: int, kept: int) -> None:
         self.folder, self.rank, self.kept = folder, rank, kept

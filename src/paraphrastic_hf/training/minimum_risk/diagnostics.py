@@ -22,13 +22,7 @@ LISTS_AT_A_TIME = 32
 
 
 class RiskGauges:
-    """Measures the candidates of held-out pairs.
-
-    Args:
-        recipe: The whole recipe.
-        pairs: The pairs.
-        maker: What finds candidates, by the model that is trained.
-    """
+    """Measures the candidates of held-out pairs."""
 
     def __init__(
         self, recipe: MinimumRiskRecipe, pairs: Translations, maker: CandidateMaker

@@ -56,17 +56,7 @@ SIDES = ("sources", "targets", "texts")
 
 
 class MinimumRisk:
-    """Training an encoder-decoder by the risk of its translations, `kind: minimum_risk`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-
-    Raises:
-        RecipeError: There is no start, or a setting has no meaning.
-        ModelError: The start cannot be read, or its tokenizer is another model's.
-        DataError: A source is not there.
-    """
+    """Training an encoder-decoder by the risk of its translations, `kind: minimum_risk`."""
 
     def __init__(self, recipe: MinimumRiskRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context = with_development(recipe), context
@@ -212,12 +202,7 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
 
 
 def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
-    """The start and its tokenizer, which must belong together.
-
-    Raises:
-        ModelError: It cannot be read, or they do not.
-        RecipeError: The tokenizer has no language of such a code.
-    """
+    """The start and its tokenizer, which must belong together."""
     place = resolve_model(start, data_root)
     try:
         translator = Translator.from_pretrained(
@@ -265,11 +250,7 @@ def _freeze_what_is_not_used(
 
 
 def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
-    """The pairs of a source, each with what is translated first.
-
-    Raises:
-        DataError: The language that is written is on neither side, or on both.
-    """
+    """The pairs of a source, each with what is translated first."""
     if written_side(item.source, to) == 1:
         return item.pairs
     return [(second, first) for first, second in item.pairs]
@@ -279,11 +260,7 @@ def _hold_out(
     pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
 ) -> tuple[list[Pair], list[Pair]]:
     """Pairs that are held out, and those that are trained on and share no source or target with
-    them.
-
-    Raises:
-        DataError: Too few pairs are left to train on.
-    """
+    them."""
     numbers: dict[tuple[int, str], int] = {}
     groups = [
         [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs

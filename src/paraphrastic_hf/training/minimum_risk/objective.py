@@ -90,10 +90,6 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
     """Expected cost and likelihood of translations.
 
     Args:
-        recipe: The whole recipe.
-        pairs: What is trained on.
-        maker: What finds candidates, by the model that is trained.
-        accelerator: For device and processes.
         cache: Where candidates are kept; None to keep none.
     """
 
@@ -215,7 +211,6 @@ def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
 
     Args:
         sums: (candidates,) logarithm of each candidate's probability.
-        lists: The candidates.
         probability: What shares go by, one of `losses.minimum_risk.PROBABILITIES`.
 
     Returns:

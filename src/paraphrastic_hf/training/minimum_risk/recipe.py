@@ -19,13 +19,13 @@ from paraphrastic_hf.training.encoder.settings import TokenizerArguments
 from paraphrastic_hf.training.engine.recipe import (
     RunArguments,
     check_source,
-    refuse_unless,
+    must_be,
     seed_argument,
 )
 from paraphrastic_hf.training.seq2seq.recipe import (
     AnnealedArguments,
     ParallelArguments,
-    chosen_by_score,
+    check_chosen_by_score,
 )
 
 PROBABILITIES = ("sequence", "token", "released")  # as in `losses/minimum_risk.py`, without torch
@@ -249,39 +249,26 @@ class MinimumRiskRecipe:
         candidates, cost = self.candidates, self.cost
         beams = candidates.beams
         needs_name = cost.metric in ("function", "evaluate")
-        refuse_unless(
-            [
-                (
-                    beams is None or beams >= candidates.count,
-                    f"candidates.beams with {candidates.count} candidates",
-                    beams,
-                    f"at least {candidates.count}: an n-best list is no longer than the beam; or "
-                    "sample",
-                ),
-                (
-                    candidates.count <= MOST_BEAMS or candidates.search == "sample",
-                    "candidates.count with candidates.search beam",
-                    candidates.count,
-                    f"at most {MOST_BEAMS:,}",
-                ),
-                (
-                    beams is None or candidates.search == "beam",
-                    "candidates.beams with candidates.search sample",
-                    beams,
-                    "left out",
-                ),
-                (
-                    needs_name == (cost.name is not None),
-                    f"cost.name with cost.metric {cost.metric}",
-                    cost.name,
-                    "given" if needs_name else "left out",
-                ),
-                (
-                    len(cost.limits) == 2 and cost.limits[0] < cost.limits[1],
-                    "cost.limits",
-                    cost.limits,
-                    "two numbers, the least and the greatest",
-                ),
-                *chosen_by_score(self.training, self.data.held_out, self.run.development),
-            ]
-        )
+        if beams is not None and beams < candidates.count:
+            raise must_be(
+                f"candidates.beams with {candidates.count} candidates",
+                beams,
+                f"at least {candidates.count}: no n-best list is longer than the beam; or sample",
+            )
+        if candidates.count > MOST_BEAMS and candidates.search != "sample":
+            raise must_be(
+                "candidates.count with candidates.search beam",
+                candidates.count,
+                f"at most {MOST_BEAMS:,}",
+            )
+        if beams is not None and candidates.search != "beam":
+            raise must_be("candidates.beams with candidates.search sample", beams, "left out")
+        if needs_name != (cost.name is not None):
+            raise must_be(
+                f"cost.name with cost.metric {cost.metric}",
+                cost.name,
+                "given" if needs_name else "left out",
+            )
+        if len(cost.limits) != 2 or not cost.limits[0] < cost.limits[1]:
+            raise must_be("cost.limits", cost.limits, "two numbers, the least and the greatest")
+        check_chosen_by_score(self.training, self.data.held_out, self.run.development)

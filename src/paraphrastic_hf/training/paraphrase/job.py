@@ -26,7 +26,6 @@ from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.engine.paths import resolve_path
 from paraphrastic_hf.training.engine.recipe import NONE, SourceArguments
 from paraphrastic_hf.training.kinds import Context
-from paraphrastic_hf.training.paraphrase.objective import ParaphraseObjective
 from paraphrastic_hf.training.paraphrase.parsed_pairs import (
     TREES,
     build_parsed_corpus,
@@ -44,21 +43,13 @@ from paraphrastic_hf.training.paraphrase.recipe import (
     ParaphraseRecipe,
 )
 from paraphrastic_hf.training.seq2seq.job import POSITIONS, Seq2SeqRun, stock_model
+from paraphrastic_hf.training.translation.objective import TranslationObjective
 
 logger = logging.getLogger(__name__)
 
 
 class Paraphrasing(Seq2SeqRun):
-    """Training a paraphrase generator or a parse generator, `kind: paraphrase`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-
-    Raises:
-        RecipeError: A setting is wrong, or a combination of settings has no meaning.
-        DataError: A source is not there.
-    """
+    """Training a paraphrase generator or a parse generator, `kind: paraphrase`."""
 
     recipe: ParaphraseRecipe
 
@@ -131,16 +122,16 @@ class Paraphrasing(Seq2SeqRun):
         end = self.tokenizer.special.end[0]
         return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))
 
-    def objective(self, model: Any, accelerator: Accelerator) -> ParaphraseObjective:
+    def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
         """The pairs, in batches of about equally many tokens."""
-        return ParaphraseObjective(
+        return TranslationObjective(
             self.recipe,
             self.corpus.sentences,
             self.kept,
             self.start,
             accelerator,
             self.templates,
-            self.recipe.model.kind not in STOCK,
+            gives_loss=self.recipe.model.kind not in STOCK,
         )
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:

@@ -86,7 +86,6 @@ class ParsedCorpus:
 
         Args:
             pairs: Numbers of pairs, (count,).
-            both: Whether each pair is there both ways.
         """
         first = 2 * pairs
         sources = np.stack([first, first + 1], 1).reshape(-1) if both else first
@@ -102,15 +101,7 @@ def reads_trees(recipe: ParaphraseRecipe) -> bool:
 
 def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
     """The recipe, with the columns of the trees, if they are read, named for sources that do not
-    name theirs.
-
-    Args:
-        recipe: The whole recipe.
-        find: From a source's path to where it lies.
-
-    Raises:
-        RecipeError: A source names other columns beside its sentences.
-    """
+    name theirs."""
     if not reads_trees(recipe):
         return recipe
     sources = []
@@ -134,10 +125,6 @@ def parsed_pairs(
 
     Args:
         sources: Pairs, with `tree1` and `tree2` beside them where those are read.
-        recipe: The whole recipe.
-
-    Raises:
-        DataError: No pair is left, or a tree is bad and data.bad_rows is refuse.
     """
     if not reads_trees(recipe):
         pairs = [pair for item in sources for pair in item.pairs]
@@ -203,10 +190,7 @@ def build_parsed_corpus(
     """Tokenize what a model reads and writes, and write it to a folder.
 
     Args:
-        pairs: The pairs.
         tokenizer: That of sentences; of parses, where those are written.
-        recipe: The whole recipe.
-        directory: The folder.
         given: Number of pairs of a development file; they come last.
     """
     sides = [side for pair in pairs for side in pair]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.settings import (
     MOST_DIMENSIONS,
     TokenizerArguments,
@@ -23,10 +22,11 @@ from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
     RunArguments,
     check_source,
-    refuse_unless,
+    must_be,
+    refuse_keys_of_others,
     seed_argument,
 )
-from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments, chosen_by_score
+from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments, check_chosen_by_score
 
 SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
 SCPN, PARAPHRASER, STOCK = "scpn", "paraphraser", ("marian", "bart")
@@ -195,45 +195,32 @@ class ParaphraseRecipe:
             check_source(source, self.data.ignored)
         check_marks(self.tokenizer, "end", "a paraphrase is written until its end")
         model, training, run = self.model, self.training, self.run
-        for name in sorted({*RECURRENT, *TRANSFORMER} - {*OF_KIND[model.kind]}):
-            if getattr(model, name) is not None:
-                owners = " and ".join(kind for kind, names in OF_KIND.items() if name in names)
-                raise RecipeError(
-                    f"model.{name} is a key of {owners}, not of {model.kind}: leave it out"
-                )
+        refuse_keys_of_others("model", model, OF_KIND)
         is_plain = model.kind == PARAPHRASER
-        refuse_unless(
-            [
-                (
-                    not is_plain or (model.template, model.writes) == (NONE, SENTENCE),
-                    "model.template and model.writes of a paraphraser",
-                    (model.template, model.writes),
-                    "none and sentence: what is steered by a parse is kind scpn",
-                ),
-                (
-                    model.writes == SENTENCE or model.template == TEMPLATE,
-                    "model.template with model.writes parse",
-                    model.template,
-                    "template: a parse generator fills a template",
-                ),
-                (
-                    self.data.bpe is None or model.writes == SENTENCE,
-                    "data.bpe with model.writes parse",
-                    self.data.bpe,
-                    "left out: parses have a vocabulary of their own",
-                ),
-                (
-                    not model.tie or model.kind not in STOCK,
-                    f"model.tie of {model.kind}",
-                    model.tie,
-                    "left out: it has one table",
-                ),
-                *chosen_by_score(training, self.data.held_out, run.development),
-                (
-                    run.keep_checkpoints >= training.average,
-                    f"run.keep_checkpoints with training.average {training.average}",
-                    run.keep_checkpoints,
-                    "at least as large",
-                ),
-            ]
-        )
+        if is_plain and (model.template, model.writes) != (NONE, SENTENCE):
+            raise must_be(
+                "model.template and model.writes of a paraphraser",
+                (model.template, model.writes),
+                "none and sentence: what is steered by a parse is kind scpn",
+            )
+        if model.writes != SENTENCE and model.template != TEMPLATE:
+            raise must_be(
+                "model.template with model.writes parse",
+                model.template,
+                "template: a parse generator fills a template",
+            )
+        if self.data.bpe is not None and model.writes != SENTENCE:
+            raise must_be(
+                "data.bpe with model.writes parse",
+                self.data.bpe,
+                "left out: parses have a vocabulary of their own",
+            )
+        if model.tie and model.kind in STOCK:
+            raise must_be(f"model.tie of {model.kind}", model.tie, "left out: it has one table")
+        check_chosen_by_score(training, self.data.held_out, run.development)
+        if run.keep_checkpoints < training.average:
+            raise must_be(
+                f"run.keep_checkpoints with training.average {training.average}",
+                run.keep_checkpoints,
+                "at least as large",
+            )

@@ -128,11 +128,6 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
 
     Args:
         given: The section `model` of a recipe.
-        tokens: Entries of the tokenizer.
-        end: Id of the mark that ends a sentence.
-
-    Raises:
-        RecipeError: `hidden_size` cannot be divided among the heads.
     """
     size, heads = given.hidden_size, given.heads or HEADS
     if size % heads or size % 2:
@@ -158,22 +153,14 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
 
 
 def check_written(sources: Sequence[SourceArguments], to: str) -> None:
-    """Refuse a source whose recipe says that it has not the language that is written on one side.
-
-    Raises:
-        DataError: One has not.
-    """
+    """Refuse a source whose languages the recipe names, if not just one side is to be written."""
     for source in sources:
         if source.languages is not None:
             written_side(source, to)
 
 
 def written_side(source: SourceArguments, to: str) -> int:
-    """Which side of a source, 0 or 1, is in the language that is written.
-
-    Raises:
-        DataError: Neither is, or both are.
-    """
+    """Which side of a source, 0 or 1, is in the language that is written."""
     languages = source.languages or []
     if len(languages) != 2 or languages.count(to) != 1:
         raise DataError(

@@ -11,6 +11,7 @@ from paraphrastic_hf.training.engine.recipe import (
     MORE_THAN_ONCE,
     DataArguments,
     SmoothedArguments,
+    must_be,
 )
 
 
@@ -63,40 +64,15 @@ class AveragedArguments(AnnealedArguments):
     )
 
 
-def chosen_by_score(
-    training: AnnealedArguments, held_out: int, development: str
-) -> list[tuple[bool, str, object, str]]:
-    """What a score on held-out pairs must be there for, as `refuse_unless` takes it.
-
-    Args:
-        training: The optimisation, which may anneal by that score.
-        held_out: Pairs that are held out, 0 or more.
-        development: What picks the checkpoint, `none` for nothing.
-
-    Returns:
-        Claims that must hold, each with the key, its value, and what the value must be.
-
-    Example:
-        >>> [claim[0] for claim in chosen_by_score(AnnealedArguments(anneal=0.1), 0, "none")]
-        [True, False, True]
-    """
-    return [
-        (
-            development == "none" or held_out > 0 or names_file(development),
-            f"data.held_out with run.development {development}",
-            held_out,
-            "at least 1, or set run.development to none",
-        ),
-        (
-            training.anneal is None or training.anneal_from is not None or development != "none",
-            "run.development with training.anneal",
-            development,
-            "a score of held-out pairs, or set training.anneal_from",
-        ),
-        (
-            training.anneal_from is None or training.anneal is not None,
-            "training.anneal_from without training.anneal",
-            training.anneal_from,
-            "left out, or set training.anneal, to 0.1 in the thesis",
-        ),
-    ]
+def check_chosen_by_score(training: AnnealedArguments, held_out: int, development: str) -> None:
+    """Refuse to choose a checkpoint, or to anneal, by a score of held-out pairs without any."""
+    if development != "none" and not held_out and not names_file(development):
+        key = f"data.held_out with run.development {development}"
+        raise must_be(key, held_out, "at least 1, or set run.development to none")
+    if training.anneal is not None and training.anneal_from is None and development == "none":
+        wanted = "a score of held-out pairs, or set training.anneal_from"
+        raise must_be("run.development with training.anneal", development, wanted)
+    if training.anneal_from is not None and training.anneal is None:
+        key = "training.anneal_from without training.anneal"
+        wanted = "left out, or set training.anneal, to 0.1 in the thesis"
+        raise must_be(key, training.anneal_from, wanted)

@@ -16,28 +16,24 @@ from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.encoder.build import build_encoder
 from paraphrastic_hf.training.encoder.start import settings_from_start
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
-from paraphrastic_hf.training.supervised.tasks import Problem
+from paraphrastic_hf.training.supervised.tasks import SupervisedTask
 
 
 def build_supervised(
     recipe: SupervisedRecipe,
-    problem: Problem,
+    task: SupervisedTask,
     tokenizer: TextTokenizer,
     start: SentenceEncoder | None,
     data_root: str | Path | None = None,
 ) -> SupervisedModel:
-    """The model a recipe asks for, its encoder at its random or given start, frozen if asked for.
-
-    Raises:
-        RecipeError: A combination of settings without a meaning.
-    """
+    """The model a recipe asks for, its encoder at its start, and frozen if asked for."""
     if start is None:
         encoder: SentenceEncoderModel = build_encoder(recipe.model, tokenizer, data_root)
     else:
         encoder = with_parts(start.model, recipe, tokenizer, data_root)
     settings = settings_from_start(encoder, recipe.model)
     try:
-        model = problem.new_model(settings)
+        model = task.new_model(settings)
     except StrictDataclassError as error:
         raise RecipeError(f"head: {error.__cause__ or error}") from error
     model.encoder.load_state_dict(encoder.state_dict())
@@ -55,11 +51,7 @@ def with_parts(
     tokenizer: TextTokenizer,
     data_root: str | Path | None,
 ) -> SentenceEncoderModel:
-    """A trained encoder, with the recipe's parts beside it, if it has any.
-
-    Raises:
-        RecipeError: The encoder is a mixture itself, or a part has a setting without a meaning.
-    """
+    """A trained encoder, with the recipe's parts beside it, if it has any."""
     if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
         return encoder
     if isinstance(encoder, MixedModel):

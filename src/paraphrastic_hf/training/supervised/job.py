@@ -31,26 +31,16 @@ from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.supervised.build import build_supervised
 from paraphrastic_hf.training.supervised.objective import SupervisedObjective
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
-from paraphrastic_hf.training.supervised.tasks import PROBLEMS, Examples
+from paraphrastic_hf.training.supervised.tasks import TASKS, Examples
 
 
 class Supervised:
-    """Training on gold scores or labels, `kind: supervised`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is.
-
-    Raises:
-        RecipeError: A setting is wrong, or a combination of settings has no meaning.
-        DataError: The data is missing, damaged or empty.
-        ModelError: `start` is no encoder of this package.
-    """
+    """Training on gold scores or labels, `kind: supervised`."""
 
     def __init__(self, recipe: SupervisedRecipe, context: Context) -> None:
         check_supervised(recipe)
         self.recipe, self.data_root = recipe, context.data_root
-        self.problem = PROBLEMS[recipe.task.kind](recipe, context.data_root)
+        self.task = TASKS[recipe.task.kind](recipe, context.data_root)
         named = recipe.start
         self.start = None if named is None else load_start(named, context.data_root)
         if recipe.model.vectors is not None:
@@ -65,7 +55,7 @@ class Supervised:
         else:
             # Given vectors are the vocabulary in the papers; a random table has the training words.
             splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
-            lines = self.problem.lines(splits)
+            lines = self.task.lines(splits)
             tokenizer = train_tokenizer(
                 self.recipe.tokenizer, lines, self.recipe.seed, self.data_root
             )
@@ -75,7 +65,7 @@ class Supervised:
     def _beside(self, tokenizer: TextTokenizer) -> TextTokenizer:
         """The tokenizer of `start`, and those of the parts beside it."""
         parts = self.recipe.parts
-        lines = list(self.problem.lines(SPLITS[:1])) if parts else []
+        lines = list(self.task.lines(SPLITS[:1])) if parts else []
         made = [
             train_tokenizer(part.tokenizer, lines, self.recipe.seed, self.data_root)
             for part in parts
@@ -86,11 +76,9 @@ class Supervised:
         """The model at its start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.examples: dict[str, Examples] = {
-            split: self.problem.examples(split, self.tokenizer) for split in SPLITS
+            split: self.task.examples(split, self.tokenizer) for split in SPLITS
         }
-        return build_supervised(
-            self.recipe, self.problem, self.tokenizer, self.start, self.data_root
-        )
+        return build_supervised(self.recipe, self.task, self.tokenizer, self.start, self.data_root)
 
     def objective(self, model: SupervisedModel, accelerator: Accelerator) -> SupervisedObjective:
         """The training split, batch by batch."""
@@ -100,25 +88,23 @@ class Supervised:
 
     def development(self) -> Callable[[Any], float]:
         """The task's measure on the validation split."""
-        problem, examples = self.problem, self.examples["validation"]
+        task, examples = self.task, self.examples["validation"]
 
         def score(model: SupervisedModel) -> Evaluation:
-            found, judged = problem.scores(model, examples)
-            return Evaluation(found[problem.measure], {}, [(1.0, judged)])
+            found, judged = task.scores(model, examples)
+            return Evaluation(found[task.measure], {}, [(1.0, judged)])
 
         return score
 
     def save(self, model: SupervisedModel, output: Path) -> dict[str, Any]:
         """The model directory, and scores on the validation and test splits."""
-        scores = {
-            split: self.problem.scores(model, self.examples[split])[0] for split in SPLITS[1:]
-        }
+        scores = {split: self.task.scores(model, self.examples[split])[0] for split in SPLITS[1:]}
         layouts: dict[type, Layout] = {TaggerModel: TAGGER, ParserModel: PARSER}
         layout = layouts.get(type(model), SUPERVISED)
         save_model(model.to("cpu"), self.tokenizer, output, layout)
         return {
             "task": self.recipe.task.kind,
-            "measure": self.problem.measure,
+            "measure": self.task.measure,
             "development": self.recipe.run.development,
             **scores,
             "examples": {split: len(examples) for split, examples in self.examples.items()},
@@ -127,11 +113,7 @@ class Supervised:
 
 
 def check_supervised(recipe: SupervisedRecipe) -> None:
-    """Refuse an encoder without a meaning before any text is read.
-
-    Raises:
-        RecipeError: A setting that its family does not have, or settings that do not go together.
-    """
+    """Refuse an encoder without a meaning before any text is read."""
     if recipe.start is None:
         check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
     for part in recipe.parts:

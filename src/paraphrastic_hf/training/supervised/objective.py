@@ -42,13 +42,6 @@ class SupervisedObjective:
 
     All randomness is a function of the seed and of the epoch or step, never of what ran before, so
     a resumed run repeats an unbroken one.
-
-    Args:
-        recipe: The whole recipe.
-        examples: The training split.
-        tokenizer: For the marks that scrambling leaves in place.
-        model: The model, unwrapped, on its device, at its start.
-        accelerator: For the number of processes.
     """
 
     def __init__(

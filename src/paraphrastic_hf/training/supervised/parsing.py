@@ -91,15 +91,7 @@ class TreeExamples:
 
 
 class Parsing:
-    """Trees of sentences, `task.kind: parsing`.
-
-    Args:
-        recipe: The whole recipe.
-        data_root: Folder that its paths start from.
-
-    Raises:
-        DataError: The corpus is missing, damaged, has no trees, or a split is empty.
-    """
+    """Trees of sentences, `task.kind: parsing`."""
 
     measure = "f1"
 

@@ -19,7 +19,7 @@ from paraphrastic_hf.training.engine.recipe import (
     DatasetArguments,
     OptimisationArguments,
     RunArguments,
-    refuse_unless,
+    must_be,
     seed_argument,
 )
 
@@ -193,16 +193,8 @@ class SupervisedRecipe:
     def __post_init__(self) -> None:
         check_bounds(self)
         scores = self.task.scores
-        refuse_unless(
-            [
-                (
-                    scores is None or (len(scores) == 2 and scores[0] < scores[1]),
-                    "task.scores",
-                    scores,
-                    "a lowest and a higher number",
-                )
-            ]
-        )
+        if scores is not None and (len(scores) != 2 or scores[0] >= scores[1]):
+            raise must_be("task.scores", scores, "a lowest and a higher number")
         self._refuse_keys_of_others()
         self._refuse_contradictions()
 

@@ -81,15 +81,7 @@ class TagExamples:
 
 
 class Tagging:
-    """Tags of words, `task.kind: tagging`.
-
-    Args:
-        recipe: The whole recipe.
-        data_root: Folder that its paths start from.
-
-    Raises:
-        DataError: The corpus is missing, damaged, has no such column, or a split is empty.
-    """
+    """Tags of words, `task.kind: tagging`."""
 
     measure = "accuracy"
 
@@ -157,9 +149,6 @@ def read_splits(
 
     Splits that it lacks come from its first one, in order and with whole documents: `task.held_out`
     of its sentences each for validation and test, what comes before for training.
-
-    Raises:
-        DataError: The corpus is missing, damaged, has no splits or no such column, or one is empty.
     """
     task = recipe.task
     chosen = task.dataset
@@ -186,11 +175,7 @@ def read_splits(
 
 
 def _rows_of(path: Path) -> Iterator[dict[str, list[str]]]:
-    """Sentences of a file that has a word, a tab and its tag on a line.
-
-    Raises:
-        DataError: A line has something else.
-    """
+    """Sentences of a file that has a word, a tab and its tag on a line."""
     for is_blank, lines in groupby(text_lines(path), key=lambda line: not line[1].strip()):
         rows = [] if is_blank else [(number, text.split("\t")) for number, text in lines]
         for number, row in rows:

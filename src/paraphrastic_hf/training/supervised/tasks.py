@@ -1,7 +1,7 @@
 """The kinds of supervised tasks: their rows, their model, their scores (thesis, 3.2.4).
 
-A kind answers to `Problem`, and adds its line to `PROBLEMS`; the run around it is the same for all
-(`supervised.py`).
+A kind answers to `SupervisedTask`, and adds its line to `TASKS`; the run (`job.py`) is the same for
+all.
 """
 
 from __future__ import annotations
@@ -54,17 +54,10 @@ class Examples(Protocol):
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
-        """The model's named inputs, with `labels` so that it returns a loss.
-
-        Args:
-            rows: Numbers of the rows wanted.
-            device: Where the tensors go.
-            shuffle: Puts the tokens of padded ids, given with their mask, in another order, in
-                place.
-        """
+        """The model's named inputs, with `labels` so that it returns a loss."""
 
 
-class Problem(Protocol):
+class SupervisedTask(Protocol):
     """What one kind of task adds to a run.
 
     Attributes:
@@ -124,7 +117,7 @@ class TextExamples:
         return {**joined(sides, device), "labels": torch.from_numpy(self.gold[rows]).to(device)}
 
 
-class _TextProblem:
+class _TextTask:
     """What tasks of one text or two have in common."""
 
     columns: tuple[str, ...]
@@ -202,7 +195,7 @@ class _TextProblem:
         return predict_logits(model, examples.sides, max_length=examples.max_length)
 
 
-class Relatedness(_TextProblem):
+class Relatedness(_TextTask):
     """A score of two texts, learned as a distribution."""
 
     measure = "pearson"
@@ -244,7 +237,7 @@ class Relatedness(_TextProblem):
         }, Ranked(self.name, "", "pearson", found, gold)
 
 
-class SentenceClasses(_TextProblem):
+class SentenceClasses(_TextTask):
     """Classes of a text: sentiment."""
 
     measure = "accuracy"
@@ -266,11 +259,7 @@ class SentenceClasses(_TextProblem):
             self._add(resolve_path(recipe.task.further, data_root))
 
     def _add(self, path: Path) -> None:
-        """Put further examples after those of the training split.
-
-        Raises:
-            DataError: A row has another number of columns, or a label that the corpus has not.
-        """
+        """Put further examples after those of the training split."""
         table, count = self.tables["train"], 0
         for row in self._rows_of(path):
             for name, value in row.items():
@@ -304,7 +293,7 @@ class PairClasses(SentenceClasses):
     columns = ("sentence1", "sentence2")
 
 
-PROBLEMS: dict[str, type[Problem]] = {
+TASKS: dict[str, type[SupervisedTask]] = {
     "relatedness": Relatedness,
     "entailment": PairClasses,
     "sentiment": SentenceClasses,

@@ -45,16 +45,7 @@ TRANSLATED = 500  # held-out pairs whose translations are compared with their ta
 
 
 class Translation(Seq2SeqRun):
-    """Training a translation model, `kind: translation`.
-
-    Args:
-        recipe: The whole recipe.
-        context: Where data is, and what is given beside the recipe.
-
-    Raises:
-        RecipeError: A setting is wrong, or a combination of settings has no meaning.
-        DataError: A source is not there, or lacks the language that is written.
-    """
+    """Training a translation model, `kind: translation`."""
 
     recipe: TranslationRecipe
 

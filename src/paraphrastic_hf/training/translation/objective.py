@@ -19,7 +19,9 @@ from paraphrastic_hf.training.data.batching import Step, plan_pair_batches
 from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.engine.loop import Losses
-from paraphrastic_hf.training.translation.recipe import TranslationRecipe, TranslationTraining
+from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
+from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments
+from paraphrastic_hf.training.translation.recipe import TranslationRecipe
 
 SCORES_AT_A_TIME = 2**25  # of held-out pairs: a number for each token and entry of the vocabulary
 
@@ -38,33 +40,34 @@ class TranslationBatch:
     weight: float
 
 
-class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTraining]):
+class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArguments]):
     """Predicting every token of a target from its source and the tokens before.
 
     Args:
-        recipe: The whole recipe.
-        sentences: Token ids of all sentences, with end marks.
         sides: (pairs, 2) numbers of the sources and of the targets to train on.
-        start: The id that the decoder reads first.
-        accelerator: For the number of processes.
+        templates: What is read beside the sources (thesis, 6.3), as `seq2seq_inputs` takes it.
+        gives_loss: Whether the model computes the loss itself, without a score for every entry of
+            the vocabulary, where targets are not smoothed.
     """
-
-    templates: Ragged | None = None  # what is read beside the sources of other models
 
     def __init__(
         self,
-        recipe: TranslationRecipe,
+        recipe: TranslationRecipe | ParaphraseRecipe,
         sentences: Ragged,
         sides: np.ndarray,
         start: int,
         accelerator: Accelerator,
+        templates: Ragged | None = None,
+        *,
+        gives_loss: bool = False,
     ) -> None:
         args = recipe.training
         super().__init__(
             args, recipe.seed, accelerator, sentences.lengths(sides), plan_pair_batches
         )
         self.sentences, self.sides, self.start = sentences, sides, start
-        self.annealing = Annealing.of(recipe.training)
+        self.templates, self.annealing = templates, Annealing.of(recipe.training)
+        self.gives_loss = gives_loss and not args.label_smoothing
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
         """The next step: so many batches of like lengths as are accumulated."""
@@ -78,15 +81,14 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[TranslationTra
             batches.append(TranslationBatch(self.sides[share.examples], weight))
         yield Step(batches, sum(map(len, chosen)))
 
-    def inputs(self, batch: TranslationBatch) -> tuple[dict[str, Tensor], Tensor]:
-        """What the model reads of a batch, and what it is to predict."""
-        return seq2seq_inputs(
-            self.sentences, batch.own, self.start, self.accelerator.device, self.templates
-        )
-
     def loss(self, model: nn.Module, batch: TranslationBatch, epoch: int, step: int) -> Losses:
         """The cross-entropy, of the right token and of its smoothing."""
-        inputs, targets = self.inputs(batch)
+        inputs, targets = seq2seq_inputs(
+            self.sentences, batch.own, self.start, self.accelerator.device, self.templates
+        )
+        if self.gives_loss:
+            loss = model(**inputs, targets=targets).loss
+            return Losses.of({"cross_entropy": loss * batch.weight})
         logits = model(**inputs).logits  # (tokens, vocab)
         right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
         parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
@@ -105,10 +107,7 @@ def seq2seq_inputs(
     """What an encoder-decoder reads of pairs, and what it is to predict.
 
     Args:
-        sentences: Token ids of all sentences, with end marks.
         sides: (pairs, 2) numbers of the sources and of the targets.
-        start: The id that the decoder reads first.
-        device: Where the tensors go.
         templates: Token ids of what is read beside the sources of some models, one for each target:
             their numbers are those of the last sentences.
 
@@ -147,10 +146,7 @@ def nats_of_targets(
 
     Args:
         model: The model; it is put in evaluation mode for as long as this takes.
-        sentences: Token ids of all sentences, with end marks.
         sides: (pairs, 2) numbers of the sources and of the targets, at least one pair.
-        start: The id that the decoder reads first.
-        batch_tokens: Most tokens of a batch, those of both sides and padding included.
         templates: As of `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
-from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.settings import (
     MOST_DIMENSIONS,
     TokenizerArguments,
@@ -20,13 +19,14 @@ from paraphrastic_hf.training.engine.recipe import (
     NONE,
     RunArguments,
     check_source,
-    refuse_unless,
+    must_be,
+    refuse_keys_of_others,
     seed_argument,
 )
 from paraphrastic_hf.training.seq2seq.recipe import (
     AveragedArguments,
     ParallelArguments,
-    chosen_by_score,
+    check_chosen_by_score,
 )
 
 BLEU = "bleu"
@@ -151,26 +151,17 @@ class TranslationRecipe:
             check_source(source, self.data.ignored)
         check_marks(self.tokenizer, "end", "a translation is written until its end")
         model, training, run = self.model, self.training, self.run
-        for family, names in OF_FAMILY.items():
-            for name in names:
-                if family != model.kind and getattr(model, name) is not None:
-                    raise RecipeError(
-                        f"model.{name} is a key of {family}, not of {model.kind}: leave it out"
-                    )
-        refuse_unless(
-            [
-                *chosen_by_score(training, self.data.held_out, run.development),
-                (
-                    self.data.max_length <= model.positions,
-                    f"data.max_length with {model.positions} model.positions",
-                    self.data.max_length,
-                    "at most as large",
-                ),
-                (
-                    run.keep_checkpoints >= training.average,
-                    f"run.keep_checkpoints with training.average {training.average}",
-                    run.keep_checkpoints,
-                    "at least as large",
-                ),
-            ]
-        )
+        refuse_keys_of_others("model", model, OF_FAMILY)
+        check_chosen_by_score(training, self.data.held_out, run.development)
+        if self.data.max_length > model.positions:
+            raise must_be(
+                f"data.max_length with {model.positions} model.positions",
+                self.data.max_length,
+                "at most as large",
+            )
+        if run.keep_checkpoints < training.average:
+            raise must_be(
+                f"run.keep_checkpoints with training.average {training.average}",
+                run.keep_checkpoints,
+                "at least as large",
+            )

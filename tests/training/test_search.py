@@ -1,4 +1,4 @@
-"""Searches on the repository's own pairs: what is kept, shared, resumed and refused."""
+"""Searches: grids, the order of trials, and what is kept, shared, resumed and refused."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.config.recipe import read_recipe, to_record
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
+from paraphrastic_hf.training import search as module
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from paraphrastic_hf.training.search import tune as module
-from paraphrastic_hf.training.search.report import table, write_search
-from paraphrastic_hf.training.search.tune import Trial, ranked, tune, with_settings
+from paraphrastic_hf.training.engine.progress import Progress
+from paraphrastic_hf.training.search import Trial, parse_grid, table, tune, with_settings
 from tests.training.runs import train
 
-PAIRS = Path(__file__).parents[3] / "recipes" / "demo" / "pairs.tsv"
+PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 SMALL = ["--vocab_size", "250", "--hidden_size", "16", "--batch_size", "16", "--epochs", "2"]
 SMALL += ["--mega_batch", "1", "--anneal_steps", "0", "--learning_rate", "1e-2"]
 GRID = {"training.margin": [0.2, 0.8], "model.embedding_dropout": [0.0, 0.3]}
@@ -44,16 +44,18 @@ def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, roo
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     trials = search(recipe, output, root)
     assert len({json.dumps(trial.settings) for trial in trials}) == 4
-    assert trials == ranked(trials)
+    assert [t.score for t in trials] == sorted((t.score for t in trials), reverse=True)
     worst = with_settings(recipe, trials[-1].settings)
     alone = train(worst, tmp_path / "alone", data_root=root)
     assert trials[-1].score == alone.best_score
     best = read_recipe(ContrastiveRecipe, output / "best.yaml")
     assert best == with_settings(recipe, trials[0].settings)
     assert (output / "best" / "recipe.yaml").read_bytes() == to_record(best)
+    assert (output / "trials.png").read_bytes().startswith(b"\x89PNG")
     assert SentenceEncoder.from_pretrained(output / "best").encode("cat").shape == (16,)
     assert sorted(path.name for path in output.iterdir()) == [
-        *("best", "best.yaml", "recipe.yaml", "text.json", "trials.json")
+        *("best", "best.yaml", "optuna.log", "recipe.yaml", "text.json"),
+        *("trials.md", "trials.png", "trials.tsv"),
     ]
 
 
@@ -175,19 +177,134 @@ def test_no_search_is_refused(tmp_path: Path, root: Path, monkeypatch: pytest.Mo
         search(small_recipe(tmp_path), tmp_path / "out", root)
 
 
-def test_the_report_names_every_trial(tmp_path: Path) -> None:
-    trials = [
-        Trial({"training.margin": 0.4, "training.negatives": "max"}, 71.25, 1200, 33.0),
-        Trial({"training.margin": 0.6, "training.negatives": "mix"}, 70.0, 900, 30.0),
-        Trial({"training.margin": 0.6, "training.negatives": "max"}, error="ran | away"),
-    ]
-    markdown, tsv, png = write_search(trials, "clean", tmp_path)
-    assert "| 71.25 | 0.4 | max | 1,200 | 33 |" in markdown.read_text(encoding="utf-8")
-    assert r"failed: ran \| away" in markdown.read_text(encoding="utf-8")
-    assert tsv.read_text(encoding="utf-8").splitlines() == [
-        "clean\ttraining.margin\ttraining.negatives\tstep\tseconds\terror",
-        "71.25\t0.4\tmax\t1200\t33.0\t",
-        "70.0\t0.6\tmix\t900\t30.0\t",
-        "\t0.6\tmax\t\t0.0\tran | away",
-    ]
-    assert png.read_bytes().startswith(b"\x89PNG")
+@pytest.fixture
+def tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ContrastiveRecipe]:
+    """The recipes of all trials; many epochs score high, and a margin above 1 fails."""
+    runs: list[ContrastiveRecipe] = []
+
+    def scored(recipe: ContrastiveRecipe, output: Path, **_: object) -> Progress:
+        runs.append(recipe)
+        if recipe.training.margin > 1:
+            raise DataError("ran | away")
+        output.mkdir(parents=True)
+        return Progress(best_score=float(recipe.training.epochs >= 15), best_step=1200)
+
+    monkeypatch.setattr(module, "train", scored)
+    monkeypatch.setattr(module, "_plot", lambda *_: None)
+    monkeypatch.setattr(module, "run_card", lambda folder: None)
+    monkeypatch.setattr(module, "write_card", lambda folder, card: None)
+    return runs
+
+
+def walk(runs: list[ContrastiveRecipe], folder: Path, root: Path, sampler: str, seed: int) -> list:
+    """The order in which a sampler goes through a grid of six settings, of which three fail."""
+    runs.clear()
+    grid = {"training.margin": [0.4, 1.5], "training.negatives": ["max", "mix", "rand"]}
+    recipe = small_recipe(folder, "--seed", str(seed))
+    search(
+        recipe,
+        folder / f"{sampler}{seed}{len(list(folder.iterdir()))}",
+        root,
+        grid,
+        sampler=sampler,
+    )
+    return [(run.training.margin, run.training.negatives) for run in runs]
+
+
+def test_every_sampler_tries_everything_once_in_an_order_of_its_own(
+    tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]
+) -> None:
+    grid = [(margin, name) for margin in (0.4, 1.5) for name in ("max", "mix", "rand")]
+    assert walk(tried, tmp_path, root, "grid", 1) == grid  # the last key changes fastest
+    for sampler in ("random", "tpe"):
+        first, again, other = (walk(tried, tmp_path, root, sampler, seed) for seed in (1, 1, 2))
+        assert first == again != other
+        assert sorted(first) == sorted(other) == sorted(grid)
+
+
+@pytest.mark.slow
+def test_tpe_looks_where_scores_were_high(
+    tmp_path: Path,
+    root: Path,
+    tried: list[ContrastiveRecipe],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 20 numbers of epochs, those from 15 up score high: a quarter, by chance."""
+    monkeypatch.setattr(module, "_check", lambda *_: None)  # of 400 settings
+    grid = {"training.epochs": list(range(20)), "training.batch_size": list(range(1, 21))}
+    for seed in range(3):
+        recipe = small_recipe(tmp_path, "--seed", str(seed))
+        search(recipe, tmp_path / f"out{seed}", root, grid, sampler="tpe", trials=25)
+    late = [run.training.epochs >= 15 for end in (25, 50, 75) for run in tried[end - 10 : end]]
+    assert sum(late) > 11  # of 30; by chance 7
+
+
+def test_the_tables_name_every_trial(
+    tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]
+) -> None:
+    grid = {"training.margin": [0.4, 1.5], "tokenizer.orders": [[2, 3]]}
+    search(small_recipe(tmp_path, "--epochs", "15"), tmp_path / "out", root, grid)
+    markdown = (tmp_path / "out" / "trials.md").read_text(encoding="utf-8")
+    assert r"| 1.00 | 0.4 | \[2, 3\] | 1,200 | 0 |" in markdown
+    assert r"ran \| away" in markdown
+    rows = (tmp_path / "out" / "trials.tsv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "clean\ttraining.margin\ttokenizer.orders\tstep\tseconds\terror"
+    assert rows[1].startswith("1.0\t0.4\t[2, 3]\t1200\t")
+    assert rows[2].startswith("\t1.5\t[2, 3]\t\t")
+
+
+def test_a_grid_may_only_grow(tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]) -> None:
+    recipe, output = small_recipe(tmp_path), tmp_path / "out"
+    search(recipe, output, root, {"training.epochs": [1, 2]})
+    search(recipe, output, root, {"training.epochs": [1, 2, 3]})
+    assert [run.training.epochs for run in tried] == [1, 2, 3]
+    for grid in ({"training.epochs": [1, 3]}, {"training.batch_size": [1]}):
+        with pytest.raises(RecipeError, match="out"):
+            search(recipe, output, root, grid)
+
+
+def test_a_damaged_journal_is_named(
+    tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]
+) -> None:
+    recipe, output = small_recipe(tmp_path), tmp_path / "out"
+    search(recipe, output, root, {"training.epochs": [1, 2]})
+    journal = output / "optuna.log"
+    journal.write_bytes(b"{\n" + journal.read_bytes())
+    with pytest.raises(CheckpointError, match=r"optuna\.log"):
+        search(recipe, output, root, {"training.epochs": [1, 2]})
+
+
+def test_an_unknown_sampler_is_refused(tmp_path: Path, root: Path) -> None:
+    with pytest.raises(RecipeError, match="'luck'"):
+        search(small_recipe(tmp_path), tmp_path / "out", root, sampler="luck")
+
+
+def test_values_are_read_and_typed_by_their_keys() -> None:
+    texts = ["margin=1,1e-1", "tokenizer.orders=[2,3],[3]", "model.vectors=null,a.txt"]
+    grid = parse_grid(ContrastiveRecipe, texts)
+    assert grid == {
+        "training.margin": [1.0, 0.1],
+        "tokenizer.orders": [[2, 3], [3]],
+        "model.vectors": [None, "a.txt"],
+    }
+    assert isinstance(grid["training.margin"][0], float)
+
+
+@pytest.mark.parametrize(
+    ("texts", "key"),
+    [
+        (["margn=0.4"], "training.margin"),
+        (["kind=word"], "kind"),
+        (["margin=wide"], "'wide'"),
+        (["negatives=max,all"], "'all'"),
+        (["margin="], "margin"),
+        (["margin"], "margin"),
+        (["margin=[0.4"], "training.margin"),
+        (["margin=0.4,0.40"], "margin"),
+        (["margin=0.4", "training.margin=0.6"], "margin"),
+        ([], "--grid"),
+    ],
+)
+def test_what_is_no_grid_is_refused(texts: list[str], key: str) -> None:
+    with pytest.raises(RecipeError, match=key):
+        parse_grid(ContrastiveRecipe, texts)

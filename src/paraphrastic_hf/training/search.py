@@ -1,0 +1,449 @@
+"""A search for the settings of a recipe that score best on its development set, by Optuna.
+
+The papers tune every system so: a grid of values of a few keys (thesis 3.2.2.1, 3.5.2, 3.7.2.3).
+The folder of a search holds `recipe.yaml`, its base; `optuna.log`, every trial; `trials.md`,
+`trials.tsv` and `trials.png`, the results; `best.yaml`, the recipe with the best settings; and
+`best/`, the model that they trained. While it runs, `trials/` holds the unfinished runs and `work/`
+the tokenized pairs that they share.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import hashlib
+import io
+import itertools
+import json
+import logging
+import math
+import os
+import random
+import shutil
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paraphrastic_hf.config.parse_yaml import parse_yaml
+from paraphrastic_hf.config.recipe import (
+    build,
+    convert_key,
+    full_key,
+    set_key,
+    to_mapping,
+    to_yaml,
+)
+from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
+from paraphrastic_hf.extras import require
+from paraphrastic_hf.hub.cards import run_card, write_card
+from paraphrastic_hf.io.files import replacing, write_bytes
+from paraphrastic_hf.io.locks import locked
+from paraphrastic_hf.io.markdown import literal, markdown_table
+from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+from paraphrastic_hf.training.data.development import read_development
+from paraphrastic_hf.training.encoder.build import check_encoders
+from paraphrastic_hf.training.engine.provenance import keep_stamp, text_stamp
+from paraphrastic_hf.training.engine.run import train
+from paraphrastic_hf.training.engine.run_folder import claim
+from paraphrastic_hf.training.engine.score_units import unit_of
+
+logger = logging.getLogger(__name__)
+
+SAMPLERS = ("grid", "random", "tpe")
+TRIES = 20  # proposals of TPE that were tried already, before the first untried settings are taken
+STUDY = "optuna.log"
+
+Settings = dict[str, Any]
+Grid = Mapping[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a search.
+
+    Attributes:
+        settings: Values of the searched keys, by their full names.
+        score: Best development score of the run; None if it failed.
+        step: The mini-batch at which it was reached.
+        seconds: Wall time of the run since it was last started.
+        error: Why it failed; None if it did not.
+    """
+
+    settings: Settings
+    score: float | None = None
+    step: int | None = None
+    seconds: float = 0.0
+    error: str | None = None
+
+
+def tune(
+    recipe: ContrastiveRecipe,
+    grid: Grid,
+    output: str | Path,
+    *,
+    sampler: str = "grid",
+    trials: int | None = None,
+    data_root: str | Path | None = None,
+    datasets: Iterable[Any] = (),
+    progress: bool = True,
+) -> list[Trial]:
+    """Train with settings of a grid and leave the best recipe and its model in `output`.
+
+    The same call resumes an interrupted search: finished trials count, the one that was running
+    resumes from its checkpoint, and failed ones are repeated. More values may be given then.
+
+    Args:
+        recipe: What all trials share, with the development set that decides.
+        grid: Values of each key, by its full name; `parse_grid` reads one.
+        output: Folder of the search.
+        sampler: `grid`, in order; `random`, in an order drawn by the recipe's seed; or `tpe`, where
+            scores were high (Bergstra et al., 2011).
+        trials: Most trials, earlier ones included; all settings if None.
+        data_root: Folder that recipe paths start from, as `train` takes it.
+        datasets: What to train on besides the recipe's sources, as `train` takes it.
+        progress: Show progress bars.
+
+    Returns:
+        All trials, best first, failed ones last.
+
+    Raises:
+        RecipeError: No development set, several processes, a value that fits no trial, `output`
+            holds something else or another grid, or every trial failed.
+        MissingExtraError: Optuna is not installed.
+        BusyError: Another process searches there.
+        DataError: The files of the development set do not exist.
+        CheckpointError: A checkpoint cannot be written, or the folder is damaged or of other text.
+
+    Example:
+        >>> from paraphrastic_hf import load_recipe
+        >>> recipe = load_recipe("own.yaml", ["--sources", "mine.tsv"])  # doctest: +SKIP
+        >>> best = tune(recipe, {"training.margin": [0.3, 0.6]}, "tuned")[0]  # doctest: +SKIP
+    """
+    require("tune", "optuna", what="a search")
+    output = Path(output)
+    _check(recipe, grid, sampler, trials)
+    if "run.development" not in grid:
+        read_development(recipe.run.development, data_root)  # refused before the first trial
+    options = {
+        "data_root": data_root,
+        "datasets": [_rereadable(item) for item in datasets],
+        "progress": progress,
+    }
+    with locked(output):
+        claim(output, recipe, overwrite=False)
+        keep_stamp(text_stamp(recipe, data_root, datasets), output, "use another --output")
+        study = _open_study(output, grid)
+        _search(study, recipe, grid, output, sampler, trials, options)
+    for folder in ("work", "trials"):
+        shutil.rmtree(output / folder, ignore_errors=True)
+    return results(study, grid)
+
+
+def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
+    """`["margin=0.4,0.6"]` to `{"training.margin": [0.4, 0.6]}`.
+
+    Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
+
+    Example:
+        >>> from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+        >>> parse_grid(ContrastiveRecipe, ["margin=0.4,0.6", "negatives=max,mix"])
+        {'training.margin': [0.4, 0.6], 'training.negatives': ['max', 'mix']}
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        name, _, listed = text.partition("=")
+        key = full_key(cls, name.strip().removeprefix("--"))
+        values = parse_yaml(f"[{listed}]", f"the values of {key} in {text[:80]!r}")
+        values = [convert_key(cls, key, value) for value in values or []]
+        if not values:
+            raise RecipeError(f"{key} has no values to try: write {key}=FIRST,SECOND")
+        if key in grid or len(set(map(_text, values))) < len(values):
+            raise RecipeError(f"{key} or one of its values is given twice in the grid")
+        grid[key] = values
+    if not grid:
+        raise RecipeError("there is nothing to search: give --grid KEY=FIRST,SECOND")
+    return grid
+
+
+def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:
+    """A recipe with some keys set; RecipeError if a value is wrong or does not fit the others."""
+    mapping = copy.deepcopy(to_mapping(recipe))
+    for key, value in settings.items():
+        set_key(ContrastiveRecipe, mapping, key, value)
+    changed = build(ContrastiveRecipe, mapping)
+    check_encoders(changed)
+    return changed
+
+
+def results(study: Any, grid: Grid) -> list[Trial]:
+    """The trials of an Optuna study: best first, equal ones in order, failed ones last."""
+    values = {key: {_text(value): value for value in grid[key]} for key in grid}
+    trials = [
+        Trial(
+            {key: values[key][trial.params[key]] for key in grid}, trial.value, **trial.user_attrs
+        )
+        for trial in study.trials
+        if trial.user_attrs  # others were interrupted, or proposed twice
+    ]
+    return sorted(trials, key=lambda trial: math.inf if trial.score is None else -trial.score)
+
+
+def table(trials: Sequence[Trial], development: str) -> list[str]:
+    """The trials as lines of Markdown, in the order given."""
+    keys = list(trials[0].settings)
+    rows = [
+        [
+            "failed" if t.score is None else f"{t.score:.2f}",
+            *(str(t.settings[key]) for key in keys),
+            "" if t.step is None else f"{t.step:,}",
+            f"{t.seconds:.0f}",
+        ]
+        for t in trials
+    ]
+    columns = [f"{development} ({unit_of(development)})", *keys, "step", "seconds"]
+    lines = markdown_table(columns, rows, "r" + "l" * len(keys) + "rr")
+    errors = [f"* {literal(f'{_listed(t.settings)} failed: {t.error}')}" for t in trials if t.error]
+    return [*lines, "", *errors] if errors else lines
+
+
+def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | None) -> None:
+    if sampler not in SAMPLERS:
+        raise RecipeError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
+    if recipe.run.development == "none":
+        raise RecipeError("a search needs a development set: --development clean")
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise RecipeError("a search runs in one process: start it without torchrun")
+    if trials is not None and trials < 1:
+        raise RecipeError(f"trials must be at least 1, got {trials}")
+    good: list[Settings] = []
+    refused: list[tuple[Settings, RecipeError]] = []
+    for settings in _every(grid):
+        try:
+            with_settings(recipe, settings)
+            good.append(settings)
+        except RecipeError as error:
+            refused.append((settings, error))
+    for settings, reason in refused:
+        for key, value in settings.items():
+            if not any(other[key] == value for other in good):
+                raise RecipeError(f"{key} {value!r} fits no trial: {reason}")
+
+
+def _open_study(output: Path, grid: Grid) -> Any:
+    """A new study with the finished trials of the earlier ones in the folder.
+
+    Each call of `tune` has a study of its own, since the values of one cannot change.
+    """
+    import optuna
+    from optuna.storages import JournalStorage, journal
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    space, path = _space(grid), output / STUDY
+    try:
+        storage = JournalStorage(journal.JournalFileBackend(str(path)))
+        names = optuna.get_all_study_names(storage)
+        earlier = [optuna.load_study(study_name=name, storage=storage) for name in names]
+        finished = (optuna.trial.TrialState.COMPLETE,)
+        found = max((study.get_trials(states=finished) for study in earlier), key=len, default=[])
+        for trial in found:
+            is_known = all(trial.params.get(key) in space[key].choices for key in space)
+            if not is_known or trial.params.keys() != space.keys():
+                raise RecipeError(
+                    f"{output} holds a search of another grid, with {_listed(trial.params)}: keep "
+                    "its keys and values and add to them, or use another --output"
+                )
+        study = optuna.create_study(
+            storage=storage, study_name=str(len(names)), direction="maximize"
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, RecipeError):
+            raise
+        raise CheckpointError(f"{path} is damaged ({error}); use another --output") from error
+    study.add_trials(
+        optuna.trial.create_trial(
+            params=trial.params,
+            distributions=space,
+            value=trial.value,
+            user_attrs=trial.user_attrs,
+        )
+        for trial in found
+    )
+    return study
+
+
+def _search(
+    study: Any,
+    recipe: ContrastiveRecipe,
+    grid: Grid,
+    output: Path,
+    sampler: str,
+    trials: int | None,
+    options: dict[str, Any],
+) -> None:
+    """Run what is left to try, keeping the best model and the tables of results up to date."""
+    from optuna.trial import TrialState
+
+    most = min(math.prod(map(len, grid.values())), trials or math.inf)
+    done = results(study, grid)
+    while len(done) < most:
+        trial = _ask(study, grid, sampler, recipe.seed, [_key(each.settings) for each in done])
+        settings = {
+            key: next(value for value in grid[key] if _text(value) == text)
+            for key, text in trial.params.items()
+        }
+        logger.info("trial %s of %s: %s", len(done) + 1, most, _listed(settings))
+        result = _run(settings, recipe, output, options)
+        is_best = result.score is not None and all(
+            other.score is None or result.score > other.score for other in done
+        )
+        _keep(result, is_best, recipe, output)
+        for name in ("step", "seconds", "error"):
+            trial.set_user_attr(name, getattr(result, name))
+        study.tell(trial, result.score, state=None if result.score is not None else TrialState.FAIL)
+        what = f"failed: {result.error}" if result.score is None else f"{result.score:.2f}"
+        logger.info("%s %s%s", recipe.run.development, what, ", the best so far" * is_best)
+        done = results(study, grid)
+        _write_results(study, done, recipe.run.development, output)
+    if done[0].score is None:
+        raise RecipeError(f"every trial failed, the first by: {done[0].error}")
+
+
+def _ask(study: Any, grid: Grid, sampler: str, seed: int, tried: list[tuple[str, ...]]) -> Any:
+    """The next trial, of settings that were not tried: a function of the seed and of these."""
+    from optuna.samplers import TPESampler
+    from optuna.trial import TrialState
+
+    space = _space(grid)
+    for attempt in range(TRIES if sampler == "tpe" else 0):
+        study.sampler = TPESampler(
+            seed=(seed + len(tried) * TRIES + attempt) % 2**32, n_startup_trials=5
+        )
+        trial = study.ask(space)
+        if tuple(trial.params[key] for key in grid) not in tried:
+            return trial
+        study.tell(trial, state=TrialState.FAIL)
+    order = list(_every(grid))
+    if sampler != "grid":
+        random.Random(seed).shuffle(order)
+    settings = next(each for each in order if _key(each) not in tried)
+    study.enqueue_trial({key: _text(value) for key, value in settings.items()})
+    return study.ask(space)
+
+
+def _run(
+    settings: Settings, base: ContrastiveRecipe, output: Path, options: dict[str, Any]
+) -> Trial:
+    started = time.perf_counter()
+    try:
+        recipe = with_settings(base, settings)
+        work = output / "work" / _corpus_name(recipe)
+        result = train(recipe, _folder(output, settings), work=work, **options)
+    except (CheckpointError, BusyError):
+        raise  # a full disk, or another process, is no trait of the settings
+    except (ParaphrasticError, ValueError, RuntimeError) as error:
+        return Trial(settings, seconds=time.perf_counter() - started, error=str(error))
+    seconds = round(time.perf_counter() - started, 1)
+    return Trial(settings, result.best_score, result.best_step, seconds)
+
+
+def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) -> None:
+    """Make the best model so far `best`; remove others, but the checkpoints of failed runs."""
+    folder = _folder(output, trial.settings)
+    if not is_best:
+        if trial.score is not None:
+            shutil.rmtree(folder)
+        return
+    shutil.rmtree(output / "best", ignore_errors=True)
+    folder.rename(output / "best")
+    write_card(output / "best", run_card(output / "best"))  # which names its folder
+    head = f"# {recipe.run.development} {trial.score:.2f} with {_listed(trial.settings)}\n"
+    text = head + to_yaml(with_settings(recipe, trial.settings))
+    write_bytes(output / "best.yaml", text.encode("utf-8"))
+
+
+def _write_results(study: Any, trials: Sequence[Trial], development: str, output: Path) -> None:
+    """Write trials.md, trials.tsv and trials.png."""
+    keys = list(trials[0].settings)
+    title = f"# Trials by {literal(development)}"
+    text = [title, "", *table(trials, development), "", "![](trials.png)", ""]
+    write_bytes(output / "trials.md", "\n".join(text).encode("utf-8"))
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+    writer.writerow([development, *keys, "step", "seconds", "error"])
+    for t in trials:
+        writer.writerow([t.score, *(t.settings[key] for key in keys), t.step, t.seconds, t.error])
+    write_bytes(output / "trials.tsv", file.getvalue().encode("utf-8"))
+    _plot(study, f"{development}, {unit_of(development)}", output / "trials.png")
+
+
+def _plot(study: Any, label: str, path: Path) -> None:
+    """Draw a panel for each key, with the score of every trial over the value that it had."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    from optuna.visualization.matplotlib import plot_slice
+
+    with plt.rc_context({"backend": "agg"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the function is experimental
+        axes: Any = np.ravel(np.asarray(plot_slice(study, target_name=label)))
+        for axis in axes:
+            labels = [text.get_text().strip("'") for text in axis.get_xticklabels()]
+            axis.set_xticks(axis.get_xticks(), labels)
+        with replacing(path) as partial:
+            axes[0].figure.savefig(partial, dpi=150, format="png", bbox_inches="tight")
+        plt.close(axes[0].figure)
+
+
+def _every(grid: Grid) -> Iterator[Settings]:
+    """All settings of a grid; the last key changes fastest."""
+    return (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
+
+
+def _space(grid: Grid) -> dict[str, Any]:
+    """The grid as Optuna knows it: values are texts, since some are lists."""
+    from optuna.distributions import CategoricalDistribution
+
+    return {key: CategoricalDistribution(list(map(_text, values))) for key, values in grid.items()}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _key(settings: Settings) -> tuple[str, ...]:
+    return tuple(map(_text, settings.values()))
+
+
+def _listed(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in settings.items())
+
+
+def _rereadable(item: Any) -> Any:
+    """A dataset that every trial can read from its start."""
+    if isinstance(item, tuple):
+        return _rereadable(item[0]), *item[1:]
+    return list(item) if isinstance(item, Iterator) else item
+
+
+def _folder(output: Path, settings: Settings) -> Path:
+    return output / "trials" / _digest(settings)
+
+
+def _corpus_name(recipe: ContrastiveRecipe) -> str:
+    """Equal for recipes whose tokenizers and tokenized pairs are the same."""
+    tokenizers = [to_mapping(encoder.tokenizer) for encoder in recipe.encoders]
+    return _digest(
+        [
+            to_mapping(recipe)["data"],
+            recipe.start or tokenizers,
+            recipe.training.exclude,
+            recipe.seed,
+            recipe.run.development == "clean-and-bitext",  # which holds pairs out
+        ]
+    )
+
+
+def _digest(value: Any) -> str:
+    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=6).hexdigest()
