@@ -213,7 +213,6 @@ EARLY = {  # commands that are refused before anything slow is imported, and wha
     f"{ATTACK} --paraphrases ../up=a/pairs.tsv --output x": "'../up'",
     f"{ATTACK} --paraphrases =a/pairs.tsv --output x": "''",
     f"{ATTACK} --paraphrases nmt-bt=a/pairs.tsv --back-translate x y --output x": "'nmt-bt'",
-    f"{ATTACK} --back-translate x y --outputs 0 --output x": "--outputs",
     f"{ATTACK} --paraphrases - --paraphrases x=- --output x": "-",
 }
 LATE = {  # commands that are refused when a model, corpus or library is looked at

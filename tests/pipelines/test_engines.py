@@ -17,12 +17,10 @@ from transformers import MarianMTModel
 
 from paraphrastic_hf.encoders.storage.ctranslate import converted
 from paraphrastic_hf.errors import ModelError
-from paraphrastic_hf.generation import writing
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.models.seq2seq.marian import marian_config
 from paraphrastic_hf.models.seq2seq.stock import generation_settings
-from paraphrastic_hf.pipelines import recipe as corpus_arguments
 from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
 from paraphrastic_hf.pipelines.engines.commands import MOST_ODD_LINES, Apertium, CommandEngine
 from paraphrastic_hf.pipelines.engines.registry import make_engine
@@ -287,8 +285,3 @@ def test_a_call_of_ctranslate2_that_hangs_is_given_up(folder: Path, tmp_path: Pa
 def test_an_engine_that_must_name_a_model_says_so() -> None:
     with pytest.raises(ModelError, match="runs/none"):
         make_engine(EngineArguments(kind="transformers", model="runs/none"))
-
-
-def test_a_recipe_allows_what_can_be_written() -> None:
-    for name, most in writing.MOST.items():
-        assert getattr(corpus_arguments, f"MOST_{name.rpartition('_')[2].upper()}") == most

@@ -274,6 +274,8 @@ class LatentGenerator(HubMixin):
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
             >>> generator.interpolate("a cat sleeps", "it rains", language="en")  # doctest: +SKIP
         """
+        if steps < 2:
+            raise ValueError(f"steps must be at least 2, both ends, got {steps}")
         task = self.task("reconstruct", language)
         ends = self._latent(task, [first, second], [first, second])
         share = torch.linspace(0, 1, steps, device=ends.device)[:, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -52,6 +53,10 @@ class GenerationOptions:
             raise ValueError(f"top_p must be above 0 and at most 1, got {self.top_p}")
         if not self.temperature > 0:
             raise ValueError(f"temperature must be above 0, got {self.temperature}")
+        if not math.isfinite(self.length_penalty):
+            raise ValueError(f"length_penalty must be finite, got {self.length_penalty}")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must be from 0 to 2**63 - 1, got {self.seed}")
         if not self.sample and self.outputs > self.beams:
             raise ValueError(
                 f"{self.outputs} sentences from each text need as many beams, got {self.beams}; "

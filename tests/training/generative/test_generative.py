@@ -257,7 +257,7 @@ def test_draws_follow_their_seed_and_blocks_draw_apart(generator: LatentGenerato
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("beams", value) for value in (0, 2.0, 1001)),
+        *(("beams", value) for value in (0, -1)),
         *(("outputs", 6), ("top_p", 0), ("temperature", 0)),
     ],
 )

@@ -241,8 +241,8 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
         ModelError: It is of another kind.
     """
     name, is_own = shown_name(directory), kind.startswith(OWN) or kind in ENCODER_KINDS
-    known = LOADERS.get(kind.removeprefix(OWN), ("SentenceEncoder",)) if is_own else STOCK
-    if not set(known).isdisjoint(loaders):
+    known = _loaders_of(kind) if is_own else STOCK
+    if known is None or not set(known).isdisjoint(loaders):
         return
     if not is_own:
         raise ModelError(
@@ -254,6 +254,13 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
         f"{name} holds a {kind!r} model; wanted here is {wanted}. That one loads with "
         f"{' or '.join(known)}{shell}"
     )
+
+
+def _loaders_of(kind: str) -> tuple[str, ...] | None:
+    """What loads a model type of this package; None for one that is not known here."""
+    bare = kind.removeprefix(OWN)
+    is_encoder = kind in ENCODER_KINDS or bare.replace("-", "_") in ENCODER_KINDS
+    return LOADERS.get(bare, ("SentenceEncoder",) if is_encoder else None)
 
 
 def _looks_like_path(name: str) -> bool:
