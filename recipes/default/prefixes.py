@@ -2,8 +2,8 @@
 
     python recipes/default/prefixes.py --data DATA
 
-Widest first: the principal axes as whitening leaves them. Spread: as `finish.spread` leaves them
-and `multilingual` is packaged; `english` is packaged widest first, and that is what its row
+Widest first: the principal axes as whitening leaves them. Spread: as `nested_dimensions` leaves
+them and `multilingual` is packaged; `english` is packaged widest first, and that is what its row
 `spread` shows. Turned: by a random rotation. Pearson's r x 100 on STS-B dev / STS17 en-en, and
 what frozen vectors of all dimensions give on SICK-R.
 """

@@ -111,7 +111,7 @@ def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:
 def test_a_classifier_of_this_package_is_attacked_and_trained_again(tmp_path: Path) -> None:
     data, further = write_supervised(tmp_path / "data"), tmp_path / "further.tsv"
     further.write_text("negative\tan awful zzyzx\n", encoding="utf-8")
-    options = ["--hidden_size", "4", "--epochs", "1", "--further", str(further)]
+    options = ["--hidden_size", "4", "--epochs", "1", "--extra_examples", str(further)]
     options += ["--task.dataset.config", "binary"]
     recipe = load_recipe("towards-universal-2016/sentiment-averaging", options)
     train(recipe, tmp_path / "out", data_root=data, progress=False)

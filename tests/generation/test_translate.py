@@ -254,7 +254,7 @@ def test_a_language_that_a_model_was_trained_to_write_need_not_be_told(folder: P
         with pytest.raises(ValueError, match=language):
             Translator.from_pretrained(folder, to=language)
     recipe = folder / "recipe.yaml"
-    recipe.write_text("kind: translation\ndata: {to: en}\n", encoding="utf-8")
+    recipe.write_text("kind: translation\ndata: {target_language: en}\n", encoding="utf-8")
     try:
         assert Translator.from_pretrained(folder, to="en").languages == Languages()
         with pytest.raises(ValueError, match="fr"):

@@ -20,7 +20,7 @@ OTHERS = {
     "minimum_risk": f"""
 kind: minimum_risk
 start: absent
-data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], to: en, held_out: 12}}
+data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], target_language: en, held_out: 12}}
 candidates: {{count: 4}}
 cost: {{metric: half}}
 """,
@@ -76,7 +76,7 @@ word | --matryoshka 4 4 | matryoshka
 word | --matryoshka 4 --whiten 0.25 | matryoshka
 word | --matryoshka 4 8 | [4, 8]
 projection | --whiten 0.2 | finish.whiten
-gated | --spread true | finish.spread
+gated | --nested_dimensions true | finish.nested_dimensions
 weighted | --significant_bits 5 | finish.significant_bits
 word | --drop_apart true | drop_apart
 distillation | --hidden_size 4096 | 4096

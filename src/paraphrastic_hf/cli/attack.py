@@ -31,7 +31,7 @@ A row of the examples is a label and a text, tab-separated, and of pairs the sec
 paraphrases are of the first. A file of paraphrases is what `paraphrastic paraphrase` writes, or
 rows of a line's number, from 1, and a paraphrase. The folder gets attack.md and attack.json, and
 for each source of paraphrases NAME.broken.tsv and NAME.training.tsv: label, paraphrase and second
-text, which task.further of a recipe takes to train again.
+text, which task.extra_examples of a recipe takes to train again.
 """
 
 

@@ -63,7 +63,8 @@ def written_language(directory: Path | None) -> str | None:
     data = recipe.get("data")
     if recipe.get("kind") not in ("translation", "minimum_risk") or not isinstance(data, dict):
         return None
-    return str(data["to"]) if data.get("to") else None
+    written = data.get("target_language") or data.get("to")  # its name before 0.2
+    return str(written) if written else None
 
 
 @contextmanager

@@ -66,7 +66,8 @@ def check_alike(
     if own.lowercase != other.lowercase or own.tokens() != other.tokens():
         raise ModelError(
             f"{encoder.name} has another vocabulary than {name} ({own.vocab_size:,} and "
-            f"{other.vocab_size:,} entries): train it with --tokenizer.of and the name of the other"
+            f"{other.vocab_size:,} entries): train it with "
+            "--tokenizer.from_model and the name of the other"
         )
     if encoder.dimension != dimension:
         raise ModelError(

@@ -366,7 +366,14 @@ def _selection(trained: TrainedModel) -> str:
 
 def _is_changed(finish: Mapping[str, Any]) -> bool:
     """Whether the saved table differs from the selected one."""
-    steps = ("merge_with", "whiten", "dimension", "spread", "drop_apart", "significant_bits")
+    steps = (
+        "merge_with",
+        "whiten",
+        "dimension",
+        "nested_dimensions",
+        "drop_apart",
+        "significant_bits",
+    )
     return any(map(finish.get, steps)) or finish.get("precision", "float32") != "float32"
 
 

@@ -26,7 +26,7 @@ WORDS = {
 RECIPE = """
 kind: minimum_risk
 start: {start}
-data: {{sources: [{{path: {pairs}, languages: [en, de]}}], to: en, held_out: 12}}
+data: {{sources: [{{path: {pairs}, languages: [en, de]}}], target_language: en, held_out: 12}}
 candidates: {{count: 4}}
 cost: {{metric: half}}
 training: {{epochs: 10, batch_tokens: 300, learning_rate: 0.002, probability: token}}

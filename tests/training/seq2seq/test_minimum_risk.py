@@ -122,7 +122,7 @@ def test_a_run_that_breaks_off_resumes_bit_for_bit_and_searches_nothing_twice(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = ["--steps", "12", "--held_out", "0", "--development", "none"]
-    chosen = load_recipe(recipe, [*settings, "--search", "sample", "--every", "2"])
+    chosen = load_recipe(recipe, [*settings, "--search", "sample", "--refresh_steps", "2"])
     train(chosen, tmp_path / "whole")
     made, make = [], CandidateMaker.make
 
@@ -373,7 +373,7 @@ def test_what_cannot_be_trained_is_refused(recipe: Path, start: Path, tmp_path: 
     tokenizer.save_pretrained(other)
     for settings, error, key in (
         (["--start", str(other)], ModelError, "2. tokens"),
-        (["--data.to", "fr"], DataError, r"\(fr\)"),
+        (["--data.target_language", "fr"], DataError, r"\(fr\)"),
         (["--max_length", "2"], DataError, "data.max_length"),
         (["--held_out", "90"], DataError, "data.held_out"),
         (["--to_code", "fr"], RecipeError, "to_code"),
@@ -388,10 +388,10 @@ def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of
 ) -> None:
     MinimumRisk(load_recipe(recipe), Context())
     assert not caplog.records
-    MinimumRisk(load_recipe(recipe, ["--data.to", "de"]), Context())
+    MinimumRisk(load_recipe(recipe, ["--data.target_language", "de"]), Context())
     assert "cost.model" in caplog.text
     shutil.copytree(start, tmp_path / "start")
-    written(tmp_path / "start", "kind: translation\ndata: {to: de}\n")
+    written(tmp_path / "start", "kind: translation\ndata: {target_language: de}\n")
     with pytest.raises(RecipeError, match=r"data\.to"):
         MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
 

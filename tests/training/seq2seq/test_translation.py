@@ -65,7 +65,8 @@ def test_it_learns_its_pairs_by_heart(trained: Path) -> None:
 def test_minimum_risk_trains_what_it_saves(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "risk.yaml").write_text(
         f"kind: minimum_risk\nstart: {trained}\n"
-        f"data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], to: en, held_out: 4}}\n"
+        f"data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], "
+        "target_language: en, held_out: 4}\n"
         "candidates: {count: 2}\ncost: {metric: bleu}\ntraining: {epochs: 1, steps: 2}\n",
         encoding="utf-8",
     )

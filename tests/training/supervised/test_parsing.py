@@ -96,7 +96,7 @@ head: {rest}"""
 
 
 def test_further_corpora_are_for_training(data: Path, tmp_path: Path) -> None:
-    problem = Parsing(recipe_of(tmp_path, "--task.more", "treebank"), data)
+    problem = Parsing(recipe_of(tmp_path, "--task.extra_corpora", "treebank"), data)
     assert {split: len(trees) for split, trees in problem.trees.items()} == {
         **{"train": 122, "validation": 20, "test": 20}
     }

@@ -195,7 +195,7 @@ class ContrastiveRecipe(EncoderRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         training, finish = self.training, self.finish
-        if training.matryoshka and (finish.whiten or finish.dimension or finish.spread):
+        if training.matryoshka and (finish.whiten or finish.dimension or finish.nested_dimensions):
             raise RecipeError(
                 "training.matryoshka trains the leading dimensions, and finish.whiten, dimension "
                 "and spread make others lead: leave one of them out"

@@ -118,8 +118,8 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
     kind = next((kind for kind, made in TOKENIZERS.items() if isinstance(inner, made)), None)
     if kind is None:
         raise RecipeError(
-            f"tokenizer.of: the tokenizer of {name} is of several parts or of byte pairs, which no "
-            "recipe trains; name another model"
+            f"tokenizer.from_model: the tokenizer of {name} is of several parts or of byte pairs, "
+            "which no recipe trains; name another model"
         )
     if tokenizer is inner and arguments.marks != "none":
         tokenizer = MarkedTokenizer(inner, arguments.marks)
@@ -130,8 +130,8 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
         if asked != value:
             value, asked = (str(each).lower() for each in (value, asked))
             raise RecipeError(
-                f"tokenizer.of: the tokenizer of {name} has {key} {value}, and the recipe asks for "
-                f"{asked}; set tokenizer.{key} to {value}, or name another model"
+                f"tokenizer.from_model: the tokenizer of {name} has {key} {value}, and the recipe "
+                f"asks for {asked}; set tokenizer.{key} to {value}, or name another model"
             )
     return tokenizer
 

@@ -70,7 +70,7 @@ def finish(
         vectors = embed_texts(model, corpus.sentences, sample, max_length=recipe.data.max_length)
         table = model.embedding.weight.detach()
         model = with_table(model, whitened(table, vectors, asked.whiten, asked.dimension))
-    if asked.spread:
+    if asked.nested_dimensions:
         table = model.embedding.weight.detach()
         model = with_table(model, table[:, spread(table.shape[1])])
     if asked.drop_apart and isinstance(tokenizer, SubwordTokenizer):

@@ -72,11 +72,11 @@ class EncoderRun(Generic[AnyRecipe]):
         return model
 
     def _check_given_vocabulary(self) -> None:
-        """Refuse at once what `start` or `tokenizer.of` decides, before any text is read."""
+        """Refuse what `start` or `tokenizer.from_model` decides, before any text is read."""
         tokenizer = self.recipe.tokenizer
         if self.start is not None:
             self._check_merges(self.start.tokenizer)
-        elif tokenizer.of is not None and not self.recipe.parts:
+        elif tokenizer.from_model is not None and not self.recipe.parts:
             self._check_merges(given_tokenizer(tokenizer, self.context.data_root))
 
     def _check_merges(self, tokenizer: TextTokenizer) -> None:

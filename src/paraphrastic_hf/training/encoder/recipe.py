@@ -38,8 +38,8 @@ class FinishArguments:
 
     merge_with: list[str] = argument(
         [],
-        help="other runs of the same vocabulary (tokenizer.of), whose tables are turned onto this "
-        "one's and averaged with it; best of float32 and without whitening of their own",
+        help="other runs of the same vocabulary (tokenizer.from_model), whose tables are turned "
+        "onto this one's and averaged with it; best of float32 and without whitening of their own",
         names="model",
     )
     whiten: float = argument(
@@ -52,7 +52,7 @@ class FinishArguments:
         60_000, help="training sentences that the axes are computed from", at_least=1
     )
     dimension: int | None = argument(None, help="number of leading axes kept", at_least=1)
-    spread: bool = argument(
+    nested_dimensions: bool = argument(
         False, help="order the axes so that any prefix of the dimensions is a good model"
     )
     drop_apart: bool = argument(False, help="drop the pieces of the languages kept apart")

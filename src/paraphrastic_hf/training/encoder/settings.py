@@ -73,7 +73,7 @@ class TokenizerArguments:
         help="languages that share no piece with any other, though they write alike (5.3.2); "
         "finish.drop_apart leaves their pieces out of the finished model",
     )
-    of: str | None = argument(
+    from_model: str | None = argument(
         None,
         help="a run's directory, a packaged model or one on the Hub whose tokenizer is taken as it "
         "is, so that finish.merge_with can make one model of both; kind and lowercase must be its "
@@ -86,16 +86,16 @@ class TokenizerArguments:
             [
                 (bool(self.orders), "tokenizer.orders", self.orders, "lengths of at least 1"),
                 (
-                    self.of is None or bool(self.of.strip()),
-                    "tokenizer.of",
-                    self.of,
+                    self.from_model is None or bool(self.from_model.strip()),
+                    "tokenizer.from_model",
+                    self.from_model,
                     "a model's name",
                 ),
                 (
-                    self.of is None or not self.apart,
+                    self.from_model is None or not self.apart,
                     "tokenizer.apart",
                     self.apart,
-                    "empty beside tokenizer.of, whose pieces are what they are",
+                    "empty beside tokenizer.from_model, whose pieces are what they are",
                 ),
             ]
         )

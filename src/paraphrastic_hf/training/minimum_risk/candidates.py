@@ -81,7 +81,7 @@ class CandidateMaker:
     def __init__(self, translator: Translator, arguments: CandidateArguments, cost: Cost) -> None:
         self.translator, self.arguments, self.cost = translator, arguments, cost
         translator.max_ratio = arguments.max_ratio
-        translator.batch_size = arguments.at_a_time
+        translator.batch_size = arguments.batch_size
 
     def make(
         self,

@@ -66,7 +66,7 @@ class MinimumRisk:
                 "--start, a directory or a Hub repository that AutoModelForSeq2SeqLM loads"
             )
         check_sources(recipe.data, context.data_root)
-        check_written(recipe.data.sources, recipe.data.to)
+        check_written(recipe.data.sources, recipe.data.target_language)
         _warn_of_english(recipe)
         self.cost = make_cost(**recipe.cost.__dict__)
         self.translator = _load(recipe, recipe.start, context.data_root)
@@ -79,7 +79,7 @@ class MinimumRisk:
         sources = read_sources(
             recipe, context.data_root, context.datasets, progress=context.progress
         )
-        oriented = [_oriented(item, recipe.data.to) for item in sources]
+        oriented = [_oriented(item, recipe.data.target_language) for item in sources]
         pairs = [pair for of_source in oriented for pair in of_source]
         given = None
         if names_file(recipe.run.development):
@@ -123,7 +123,7 @@ class MinimumRisk:
         cache = CandidateCache(
             self._work / "candidates" / name,
             accelerator.process_index,
-            steps_back + recipe.candidates.every,
+            steps_back + recipe.candidates.refresh_steps,
         )
         self._gauges = RiskGauges(recipe, self.held_out, maker)
         return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
@@ -192,7 +192,7 @@ class MinimumRisk:
 
 
 def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
-    cost, to = recipe.cost, recipe.data.to
+    cost, to = recipe.cost, recipe.data.target_language
     if cost.metric in SEMANTIC and cost.model in ENGLISH and to not in CODES_OF_ENGLISH:
         logger.warning(
             "cost.model %s knows English, and what is written is in %s: set it to multilingual",
@@ -213,10 +213,11 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     except ValueError as error:
         raise RecipeError(f"from_code, to_code: {error}") from error
     written = None if is_told(translator.tokenizer) else written_language(translator._directory)
-    if written not in (None, recipe.data.to):
+    if written not in (None, recipe.data.target_language):
         raise RecipeError(
-            f"{start} writes {written}, and data.to is {recipe.data.to}: set data.to to {written}, "
-            "or start from another model"
+            f"{start} writes {written}, and data.target_language is "
+            f"{recipe.data.target_language}: set data.target_language to {written}, or start from "
+            "another model"
         )
     if translator.tokenizer.eos_token_id is None:
         raise ModelError(f"the tokenizer in {start} has no token that ends a sentence")

@@ -101,7 +101,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         accelerator: Accelerator,
         cache: CandidateCache | None = None,
     ) -> None:
-        self.every = recipe.candidates.every
+        self.every = recipe.candidates.refresh_steps
         self.pairs, self.maker, self.cache = pairs, maker, cache
         sides = (pairs.sources, pairs.targets)
         lengths = np.stack([np.diff(side.offsets) for side in sides], 1)

@@ -89,12 +89,12 @@ class CandidateArguments:
         "excluded, taken out there; added, a candidate always",
         choices=REFERENCES,
     )
-    at_a_time: int = argument(
+    batch_size: int = argument(
         64,
         help="sentences that are searched at a time; half as many where memory runs out",
         at_least=1,
     )
-    every: int = argument(
+    refresh_steps: int = argument(
         1,
         help="steps whose candidates are made at once, by the weights at the first of them",
         at_least=1,

@@ -165,6 +165,7 @@ def written_side(source: SourceArguments, to: str) -> int:
     if len(languages) != 2 or languages.count(to) != 1:
         raise DataError(
             f"{source.name} has the languages {', '.join(languages)}: every source must have "
-            f"data.to ({to}) on one side; name them with languages: [{to}, de], or set data.to"
+            f"data.target_language ({to}) on one side; name them with languages: "
+            f"[{to}, de], or set data.target_language"
         )
     return languages.index(to)

@@ -21,9 +21,9 @@ class ParallelArguments(DataArguments):
 
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
-        "swap": "data.to says which side is written; leave it out",
+        "swap": "data.target_language says which side is written; leave it out",
     }
-    to: str = argument(
+    target_language: str = argument(
         "en",
         help="language that is written; every source has it on one side, and what is on the other "
         "is read, in one language or several",

@@ -98,7 +98,7 @@ class Parsing:
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         self.recipe = recipe
         self.trees = {split: _read(recipe.task.dataset, split, data_root) for split in SPLITS}
-        for more in recipe.task.more:
+        for more in recipe.task.extra_corpora:
             self.trees["train"] += _read(more, more.split, data_root)
         if names_file(recipe.run.development):
             path = resolve_path(recipe.run.development, data_root)
@@ -189,7 +189,7 @@ def _read(chosen: DatasetArguments, split: str, data_root: str | Path | None) ->
     if split not in known:
         raise DataError(
             f"{chosen.title} has no {split} split to learn trees with; name one such as gum, and "
-            "others in task.more"
+            "others in task.extra_corpora"
         )
     rows = open_dataset(chosen, split, data_root)
     return parsed_sentences(rows, f"{chosen.title} {split}", ParserConfig.max_words)

@@ -53,12 +53,12 @@ class TaskArguments:
         above=0,
         below=0.5,
     )
-    further: str | None = argument(
+    extra_examples: str | None = argument(
         None,
         help="a TSV of further training examples, label, text and, of pairs, the second text, such "
         "as `paraphrastic attack` writes (6.5.4); relative to the data root",
     )
-    more: list[DatasetArguments] = argument(
+    extra_corpora: list[DatasetArguments] = argument(
         [], help="parsing: further corpora of trees to train on, by name, or mappings with a split"
     )
     max_length: int = argument(
@@ -143,8 +143,8 @@ class SupervisedRunArguments(RunArguments):
         "validation",
         help="what picks the checkpoint: validation, that split of the corpus; or a file in its "
         "place. Relatedness: pairs with scores, as `evaluate --pairs` takes them. Classes: as "
-        "task.further. Tagging: a line a word, a tab and its tag, with an empty line between "
-        "sentences. Parsing: a tree a line",
+        "task.extra_examples. Tagging: a line a word, a tab and its tag, with an empty line "
+        "between sentences. Parsing: a tree a line",
         choices=("validation", FILE),
     )
 
@@ -205,7 +205,7 @@ class SupervisedRecipe:
         for name, value, owners in (
             ("task.tags", task.tags, ("tagging",)),
             ("task.held_out", task.held_out, ("tagging",)),
-            ("task.more", task.more or None, ("parsing",)),
+            ("task.extra_corpora", task.extra_corpora or None, ("parsing",)),
             ("head.capital_feature", head.capital_feature, of_words),
             ("head.word_layer", head.word_layer, ("tagging",)),
             ("head.layers", head.layers, ("parsing",)),
@@ -236,8 +236,10 @@ class SupervisedRecipe:
                 f"task.dataset.split is {task.dataset.split!r}, but the official splits are taken: "
                 "leave it out"
             )
-        if task.further is not None and task.kind not in ("sentiment", "entailment"):
-            raise RecipeError(f"task.further is for classes of texts, not for {task.kind}: omit it")
+        if task.extra_examples is not None and task.kind not in ("sentiment", "entailment"):
+            raise RecipeError(
+                f"task.extra_examples is for classes of texts, not for {task.kind}: omit it"
+            )
         refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return

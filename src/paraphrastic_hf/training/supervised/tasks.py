@@ -255,8 +255,8 @@ class SentenceClasses(_TextTask):
 
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         super().__init__(recipe, data_root)
-        if recipe.task.further is not None:
-            self._add(resolve_path(recipe.task.further, data_root))
+        if recipe.task.extra_examples is not None:
+            self._add(resolve_path(recipe.task.extra_examples, data_root))
 
     def _add(self, path: Path) -> None:
         """Put further examples after those of the training split."""

@@ -53,7 +53,7 @@ class Translation(Seq2SeqRun):
         self.recipe, self.context = recipe, context = with_development(recipe), context
         check_memory(*model_of_size(recipe, SMALLEST_TABLE, 2))
         check_sources(recipe.data, context.data_root)
-        check_written(recipe.data.sources, recipe.data.to)
+        check_written(recipe.data.sources, recipe.data.target_language)
 
     def prepare(self, work: Path) -> None:
         """Tokenizer and tokenized pairs in `work`."""
@@ -64,7 +64,7 @@ class Translation(Seq2SeqRun):
             recipe, context.data_root, context.datasets, progress=context.progress
         )
         for item in sources:
-            written_side(item.source, recipe.data.to)
+            written_side(item.source, recipe.data.target_language)
         lines = (side for source in sources for pair in source.pairs for side in pair)
         tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
         tokenizer.save(work / "tokenizer")
@@ -78,7 +78,7 @@ class Translation(Seq2SeqRun):
             work / "tokenizer", trust_remote_code=False
         )
         self.corpus = corpus = load_corpus(work / "corpus")
-        target = corpus.languages.index(recipe.data.to)
+        target = corpus.languages.index(recipe.data.target_language)
         is_first = corpus.language[::2] == target
         sources = 2 * np.arange(len(corpus)) + is_first
         sides = np.stack([sources, sources ^ 1], 1)
