@@ -1,6 +1,6 @@
 """Embeddings by any model of token ids from any tokenizer, in batches of texts of similar length.
 
-The fast path of averaging models, which needs no batches, is in `static.py`."""
+The fast path of averaging models, which needs no batches, is in `static/engine.py`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """`SentenceEncoder`: a model directory as one object with `encode` and `similarity`.
 
-`weights.py` reads the model, `table.py` changes tables. Texts become vectors in `static.py`
-(averaging models, fast), `means.py` (without the C module) and `batches.py` (any other model).
+`storage/weights.py` reads the model, `static/table.py` changes tables. Texts become
+vectors in `static/engine.py` (averaging models, fast), `means.py` (without the C module) and
+`batches.py` (any other model).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Token ids to means of the rows of a table, in numpy: the slow path of averaging models.
 
 It needs neither torch nor the compiled module, and serves every tokenizer. The fast path is in
-`static.py`, models that do more than average are computed in `batches.py`.
+`static/engine.py`, models that do more than average are computed in `batches.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ def mean_rows(numbers: np.ndarray, texts: Ragged, *, progress: bool = False) -> 
     """The mean of the rows of each text's tokens, summed in float64.
 
     Args:
-        numbers: The row of every token, (vocab, dim) float32, or packed as `packing.py` describes.
+        numbers: The row of every token, (vocab, dim) float32, or packed as
+            `storage/packing.py` describes.
         texts: The token ids of all texts. One without tokens gives zeros.
         progress: Whether to show a progress bar.
 

@@ -137,7 +137,7 @@ class StaticEncoder:
         Args:
             texts: Any texts. The empty text, and one without a known token, gives zeros.
             table: The row of every token, (vocab, dim), contiguous: float32, or packed as
-                `packing.py` describes.
+                `storage/packing.py` describes.
             normalize_embeddings: Whether to scale vectors to unit length (zeros stay zeros).
             progress: Whether to show a progress bar.
             tokens: (texts,) int32, into which the number of tokens of each text is written.

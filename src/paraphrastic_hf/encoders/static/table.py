@@ -1,8 +1,8 @@
 """`Table`: the token vectors that an averaging model takes means of, and the tables made from one.
 
 A table is never changed: each `with_` method returns another. How numbers are held in fewer bytes
-is in `packing.py`, where a table is read from in `weights.py`, and how texts become means of its
-rows in `static.py`.
+is in `storage/packing.py`, where a table is read from in `storage/weights.py`, and how texts
+become means of its rows in `engine.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Table:
     """A row of numbers for each entry of a tokenizer.
 
     Attributes:
-        numbers: (vocab, dim) float32, or packed as `packing.py` describes; contiguous.
+        numbers: (vocab, dim) float32, or packed as `storage/packing.py` describes; contiguous.
         rounding_error: The largest distance of a row from the one that was rounded to it, as a
             share of that one's length; 0 unless `with_precision` has rounded.
 

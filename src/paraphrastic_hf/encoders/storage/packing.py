@@ -5,7 +5,7 @@ an int8, and the last four bytes of its row are the float32 that the row's numbe
 In half a byte, it is a multiple from -7 to 7, plus 8, in four bits of a uint8: the first half of a
 row in the lower ones, the second in the upper, which are 0 where there is no number.
 The C of the fast path (`_rows.h`) reads these arrays as they are. What they are packed for is the
-business of `table.py`.
+business of `static/table.py`.
 """
 
 from __future__ import annotations

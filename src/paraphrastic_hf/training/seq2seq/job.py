@@ -1,7 +1,7 @@
 """What runs of encoder-decoders share: which side of a source is written; and of those by
 likelihood the held-out pairs, the averaged weights, what is saved, and stock models.
 
-A kind of such runs (`translation_run.py`, `paraphrase_run.py`) adds what it reads and which models
+A kind of such runs (`translation/job.py`, `paraphrase/job.py`) adds what it reads and which models
 it has.
 """
 

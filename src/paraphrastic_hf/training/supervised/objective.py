@@ -1,5 +1,5 @@
 """The supervised objective: training on gold scores or labels (thesis, 3.2.4; Wieting and Gimpel,
-2017, 4.3). What a kind of task adds is in `problems.py`."""
+2017, 4.3). What a kind of task adds is in `supervised/tasks.py`."""
 
 from __future__ import annotations
 
