@@ -172,7 +172,7 @@ tagging | --task.tags labels | 'labels'
 parsing | --task.dataset.name treebank | treebank
 language_model | --language fr | 'fr'
 language_model | --held_out 100 | data.held_out
-gated_conv | --to de | (de)
+gated_conv | --target_language de | (de)
 bgt | --held_out 100 | data.held_out
 """,
     ModelError: """

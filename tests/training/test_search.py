@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from paraphrastic_hf import SentenceEncoder
+from paraphrastic_hf.cli.tune import parse_grid
 from paraphrastic_hf.config.recipe import read_recipe, to_record
 from paraphrastic_hf.errors import CheckpointError, DataError, RecipeError
 from paraphrastic_hf.training import search as module
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.progress import Progress
-from paraphrastic_hf.training.search import Trial, parse_grid, table, tune, with_settings
+from paraphrastic_hf.training.search import Trial, table, tune, with_settings
 from tests.training.runs import train
 
 PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
+from collections.abc import Sequence
+from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.cli.shared.options import add_data_option
+from paraphrastic_hf.config.parse_yaml import parse_yaml
+from paraphrastic_hf.config.recipe import convert_key, full_key
+from paraphrastic_hf.errors import RecipeError
 
 EXAMPLES = """Needs Optuna: pip install 'paraphrastic-hf[tune]'
 
@@ -99,12 +105,13 @@ def run(arguments: argparse.Namespace) -> None:
     recipe = load_contrastive(arguments.recipe, arguments.overrides)
     check_output(arguments.output, is_folder=True)
     refuse_taken(Path(arguments.output), recipe, overwrite=False)
+    grid = parse_grid(ContrastiveRecipe, arguments.grid)
     check_text(recipe, arguments.data)  # before seconds of imports
-    from paraphrastic_hf.training.search import parse_grid, table, tune
+    from paraphrastic_hf.training.search import table, tune
 
     trials = tune(
         recipe,
-        parse_grid(ContrastiveRecipe, arguments.grid),
+        grid,
         arguments.output,
         sampler=arguments.sampler,
         trials=arguments.trials,
@@ -115,3 +122,29 @@ def run(arguments: argparse.Namespace) -> None:
     print(
         f"\n{Path(arguments.output) / 'best.yaml'}: the recipe with the settings of the first line"
     )
+
+
+def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
+    """`["margin=0.4,0.6"]` to `{"training.margin": [0.4, 0.6]}`.
+
+    Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
+
+    Example:
+        >>> from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
+        >>> parse_grid(ContrastiveRecipe, ["margin=0.4,0.6", "negatives=max,mix"])
+        {'training.margin': [0.4, 0.6], 'training.negatives': ['max', 'mix']}
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        name, _, listed = text.partition("=")
+        key = full_key(cls, name.strip().removeprefix("--"))
+        values = parse_yaml(f"[{listed}]", f"the values of {key} in {text[:80]!r}")
+        values = [convert_key(cls, key, value) for value in values or []]
+        if not values:
+            raise RecipeError(f"{key} has no values to try: write {key}=FIRST,SECOND")
+        if key in grid or len(set(map(json.dumps, values))) < len(values):
+            raise RecipeError(f"{key} or one of its values is given twice in the grid")
+        grid[key] = values
+    if not grid:
+        raise RecipeError("there is nothing to search: give --grid KEY=FIRST,SECOND")
+    return grid

@@ -27,11 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import (
     build,
-    convert_key,
-    full_key,
     set_key,
     to_mapping,
     to_yaml,
@@ -97,7 +94,7 @@ def tune(
 
     Args:
         recipe: What all trials share, with the development set that decides.
-        grid: Values of each key, by its full name; `parse_grid` reads one.
+        grid: Values of each key, by its full name; `cli/tune.py` reads one.
         output: Folder of the search.
         sampler: `grid`, in order; `random`, in an order drawn by the recipe's seed; or `tpe`, where
             scores were high (Bergstra et al., 2011).
@@ -140,32 +137,6 @@ def tune(
     for folder in ("work", "trials"):
         shutil.rmtree(output / folder, ignore_errors=True)
     return results(study, grid)
-
-
-def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
-    """`["margin=0.4,0.6"]` to `{"training.margin": [0.4, 0.6]}`.
-
-    Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
-
-    Example:
-        >>> from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-        >>> parse_grid(ContrastiveRecipe, ["margin=0.4,0.6", "negatives=max,mix"])
-        {'training.margin': [0.4, 0.6], 'training.negatives': ['max', 'mix']}
-    """
-    grid: dict[str, list[Any]] = {}
-    for text in texts:
-        name, _, listed = text.partition("=")
-        key = full_key(cls, name.strip().removeprefix("--"))
-        values = parse_yaml(f"[{listed}]", f"the values of {key} in {text[:80]!r}")
-        values = [convert_key(cls, key, value) for value in values or []]
-        if not values:
-            raise RecipeError(f"{key} has no values to try: write {key}=FIRST,SECOND")
-        if key in grid or len(set(map(_text, values))) < len(values):
-            raise RecipeError(f"{key} or one of its values is given twice in the grid")
-        grid[key] = values
-    if not grid:
-        raise RecipeError("there is nothing to search: give --grid KEY=FIRST,SECOND")
-    return grid
 
 
 def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:

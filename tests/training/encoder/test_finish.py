@@ -97,7 +97,7 @@ def test_pieces_of_a_language_kept_apart_go_and_the_rest_stays(tmp_path: Path) -
 
 
 def test_a_finished_model_loads_everywhere(tmp_path: Path) -> None:
-    asked = {"whiten": 0.25, "dimension": 8, "spread": True, "drop_apart": True}
+    asked = {"whiten": 0.25, "dimension": 8, "nested_dimensions": True, "drop_apart": True}
     train(recipe(PAIRS, **asked, significant_bits=8, precision="float16"), tmp_path / "out")
     text = ["where is the station ?", "a cat on a couch"]
     own = SentenceEncoder.from_pretrained(tmp_path / "out")

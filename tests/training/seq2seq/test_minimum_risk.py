@@ -392,7 +392,7 @@ def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of
     assert "cost.model" in caplog.text
     shutil.copytree(start, tmp_path / "start")
     written(tmp_path / "start", "kind: translation\ndata: {target_language: de}\n")
-    with pytest.raises(RecipeError, match=r"data\.to"):
+    with pytest.raises(RecipeError, match=r"data\.target_language"):
         MinimumRisk(load_recipe(recipe, ["--start", str(tmp_path / "start")]), Context())
 
 

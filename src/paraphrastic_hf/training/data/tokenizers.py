@@ -60,9 +60,9 @@ def train_tokenizer(
     """The tokenizer a recipe asks for, from lines of text, or that of another model.
 
     Args:
-        lines: The text, which is not read where `of` names a model.
+        lines: The text, which is not read where `from_model` names a model.
     """
-    if arguments.of is not None:
+    if arguments.from_model is not None:
         return given_tokenizer(arguments, data_root)
     shared: dict[str, Any] = {
         "vocab_size": arguments.vocab_size,
@@ -112,7 +112,7 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
     Args:
         arguments: The recipe's, with `of`.
     """
-    name = str(arguments.of)
+    name = str(arguments.from_model)
     tokenizer = load_start(name, data_root).tokenizer
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
     kind = next((kind for kind, made in TOKENIZERS.items() if isinstance(inner, made)), None)
