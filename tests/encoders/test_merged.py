@@ -79,7 +79,7 @@ def test_what_cannot_be_merged_is_refused() -> None:
     tokenizer = WordTokenizer(WORDS)
     words = SentenceEncoder.from_table(table, WordTokenizer([*WORDS[1:], "else"]), "words")
     narrow = SentenceEncoder.from_table(table[:, :5], tokenizer, "narrow")
-    with pytest.raises(ModelError, match=r"words.*tokenizer\.of"):
+    with pytest.raises(ModelError, match=r"words.*tokenizer\.from_model"):
         check_alike(words, tokenizer, 12, "one")
     with pytest.raises(ModelError, match="narrow has 5"):
         check_alike(narrow, tokenizer, 12, "one")
@@ -90,9 +90,11 @@ def test_a_run_merges_others_before_it_whitens(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     train(recipe(PAIRS), "one")
-    second = dataclasses.replace(recipe(PAIRS), tokenizer=TokenizerArguments(of="one"), seed=2)
+    second = dataclasses.replace(
+        recipe(PAIRS), tokenizer=TokenizerArguments(from_model="one"), seed=2
+    )
     train(second, "two")
-    finish = FinishArguments(merge_with=["one"], whiten=0.25, spread=True)
+    finish = FinishArguments(merge_with=["one"], whiten=0.25, nested_dimensions=True)
     train(dataclasses.replace(second, finish=finish), "both")
     one, two, both = map(SentenceEncoder.from_pretrained, ("one", "two", "both"))
     assert one.tokenizer.tokens() == both.tokenizer.tokens()
@@ -115,7 +117,7 @@ def test_a_run_merges_others_before_it_whitens(
 def test_a_tokenizer_is_found_under_the_data_root(tmp_path: Path) -> None:
     _, (table, _) = runs(2, noise=0)
     SentenceEncoder.from_table(table, WordTokenizer(WORDS)).save_pretrained(tmp_path / "words")
-    arguments = TokenizerArguments(of="words", kind="word")
+    arguments = TokenizerArguments(from_model="words", kind="word")
     assert train_tokenizer(arguments, [], 1, tmp_path).vocab_size == len(WORDS) + 2
 
 
@@ -126,12 +128,12 @@ def test_a_mixture_has_no_tokenizer_that_a_recipe_could_have(tmp_path: Path) -> 
     )
     SentenceEncoder(MixedModel(config), mixed).save_pretrained(tmp_path)
     with pytest.raises(RecipeError, match="is of several parts or of byte pairs"):
-        train_tokenizer(TokenizerArguments(of=str(tmp_path)), [], seed=1)
+        train_tokenizer(TokenizerArguments(from_model=str(tmp_path)), [], seed=1)
 
 
 def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) -> None:
     known = dataclasses.replace(
-        recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(of="tiny")
+        recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(from_model="tiny")
     )
     with pytest.raises(ModelError, match="english has another vocabulary than this run"):
         train(known, tmp_path / "at-once")
@@ -146,7 +148,7 @@ def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) 
 
 @pytest.mark.parametrize("marks", ["none", "end"])
 def test_a_tokenizer_of_another_model(marks: str, tmp_path: Path) -> None:
-    arguments = TokenizerArguments(of="tiny", marks=marks)
+    arguments = TokenizerArguments(from_model="tiny", marks=marks)
     tokenizer = train_tokenizer(arguments, [], seed=1)
     own = SentenceEncoder.from_pretrained("tiny").tokenizer
     assert tokenizer.tokens()[: own.vocab_size] == own.tokens()
@@ -158,12 +160,12 @@ def test_a_tokenizer_with_other_marks_is_refused(tmp_path: Path) -> None:
     rows = np.ones((marked.vocab_size, 2), np.float32)
     SentenceEncoder.from_table(rows, marked).save_pretrained(tmp_path)
     with pytest.raises(RecipeError, match="has marks end, and the recipe asks for none"):
-        train_tokenizer(TokenizerArguments(of=str(tmp_path), kind="word"), [], seed=1)
+        train_tokenizer(TokenizerArguments(from_model=str(tmp_path), kind="word"), [], seed=1)
     with pytest.raises(RecipeError, match=r"has kind word.*sentencepiece; set tokenizer\.kind to"):
-        train_tokenizer(TokenizerArguments(of=str(tmp_path)), [], seed=1)
+        train_tokenizer(TokenizerArguments(from_model=str(tmp_path)), [], seed=1)
     with pytest.raises(RecipeError, match="has lowercase true, and the recipe asks for false"):
-        train_tokenizer(TokenizerArguments(of="tiny", lowercase=False), [], seed=1)
-    with pytest.raises(RecipeError, match=r"tokenizer\.of must be a model's name"):
-        TokenizerArguments(of=" ")
-    with pytest.raises(RecipeError, match=r"tokenizer\.apart must be empty beside tokenizer\.of"):
-        TokenizerArguments(of="tiny", apart=["fr"])
+        train_tokenizer(TokenizerArguments(from_model="tiny", lowercase=False), [], seed=1)
+    with pytest.raises(RecipeError, match=r"tokenizer\.from_model"):
+        TokenizerArguments(from_model=" ")
+    with pytest.raises(RecipeError, match=r"tokenizer\.apart.*tokenizer\.from_model"):
+        TokenizerArguments(from_model="tiny", apart=["fr"])
