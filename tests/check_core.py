@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import importlib.util
 import io
+import json
 import os
 import sys
 import tempfile
@@ -40,13 +41,16 @@ NEED = {  # commands, with the extra that they must name
     "analyse": ["analyse", "norms", "english", "--output", "analysis"],
     "significance": ["significance", "english", "multilingual", "--suite", "sts"],
     "predict": ["predict", "relatedness", "pairs.tsv"],
-    "parse": ["parse", "pairs.tsv", "--model", "parser"],
+    "parse": ["parse", "pairs.tsv", "--parser", "parser"],
     "perplexity": ["perplexity", "language-model", "pairs.tsv"],
     "translate": ["translate", "paraphraser", "pairs.tsv", "--to", "fr"],
     "paraphrase": ["paraphrase", "paraphraser", "pairs.tsv", "--canonical"],
     "attack": ["attack", "english", "pairs.tsv", "--paraphrases", "pairs.tsv", "--output", "x"],
     "reconstruct": ["reconstruct", "bgt", "pairs.tsv", "--language", "en"],
-    "transfer": ["transfer", "bgt", "--source", "pairs.tsv", "--style", "pairs.tsv"],
+    "transfer": [
+        *("transfer", "bgt", "--source", "pairs.tsv", "--style", "pairs.tsv"),
+        *("--language", "en"),
+    ],
     "convert": ["convert", "vectors.txt", "--output", "model"],
     "pack": ["pack", "english", "--dimension", "80", "--output", "tiny"],
     "compare": ["compare", "-s", "texts.txt", "texts.txt", "-r", "texts.txt"],
@@ -191,7 +195,8 @@ def check_that_extras_are_named() -> None:
     """Commands and functions that need more say what to install, and print no traceback."""
     for kind in KINDS:
         Path(kind).mkdir()
-        Path(kind, "config.json").write_text(f'{{"model_type": "paraphrastic-{kind}"}}')
+        config = {"model_type": f"paraphrastic-{kind}", "languages": ["en", "fr"]}
+        Path(kind, "config.json").write_text(json.dumps(config))
     for name, arguments in NEED.items():
         extra = NAMED.get(name, "train")
         status, _, errors = run(*arguments)
