@@ -181,6 +181,20 @@ def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path
         place.unlink()
 
 
+@pytest.mark.slow
+def test_code_that_an_earlier_version_wrote_is_written_anew(models: Models, tmp_path: Path) -> None:
+    folder, out = tmp_path / "model", tmp_path / "out"
+    shutil.copytree(models("word"), folder)
+    now, earlier = code_file(folder), "paraphrastic_models_averaging.py"
+    (folder / now).rename(folder / earlier)
+    config = (folder / "config.json").read_text()
+    (folder / "config.json").write_text(config.replace(now[:-3], earlier[:-3]))
+    publish("model", folder, "me/word", details=OPEN, dry_run=out)
+    assert code_file(out) == now
+    assert (out / now).is_file()
+    assert not (out / earlier).exists()
+
+
 def code_file(folder: Path) -> str:
     """The file that has a model's class, as its config names it."""
     config = json.loads((folder / "config.json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,6 +45,8 @@ FILES = (
     *("*.py", *TOKENIZER_FILES, *SENTENCE_TRANSFORMERS_FILES),
     *("special_tokens_map.json", "vocab.json", "merges.txt", "*.spm", TEMPLATES),
 )
+# Python that some version of this package has written beside a model.
+WRITTEN = re.compile(r"paraphrastic_(layers|losses|models|text)_\w+\.py")
 RECORDS = ("recipe.yaml", "run.json", PICTURE)
 # What an earlier version of a model may have left in its repository.
 STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
@@ -171,17 +174,18 @@ def _files(directory: Path) -> list[Path]:
 
 def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
     """Copy the files of a model. Python is written anew from this package, not copied, unless
-    `allow_code` is set.
+    `allow_code` is set; files that only an earlier version wrote are left out.
 
     Raises:
         PublishError: A file is a link to a place outside the folder, or is Python that this package
-            does not write.
+            never wrote.
     """
     files = _files(directory)
     code = [] if allow_code else [path for path in files if path.suffix == ".py"]
     copy_files(directory, [path for path in files if path not in code], output)
     for path in code:
-        if not rewrite_code(path.name, output / path.parent.relative_to(directory)):
+        is_ours = rewrite_code(path.name, output / path.parent.relative_to(directory))
+        if not is_ours and not WRITTEN.fullmatch(path.name):
             raise PublishError(
                 f"nothing was sent: {path} is not code of this package; remove it, or send it as "
                 "it is by --allow-code"
@@ -189,15 +193,17 @@ def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
 
 
 def _add_code(output: Path) -> None:
-    """Write the Python that `trust_remote_code=True` loads, for a model saved without it: those
-    that come with the package are."""
+    """Write the Python that `trust_remote_code=True` loads, if the configuration names none that is
+    there: packaged models are saved without it, and earlier versions had other file names."""
     from transformers import AutoConfig
 
     from paraphrastic_hf.models.base import ParaphrasticModel
 
     config = AutoConfig.from_pretrained(output, trust_remote_code=False)
     model: Any = model_class(config.to_dict())
-    if getattr(config, "auto_map", None) or not issubclass(model or object, ParaphrasticModel):
+    named = (getattr(config, "auto_map", None) or {}).get("AutoConfig", "")
+    is_there = (output / f"{named.partition('.')[0]}.py").is_file()
+    if is_there or not issubclass(model or object, ParaphrasticModel):
         return
     code = write_remote_code(model, output)
     if code is None:  # defined in a notebook
