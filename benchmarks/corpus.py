@@ -1,4 +1,4 @@
-"""What does making a corpus (`paraphrastic corpus make`) cost?
+"""Time and memory of `paraphrastic corpus make`, part by part.
 
 Seconds are processor seconds, so a busy machine gives the same figures.
 

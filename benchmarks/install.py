@@ -1,4 +1,4 @@
-"""What does an installation cost: the core and `[all]` beside model2vec and sentence-transformers?
+"""Install time and size: our core and `[all]` beside model2vec and sentence-transformers.
 
 Each gets a fresh virtual environment, removed afterwards. The seconds are those of one `pip
 install` without pip's cache, so they measure the network as much as the packages. The megabytes

@@ -17,7 +17,7 @@ contender runs in a fresh process, whose peak memory includes imports and vector
 
 `neighbours` is the share of the exact neighbours (of float32, or of bfloat16 where that did not
 run) that were found. `true pairs` is the share of the true pairs among the mined ones. `precision`
-is that of the first mined pairs, as many as there are true ones.
+is the share of true pairs among the best N mined ones, N being the number of true pairs.
 
 Needs: pip install 'paraphrastic-hf[mining]'
 Try it: --lines 500

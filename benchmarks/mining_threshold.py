@@ -1,6 +1,6 @@
-"""Which margin should `paraphrastic mine` ask for? The table of `docs/guides/mine.md`.
+"""Precision and recall of `paraphrastic mine` by threshold: the table of `docs/guides/mine.md`.
 
-Precision, recall and number of mined pairs by threshold. The threshold is chosen on development
+The threshold is chosen on development
 data; BUCC 2018 zh-en (XTREME's pack, 8,624 and 13,589 sentences, 257 pairs) only shows the result.
 Development sets are ru-en and zh-en: 3 % of the sentences of a side are premises of XNLI dev whose
 translation is on the other side. The other premises, and news of WMT 2021 to 2023, are on one side

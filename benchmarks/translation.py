@@ -1,4 +1,4 @@
-"""What do minimum risk training and minimum Bayes risk cost, beside loops as one would write them?
+"""Speed of minimum risk training and minimum Bayes risk decoding, beside plain loops.
 
 * **risk**: a step of minimum risk training (search, cost, one pass), beside the naive loop: for
   each sentence one `generate`, for each candidate a scoring call and a forward pass.

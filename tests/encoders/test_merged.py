@@ -127,7 +127,7 @@ def test_a_mixture_has_no_tokenizer_that_a_recipe_could_have(tmp_path: Path) -> 
         parts=[AveragingConfig(vocab_size=len(WORDS) + 2, hidden_size=2).to_dict()] * 2
     )
     SentenceEncoder(MixedModel(config), mixed).save_pretrained(tmp_path)
-    with pytest.raises(RecipeError, match="is of several parts or of byte pairs"):
+    with pytest.raises(RecipeError, match=str(tmp_path)):
         train_tokenizer(TokenizerArguments(from_model=str(tmp_path)), [], seed=1)
 
 
@@ -135,12 +135,12 @@ def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) 
     known = dataclasses.replace(
         recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(from_model="tiny")
     )
-    with pytest.raises(ModelError, match="english has another vocabulary than this run"):
+    with pytest.raises(ModelError, match="english"):
         train(known, tmp_path / "at-once")
     assert not (tmp_path / "at-once" / "work" / "corpus").exists()
-    with pytest.raises(RecipeError, match=r"finish\.merge_with must be runs that are named once"):
+    with pytest.raises(RecipeError, match=r"finish\.merge_with"):
         recipe(PAIRS, merge_with=["tiny", "tiny"])
-    with pytest.raises(ModelError, match="tiny has another vocabulary than this run"):
+    with pytest.raises(ModelError, match="tiny"):
         train(recipe(PAIRS, merge_with=["tiny"]), tmp_path / "run")
     with pytest.raises(ModelError, match="nowhere"):
         train(recipe(PAIRS, merge_with=["nowhere"]), tmp_path / "other")
@@ -159,11 +159,11 @@ def test_a_tokenizer_with_other_marks_is_refused(tmp_path: Path) -> None:
     marked = MarkedTokenizer(WordTokenizer(WORDS), "end")
     rows = np.ones((marked.vocab_size, 2), np.float32)
     SentenceEncoder.from_table(rows, marked).save_pretrained(tmp_path)
-    with pytest.raises(RecipeError, match="has marks end, and the recipe asks for none"):
+    with pytest.raises(RecipeError, match=r"marks.* end.* none"):
         train_tokenizer(TokenizerArguments(from_model=str(tmp_path), kind="word"), [], seed=1)
-    with pytest.raises(RecipeError, match=r"has kind word.*sentencepiece; set tokenizer\.kind to"):
+    with pytest.raises(RecipeError, match=r"kind.* word.*sentencepiece"):
         train_tokenizer(TokenizerArguments(from_model=str(tmp_path)), [], seed=1)
-    with pytest.raises(RecipeError, match="has lowercase true, and the recipe asks for false"):
+    with pytest.raises(RecipeError, match=r"lowercase.* true.* false"):
         train_tokenizer(TokenizerArguments(from_model="tiny", lowercase=False), [], seed=1)
     with pytest.raises(RecipeError, match=r"tokenizer\.from_model"):
         TokenizerArguments(from_model=" ")

@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
-    """What writes texts and vectors to a file, a folder, or standard output."""
+    """Open the output for texts and their vectors: a file, a folder, or standard output."""
     from paraphrastic_hf.encoders.shards import shard_writer
     from paraphrastic_hf.encoders.storage.arrays import array_writer
 

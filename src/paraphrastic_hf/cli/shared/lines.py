@@ -56,7 +56,7 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
 
 
 def check_inputs(*paths: str, tables: bool = False) -> None:
-    """Refuse a text that is not there before anything is loaded; `-` is standard input."""
+    """Refuse an input file that does not exist, before loading anything; `-` is standard input."""
     if paths.count("-") > 1:
         raise DataError("only one input can be -, standard input, which is read once; name files")
     for path in paths:
