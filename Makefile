@@ -21,11 +21,11 @@ install: .venv/installed  ## the virtual environment .venv with everything in it
 	$(BIN)/python $(PIP_INSTALL) --editable ".[dev]"
 	touch $@
 
-demo: install   ## the packaged model: similarities and nearest neighbours; then train a small one
+demo: install   ## the packaged model: similarities and nearest neighbors; then train a small one
 	@printf 'Similarity of sentence pairs (paraphrastic score english):\n'
 	@$(BIN)/paraphrastic score english recipes/demo/questions.tsv
-	@printf '\nNearest sentences (paraphrastic neighbours english):\n'
-	@cut -f1 recipes/demo/pairs.tsv | $(BIN)/paraphrastic neighbours english - --query 'where is the station' 'a cat on a couch' --neighbours 3
+	@printf '\nNearest sentences (paraphrastic neighbors english):\n'
+	@cut -f1 recipes/demo/pairs.tsv | $(BIN)/paraphrastic neighbors english - --query 'where is the station' 'a cat on a couch' --neighbors 3
 	@printf '\nTraining a small model (paraphrastic train):\n'
 	$(BIN)/paraphrastic train recipes/demo/demo.yaml --output runs/demo --overwrite --quiet
 
@@ -46,7 +46,7 @@ test-datasets3:  ## the loading scripts, in an environment of their own with dat
 test-gpu: install  ## on a machine with a GPU: every family trains there, and computes as on a CPU
 	TEST_GPU=1 $(PYTEST) tests/test_cuda.py
 
-test-sanitized: install  ## the C under address and undefined-behaviour sanitizers: texts, threads, forks
+test-sanitized: install  ## the C under address and undefined-behavior sanitizers: texts, threads, forks
 	$(BIN)/python -m tests.robustness.sanitized
 
 test-damaged: install  ## model directories and data files that are cut short or changed

@@ -5,17 +5,17 @@ other languages mixed), shuffled. The others join the first half of one sentence
 of another, so they look like sentences and have no translation. The model may have been trained on
 the pairs: this measures search, not the model.
 
-Equal for all: unit float32 vectors in one .npy file a side; k = 4 nearest neighbours both ways;
+Equal for all: unit float32 vectors in one .npy file a side; k = 4 nearest neighbors both ways;
 then the same ratio margins, union of candidates and competitive linking, which are not timed. Each
 contender runs in a fresh process, whose peak memory includes imports and vectors.
 
-* `float32` and `bfloat16` are ours, `mining.neighbours.nearest` with `--memory` MB; they map the
+* `float32` and `bfloat16` are ours, `mining.neighbors.nearest` with `--memory` MB; they map the
   files.
 * `semantic_search` is sentence-transformers', called once a direction, with its default chunks.
 * `faiss-flat` and `faiss-ivf` are `mining.approximate.nearest_by_faiss`, training included.
 * `command` is `paraphrastic mine` in bfloat16, from text to pairs.
 
-`neighbours` is the share of the exact neighbours (of float32, or of bfloat16 where that did not
+`neighbors` is the share of the exact neighbors (of float32, or of bfloat16 where that did not
 run) that were found. `true pairs` is the share of the true pairs among the mined ones. `precision`
 is the share of true pairs among the best N mined ones, N being the number of true pairs.
 
@@ -88,10 +88,10 @@ def encode(folder: Path, model: str) -> None:
 
 
 def search(name: str, folder: Path, memory: float) -> dict[str, float]:
-    """Find the neighbours and write the linked pairs; return seconds and peak memory."""
+    """Find the neighbors and write the linked pairs; return seconds and peak memory."""
     from paraphrastic_hf.mining.approximate import nearest_by_faiss
     from paraphrastic_hf.mining.bitext import link
-    from paraphrastic_hf.mining.neighbours import Neighbours, nearest
+    from paraphrastic_hf.mining.neighbors import Neighbors, nearest
     from paraphrastic_hf.mining.vectors import UnitRows
 
     mapped = "r" if name in OURS else None
@@ -101,7 +101,7 @@ def search(name: str, folder: Path, memory: float) -> dict[str, float]:
     if name == "semantic_search":
         from sentence_transformers.util import semantic_search
 
-    def both_ways() -> list[Neighbours]:
+    def both_ways() -> list[Neighbors]:
         if name == "semantic_search":
             found = []
             for queries, corpus in (vectors, vectors[::-1]):
@@ -110,7 +110,7 @@ def search(name: str, folder: Path, memory: float) -> dict[str, float]:
                     np.array([[hit[key] for hit in row] for row in hits])
                     for key in ("score", "corpus_id")
                 )
-                found.append(Neighbours(scores.astype(np.float32), ids))
+                found.append(Neighbors(scores.astype(np.float32), ids))
             return found
         rows = [UnitRows(side) for side in vectors]
         if name in OURS:
@@ -143,7 +143,7 @@ def mine(folder: Path, model: str, memory: float) -> dict[str, float]:
 
 
 def judge(name: str, folder: Path) -> dict[str, float]:
-    """Return percentages: exact neighbours found, true pairs found, and precision."""
+    """Return percentages: exact neighbors found, true pairs found, and precision."""
     found, truth = np.load(folder / f"{name}.npz"), np.load(folder / "truth.npy")
     exact = next((each for each in OURS if (folder / f"{each}.npz").exists()), name)
     shares = {}
@@ -154,7 +154,7 @@ def judge(name: str, folder: Path) -> dict[str, float]:
             for side in (0, 1)
             for rank in range(K)
         ]
-        shares["% neighbours"] = 100 * float(np.mean(hits))
+        shares["% neighbors"] = 100 * float(np.mean(hits))
     number = int((truth >= 0).sum())
     is_true = truth[found["source"]] == found["target"]
     shares["% true pairs"] = 100 * float(is_true.sum() / number)

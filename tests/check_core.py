@@ -38,7 +38,7 @@ NEED = {  # commands, with the extra that they must name
     "tune": ["tune", "own", "--grid", "margin=0.3,0.4", "--output", "run"],
     "evaluate": ["evaluate", "english", "--suite", "sts", "--data", "."],
     "report": ["report", "a", "b", "--output", "page"],
-    "analyse": ["analyse", "norms", "english", "--output", "analysis"],
+    "analyze": ["analyze", "norms", "english", "--output", "analysis"],
     "significance": ["significance", "english", "multilingual", "--suite", "sts"],
     "predict": ["predict", "relatedness", "pairs.tsv"],
     "parse": ["parse", "pairs.tsv", "--parser", "parser"],
@@ -83,7 +83,7 @@ NAMED = {
     "attack": "evaluate",
     "evaluate": "evaluate",
     "report": "evaluate",
-    "analyse": "evaluate",
+    "analyze": "evaluate",
     "significance": "evaluate",
     "card": "evaluate",
     "compare": "compare",
@@ -145,13 +145,13 @@ def check_encoding() -> None:
 
 
 def check_applications() -> None:
-    """Scores, neighbours, exact mining and SimiLE."""
+    """Scores, neighbors, exact mining and SimiLE."""
     Path("pairs.tsv").write_text("a cat sleeps\tthe cat is asleep\n", encoding="utf-8")
     status, out, _ = run("score", "english", "pairs.tsv")
     assert status == 0, out
     assert 0.5 < float(out.split("\t")[0]) <= 1, out
     Path("corpus.txt").write_text("\n".join(PARAPHRASES) + "\n", encoding="utf-8")
-    status, out, _ = run("neighbours", "english", "corpus.txt", "--query", "a cat sleeps")
+    status, out, _ = run("neighbors", "english", "corpus.txt", "--query", "a cat sleeps")
     assert status == 0, out
     assert "the cat is asleep" in out.splitlines()[1], out
     status, out, errors = run("encode", "english", "corpus.txt", "--output", "x.npy", "--quiet")

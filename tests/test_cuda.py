@@ -139,7 +139,7 @@ def test_a_run_in_bfloat16_ends_with_finite_weights(name: str, tmp_path: Path) -
         ("word", "--finish.whiten 0.3 --finish.dimension 4"),
         ("sentencepiece", "--finish.precision int4"),
         ("charagram", "--lambda_all 1e-4 --hinge one_sided"),
-        ("bgt", "--contrastive 10 --candidates 50 --centre 20 --label_smoothing 0.1"),
+        ("bgt", "--contrastive 10 --candidates 50 --center 20 --label_smoothing 0.1"),
         (
             "bgt",
             "--model.encoder lstm --encoder_layers null --decoder lstm --latent_at logit",

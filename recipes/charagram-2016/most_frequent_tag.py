@@ -3,7 +3,7 @@ r"""The least that a tagger should beat: each word gets the tag it has most ofte
     python recipes/charagram-2016/most_frequent_tag.py --data DATA \
         --tagger runs/tagging-charagram
 
-A word that training does not have is NNP if it is capitalised, and else NN. On the splits of
+A word that training does not have is NNP if it is capitalized, and else NN. On the splits of
 `tagging-charagram.yaml`; with `--tagger` also that model on the test split of UD English EWT.
 """
 

@@ -1,12 +1,12 @@
 """Words of two languages beside each other, by the dictionaries that a third has of both:
 `join_dictionaries.py DICTD tr en de fr es --output DIR` writes `DIR/en-tr/wikdict.tsv.xz` and so
-on, and lists them with their licence in `DIR/SOURCES.tsv`, where model cards look for it.
+on, and lists them with their license in `DIR/SOURCES.tsv`, where model cards look for it.
 
 DICTD is a folder of FreeDict's `.index` and `.dict.dz` files. Swedish has a dictionary to Turkish
 and one to German, so that the translations of one Swedish word are translations of each other, most
 of them. Headwords of many senses would join words that have nothing in common, so those with more
 than `--most` different translations in a dictionary are left out. A dictionary of the two languages
-themselves is read as it is. `--says` is what the licence of every dictionary must say.
+themselves is read as it is. `--says` is what the license of every dictionary must say.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ NAME = "wikdict"
 class Shelf:
     """The dictionaries of a folder, by the languages of headwords and of translations."""
 
-    def __init__(self, folder: Path, licence: str) -> None:
+    def __init__(self, folder: Path, license: str) -> None:
         code = {three: two for two, three in FREEDICT.items()}
         self.paths: dict[tuple[str, str], Path] = {}
         for path in sorted(folder.rglob("freedict-*.index")):
             languages = path.stem.removeprefix("freedict-").split("-")
-            if all(language in code for language in languages) and says(path, licence):
+            if all(language in code for language in languages) and says(path, license):
                 head, other = (code[language] for language in languages)
                 self.paths[head, other] = path
         self.known: dict[tuple[str, str], Dictionary] = {}
@@ -65,9 +65,9 @@ class Shelf:
                     yield from ((a, b) for a in of_first[word] for b in of_second[word])
 
 
-def says(path: Path, licence: str) -> bool:
+def says(path: Path, license: str) -> bool:
     """Whether what a dictionary says of itself has these words."""
-    return licence in " ".join(entries(path)[:ABOUT_LENGTH].decode("utf-8", "replace").split())
+    return license in " ".join(entries(path)[:ABOUT_LENGTH].decode("utf-8", "replace").split())
 
 
 def main() -> None:
@@ -77,9 +77,9 @@ def main() -> None:
     parser.add_argument("others", nargs="+", metavar="OTHER", help="code of a language")
     parser.add_argument("--most", type=int, default=3, help="translations of a word, 3 if not said")
     parser.add_argument(
-        "--says", default="Attribution-ShareAlike 3.0", help="words of every licence"
+        "--says", default="Attribution-ShareAlike 3.0", help="words of every license"
     )
-    parser.add_argument("--licence", default="CC-BY-SA 3.0", help="its name, for the list")
+    parser.add_argument("--license", default="CC-BY-SA 3.0", help="its name, for the list")
     parser.add_argument(
         "--output", type=Path, required=True, metavar="DIR", help="a folder directly in the data"
     )
@@ -87,8 +87,8 @@ def main() -> None:
     for other in (args.language, *args.others):
         if other not in FREEDICT:
             parser.error(f"{other!r} is no code that FreeDict has: {', '.join(sorted(FREEDICT))}")
-    if release_class(args.licence) == "unstated":
-        parser.error(f"--licence {args.licence!r} is no licence known here, such as CC-BY-SA 3.0")
+    if release_class(args.license) == "unstated":
+        parser.error(f"--license {args.license!r} is no license known here, such as CC-BY-SA 3.0")
     if args.language in args.others:
         parser.error(f"{args.language} is to be joined to other languages than itself")
     try:
@@ -97,7 +97,7 @@ def main() -> None:
             pairs = sorted(set(shelf.pairs(other, args.language, args.most)))
             if not pairs:
                 sys.exit(
-                    f"{args.folder} has no dictionaries, whose licence says {args.says!r}, of "
+                    f"{args.folder} has no dictionaries, whose license says {args.says!r}, of "
                     f"{other} and {args.language}, nor of a third language and both"
                 )
             path = write_source(
@@ -105,7 +105,7 @@ def main() -> None:
                 f"{other}-{args.language}",
                 NAME,
                 pairs,
-                licence=args.licence,
+                license=args.license,
                 domain="words",
             )
             print(f"{path}: {len(pairs):,} pairs")

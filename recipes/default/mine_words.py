@@ -1,6 +1,6 @@
 """Words of two languages that mean the same, found by a teacher that reads both:
 `mine_words.py module:function en ar:180000 tr --output DIR` writes `DIR/en-ar/words.tsv.xz` and so
-on, and lists them with their licence in `DIR/SOURCES.tsv`, where model cards look for it.
+on, and lists them with their license in `DIR/SOURCES.tsv`, where model cards look for it.
 
 The words are the most frequent ones of the package wordfreq (`pip install wordfreq`; CC-BY-SA 4.0).
 A pair is kept if it is the best for one of its words, and the cosine of the teacher's vectors is
@@ -32,7 +32,7 @@ from paraphrastic_hf.mining.bitext import mine
 from paraphrastic_hf.training.distillation.recipe import TeacherArguments
 from paraphrastic_hf.training.distillation.teacher import load_teacher, teacher_vectors
 
-NAME, LICENCE = "words", "CC-BY-SA 4.0"
+NAME, LICENSE = "words", "CC-BY-SA 4.0"
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
@@ -154,7 +154,7 @@ def main() -> None:
                 f"{args.language}-{language}",
                 NAME,
                 pairs,
-                licence=LICENCE,
+                license=LICENSE,
                 domain="words",
             )
             print(f"{path}: {len(pairs):,} pairs")

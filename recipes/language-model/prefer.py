@@ -2,7 +2,7 @@
 
     python recipes/language-model/prefer.py runs/language-model lines.txt
 
-Of each line with four words or more two neighbouring words that differ are swapped, drawn with
+Of each line with four words or more two neighboring words that differ are swapped, drawn with
 seed 1. Prints the share of lines whose own order has the higher likelihood.
 """
 
@@ -20,7 +20,7 @@ from paraphrastic_hf.io.blocks import read_blocks
 
 
 def swapped(line: str, choice: random.Random) -> str | None:
-    """The line with two neighbouring words swapped; None if it has fewer than four."""
+    """The line with two neighboring words swapped; None if it has fewer than four."""
     words = line.split()
     places = [n for n in range(len(words) - 1) if words[n].lower() != words[n + 1].lower()]
     if len(words) < 4 or not places:

@@ -1,6 +1,6 @@
 """The extras of this package: which packages each brings, and the error that names one.
 
-`pip install paraphrastic-hf` brings what encoding, scoring, neighbours, exact mining and SimiLE
+`pip install paraphrastic-hf` brings what encoding, scoring, neighbors, exact mining and SimiLE
 need. What needs more calls `require` before it imports, or leaves it to `missing_extra`, by which
 the command line and the public names turn Python's own error into one that says what to install.
 """

@@ -67,7 +67,7 @@ def test_gates_are_those_that_the_states_are_made_with(variant: int) -> None:
     assert 0 < norm < SIZE
 
 
-def test_neighbours_in_a_batch_do_not_change_a_sentence() -> None:
+def test_neighbors_in_a_batch_do_not_change_a_sentence() -> None:
     model = encoder(bidirectional=True)
     texts = [["the", "cat", "sleeps"], ["cat"], ["here", "zebra", "cat"]]
     together = gate_norms(model, texts)

@@ -40,12 +40,12 @@ class Judge:
         return np.array([float(a[:-1] == b[:-1]) for a, b in zip(first, second, strict=True)])
 
 
-def analyse(**options: Any) -> Any:
+def analyze(**options: Any) -> Any:
     return variables(Generator(), Judge(), TEXTS, **options)  # type: ignore[arg-type]
 
 
 def test_what_is_written_is_held_against_the_meaning_and_the_style() -> None:
-    transfer = analyse().tables[0]
+    transfer = analyze().tables[0]
     meaning, style, own = (row[2:] for row in transfer.rows)
     assert meaning[:2] == pytest.approx([1.0, 1.0])
     assert meaning[2] < 1
@@ -54,7 +54,7 @@ def test_what_is_written_is_held_against_the_meaning_and_the_style() -> None:
 
 
 def test_samples_are_the_first_and_nothing_is_picked() -> None:
-    _, samples, lines = analyse(samples=3).tables
+    _, samples, lines = analyze(samples=3).tables
     assert [row[:2] for row in samples.rows] == [[TEXTS[2 * i], TEXTS[2 * i + 5]] for i in range(3)]
     assert lines.rows[4] == ["4/4", TEXTS[5]]
     assert len(lines.rows) == 15
@@ -69,7 +69,7 @@ def test_probes_come_first_and_are_drawn(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = tmp_path / "probing.json"
     path.write_text(json.dumps({"suite": "probing", "rows": rows}))
-    analysis = analyse(probes=read_probes(path))
+    analysis = analyze(probes=read_probes(path))
     assert analysis.tables[0].rows == [["semantic", 40.0, 30.0], ["en", 60.0, None]]
     files = {file.name for file in write_analysis(analysis, tmp_path / "out")}
     assert {"variables.png", "variables.md", "variables-probes.tsv"} <= files
@@ -81,7 +81,7 @@ def test_too_few_sentences_and_files_of_another_suite_are_refused(tmp_path: Path
     with pytest.raises(DataError):
         variables(Generator(), Judge(), TEXTS[:6])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="count"):
-        analyse(count=1)
+        analyze(count=1)
     path = tmp_path / "sts.json"
     path.write_text(json.dumps({"suite": "sts", "rows": []}))
     with pytest.raises(DataError):

@@ -109,14 +109,14 @@ def test_score_names_the_bad_line(model: str, tmp_path: Path, run: Run) -> None:
         assert not output.exists()
 
 
-def test_the_nearest_neighbour_of_a_line_is_itself(model: str, tmp_path: Path, run: Run) -> None:
+def test_the_nearest_neighbor_of_a_line_is_itself(model: str, tmp_path: Path, run: Run) -> None:
     rows = (DEMO / "pairs.tsv").read_text(encoding="utf-8").splitlines()
     lines = [row.split("\t")[0] for row in rows]
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(lines) + "\n")
     queries = [lines[17], lines[3], "caf\udce9"]
     output = run(
-        "neighbours", model, corpus, "--query", *queries, "--neighbours", "2"
+        "neighbors", model, corpus, "--query", *queries, "--neighbors", "2"
     ).out.splitlines()
     assert output[1] == f"  1.0000\t18\t{lines[17]}"
     assert output[4] == f"  1.0000\t4\t{lines[3]}"

@@ -25,7 +25,7 @@ CASES = [
     ("encode english lin", ["lines.txt"]),
     ("data sta", ["stats"]),
     ("data stats sick", ["sick", "sick_e"]),
-    ("analyse nor", ["norms"]),
+    ("analyze nor", ["norms"]),
     ("evaluate english --suite sts-", ["sts-bins", "sts-hard", "sts-metrics"]),
     ("mine a.txt b.txt --score rat", ["ratio"]),
     ("mine a.txt b.txt --model mul", ["multilingual"]),
@@ -100,9 +100,9 @@ def test_a_command_is_offered_the_recipes_that_it_takes_and_no_others() -> None:
             kind_of(read_mapping(find_recipe(name)))
             for name in recipes_of(parser_of(*path).get_default("recipe_kinds"))
         }
-        for path in [("train",), ("tune",), ("corpus", "make"), ("analyse", "data-amount")]
+        for path in [("train",), ("tune",), ("corpus", "make"), ("analyze", "data-amount")]
     }
-    assert offered["tune",] == offered["analyse", "data-amount"] == {"contrastive"}
+    assert offered["tune",] == offered["analyze", "data-amount"] == {"contrastive"}
     assert offered["corpus", "make"] == {CORPUS}
     assert {"contrastive", "distillation", "translation"} < offered["train",]
     assert CORPUS not in offered["train",]

@@ -35,7 +35,7 @@ def test_list_has_every_corpus_for_people_and_for_programs(run: Run) -> None:
     found = {each["name"]: each for each in json.loads(run("data", "list", "--json").out)}
     assert list(lines) == list(found) == list(SOURCES)
     for name, source in SOURCES.items():
-        assert source.licence in lines[name]
+        assert source.license in lines[name]
         assert ("by hand" in lines[name]) != found[name]["downloads"]
     assert found["sick"]["configs"]["default"]["train"] == 4500
 
@@ -43,7 +43,7 @@ def test_list_has_every_corpus_for_people_and_for_programs(run: Run) -> None:
 @pytest.mark.parametrize("name", SOURCES)
 def test_info_has_the_facts_of_a_corpus_and_how_to_get_it(name: str, run: Run) -> None:
     source, shown = SOURCES[name], run("data", "info", name).out
-    facts = (source.summary, source.licence, source.by_hand, *(file.url for file in source.files))
+    facts = (source.summary, source.license, source.by_hand, *(file.url for file in source.files))
     assert all(fact in shown for fact in facts)
     assert name != "sick" or "| default | 4,500 | 500 | 4,927 |" in shown
 

@@ -25,7 +25,7 @@ BAD = b"the cat\n\nthe \xff dog\n \t \nthe\0cat\nthe " + SURROGATE + b"\n"
 OVER_LINES = [
     "encode MODEL FILE",
     "score MODEL FILE",
-    "neighbours MODEL FILE --query a",
+    "neighbors MODEL FILE --query a",
     "mine FILE FILE --model MODEL",
     "simile -m MODEL -s FILE -r FILE --segments",
 ]
@@ -153,7 +153,7 @@ def test_lines_that_the_model_does_not_know_are_told(model: str, tmp_path: Path,
     said = run("encode", model, path, "--output", tmp_path / "v.npy", "--quiet").err
     assert f"{path}: " in said
     assert "(3)" in said
-    out, err = run("neighbours", model, path, "--query", "\u2135", "the cat")
+    out, err = run("neighbors", model, path, "--query", "\u2135", "the cat")
     assert out.splitlines()[:2] == ["\u2135", "the cat"]
     assert err
 
@@ -240,10 +240,10 @@ def test_every_command_reads_lines_by_the_same_rule(
     assert str(path) in run(*words, status=status).err
 
 
-def test_a_blank_line_is_no_neighbour_and_the_numbers_of_lines_stay(
+def test_a_blank_line_is_no_neighbor_and_the_numbers_of_lines_stay(
     model: str, bad: str, run: Run
 ) -> None:
-    out, err = run("neighbours", model, bad, "--query", "the cat", " ", "--neighbours", "9")
+    out, err = run("neighbors", model, bad, "--query", "the cat", " ", "--neighbors", "9")
     of_first, of_blank = out.split("\n \n")
     found = {int(line.split("\t")[1]): line for line in of_first.splitlines()[1:]}
     assert sorted(found) == [1, 3, 5, 6]
@@ -256,7 +256,7 @@ def test_mine_leaves_blank_lines_out_and_names_them(
     model: str, bad: str, tmp_path: Path, run: Run
 ) -> None:
     output = tmp_path / "pairs.tsv"
-    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--neighbours", "1"]
+    command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--neighbors", "1"]
     command += ["--work", str(tmp_path / "work"), "--output", str(output)]
     assert "(2, 4)" in run(*command).err
     texts = [line.split("\t")[1] for line in output.read_text().splitlines()]
@@ -272,7 +272,7 @@ def test_mine_leaves_blank_lines_out_and_names_them(
         "significance MODEL MODEL --data FOLDER",
         "corpus lexicon LINES",
         "corpus sample LINES",
-        "analyse norms MODEL --data FOLDER",
+        "analyze norms MODEL --data FOLDER",
         "evaluate MODEL --suite sts --data FOLDER",
         "mine LINES LINES --model MODEL",
         "convert LINES",
@@ -321,8 +321,8 @@ ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
 @pytest.mark.parametrize(
     "command",
     [
-        "mine LINES LINES --model MODEL --score cosine --neighbours 1",
-        "neighbours MODEL LINES --query QUERY --neighbours 3",
+        "mine LINES LINES --model MODEL --score cosine --neighbors 1",
+        "neighbors MODEL LINES --query QUERY --neighbors 3",
         "score MODEL PAIRS",
     ],
     ids=lambda command: command.split()[0],
@@ -335,7 +335,7 @@ def test_a_row_of_a_table_is_one_line_whatever_its_texts_hold(
     names = {"MODEL": model, "LINES": tmp_path / "lines", "PAIRS": tmp_path / "pairs"}
     rows = run(*filled(command, **names, QUERY="the\tcat\nand\rdog")).out
     lines = rows.removesuffix("\n").splitlines()
-    if command.startswith("neighbours"):
+    if command.startswith("neighbors"):
         assert lines.pop(0) == "the cat and dog"
     assert {len(line.split("\t")) for line in lines} == {3}
     assert len(lines) >= 3

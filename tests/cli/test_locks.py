@@ -15,7 +15,7 @@ COMMANDS = {
     "report": "report results",
     "compare": "compare --systems a.txt b.txt --references c.txt",
     "attack": "attack classifier examples.tsv --paraphrases p.tsv",
-    "analyse": "analyse norms english",
+    "analyze": "analyze norms english",
     "convert": "convert vectors.txt",
     "pack": "pack english",
     "data export": "data export sts",

@@ -33,7 +33,7 @@ def test_an_option_of_several_values_joins_them_when_it_is_repeated() -> None:
             )
             assert (len(once), both) == (1, once * 3), (parser.prog, name)
             repeated.append(name)
-    assert {"--systems", "--query", "--suite", "--set", "--source-licence"} <= set(repeated)
+    assert {"--systems", "--query", "--suite", "--set", "--source-license"} <= set(repeated)
 
 
 def test_an_option_of_two_values_is_refused_when_it_is_repeated(

@@ -18,7 +18,7 @@ from tests.cli.conftest import Run
         ("trian", ["train", "tune"], "train"),
         ("lr", ["layers", "learning_rate", "lowercase"], "learning_rate"),
         ("Learning-Rate", ["learning_rate"], "learning_rate"),
-        ("neigh", ["norms", "neighbours"], "neighbours"),
+        ("neigh", ["norms", "neighbors"], "neighbors"),
         ("tuna", ["tune", "tunes"], "tune"),
         ("xyzzy", ["train", "tune"], None),
         ("--ouput", ["--output", "--quiet"], "--output"),

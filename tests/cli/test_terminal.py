@@ -50,7 +50,7 @@ def corpus(tmp_path: Path) -> str:
 
 
 def test_control_characters_are_shown_in_a_terminal_and_kept_in_a_pipe(corpus: str) -> None:
-    command = paraphrastic("neighbours", "tiny", corpus, "--query", f"cat {HOSTILE}", "film")
+    command = paraphrastic("neighbors", "tiny", corpus, "--query", f"cat {HOSTILE}", "film")
     printed, _ = in_terminal(*command)
     assert SHOWN.removesuffix(r"\r") in printed
     assert not {"\x1b", "\x07", "\x9b", "\r"} & set(printed)

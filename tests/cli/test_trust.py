@@ -77,7 +77,7 @@ KINDS = {
 COMMANDS = {  # that load a model of any kind, with D for its directory and F for a file
     "encode": "D -",
     "score": "D -",
-    "neighbours": "D F --query cat",
+    "neighbors": "D F --query cat",
     "mine": "F F --model D --output OUT",
     "simile": "-s F -r F --model D",
     "compare": "-s F F -r F --model D",
@@ -95,7 +95,7 @@ COMMANDS = {  # that load a model of any kind, with D for its directory and F fo
     "pack": "D --output OUT",
     "card": "D --evaluation OUT --command-line x --summary x",
     "publish": "model D me/d --dry-run OUT",
-    "analyse": "neighbours D --query cat --output OUT",
+    "analyze": "neighbors D --query cat --output OUT",
     "train": "R --output OUT --start D",
 }
 

@@ -20,7 +20,7 @@ from tests.texts import SENTENCES
 
 UNKNOWN = "UUUNKKK"
 DIM = 6
-# lower-case and free of what the two normalisations treat differently
+# lower-case and free of what the two normalizations treat differently
 TEXTS = [*[text.replace("’", "'") for text in SENTENCES][:20], "the", "A cat: sleeps?!"]
 
 

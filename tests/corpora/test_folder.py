@@ -35,7 +35,7 @@ def source(*folders: str, files: tuple[Remote, ...] = (), by_hand: str = "ask fo
         configs={"default": {"train": None}},
         row_type="pair",
         homepage="",
-        licence="",
+        license="",
         citation="",
         section="",
         builder="toy:Toy",

@@ -24,7 +24,7 @@ PARQUET = "^GET .*parquet"
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """STS 2017, whose licence allows a public copy."""
+    """STS 2017, whose license allows a public copy."""
     folder = tmp_path_factory.mktemp("data")
     write_sts(folder / "eval")
     export("sts17", folder / "sts17", data_dir=folder / "eval")
@@ -93,7 +93,7 @@ def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) ->
     assert "export.json" not in hub.repositories["datasets/me/mr"]
 
 
-def test_options_of_a_repository_are_named_when_misspelt(tmp_path: Path) -> None:
+def test_options_of_a_repository_are_named_when_misspelled(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="revision"):
         load_dataset("me/sts17", revison="main")
     with pytest.raises(DataError, match="data_dir"):

@@ -46,9 +46,9 @@ def test_the_rows_are_those_of_the_files(
 def test_a_builder_tells_what_its_record_tells(source: Any, tmp_path: Path) -> None:
     for config in source.configs:
         info = builder(source.name, config, cache_dir=str(tmp_path)).info
-        assert (info.license, info.citation) == (source.licence, source.citation)
+        assert (info.license, info.citation) == (source.license, source.citation)
         assert list(info.features)[:2] == ["sentence1", "sentence2"]
-        third = "label" if source.row_type == "labelled" else "score"
+        third = "label" if source.row_type == "labeled" else "score"
         assert list(info.features)[2] == third
 
 
@@ -75,7 +75,7 @@ def test_a_year_is_read_from_its_own_folder_too(folder: str, corpora: Path) -> N
 
 @pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "in the named folder"])
 def test_a_year_is_read_from_its_archive(is_alone: bool, corpora: Path) -> None:
-    """The archive as the organisers pack it, or a folder of many corpora that holds it."""
+    """The archive as the organizers pack it, or a folder of many corpora that holds it."""
     folder = corpora.parent / "packed" / "sts14"
     folder.mkdir(parents=True)
     archive = shutil.make_archive(str(folder / "STS2014-en-test"), "zip", corpora / "sts14")

@@ -50,10 +50,10 @@ BAD = {
     "benchmark: NUL": Bad(DEV, "m\ti\t1\t8\t5\ta\0\tb\n", r"dev\.csv:1 ", "stsb"),
     "benchmark: no row": Bad(DEV, "\n\n", "validation", "stsb"),
     "SICK: no header": Bad(TRIAL, "4\te\tf\t3.6\tNEUTRAL\n", r"trial\.txt:1 .*'pair_ID'", "sick"),
-    "SICK: judgement": Bad(
+    "SICK: judgment": Bad(
         TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\tMAYBE\n", r"trial\.txt:2 .*'MAYBE'", "sick"
     ),
-    "SICK-E: judgement": Bad(
+    "SICK-E: judgment": Bad(
         TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\t\n", r"trial\.txt:2 .*''", "sick_e"
     ),
     "SICK: pair number": Bad(

@@ -11,7 +11,7 @@ from datasets import Dataset
 from paraphrastic_hf.corpora.builder import (
     TEXT,
     bitext,
-    labelled,
+    labeled,
     pair,
     parsed_sentence,
     scored_pair,
@@ -48,10 +48,10 @@ def test_words_repeats_and_scores_of_scored_pairs() -> None:
 def test_classes_are_counted_by_name_the_most_first() -> None:
     rows = [{"text": str(n), "label": int(n % 3 == 0)} for n in range(6)]
     rows.append({"text": "a", "label": -1})  # absent, and not the last class
-    found = describe(rows, labelled(("no", "yes")))["labels"]
+    found = describe(rows, labeled(("no", "yes")))["labels"]
     assert [found["no"], found["yes"]] == [4, 2]
     assert next(iter(found)) == "no"
-    free = describe([{"text": "a", "label": "DESC:def"}] * 2, labelled(None))
+    free = describe([{"text": "a", "label": "DESC:def"}] * 2, labeled(None))
     assert (free["repeated_rows"], free["labels"]) == (1, {"DESC:def": 2})
 
 

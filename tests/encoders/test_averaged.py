@@ -84,10 +84,10 @@ def test_other_encoders_stay_and_what_is_no_average_is_refused(
     transformer.save_pretrained(tmp_path / "bgt")
     assert main(["pack", str(tmp_path / "bgt"), "--output", str(tmp_path / "table")]) == 2
     assert "bgt" in capsys.readouterr().err
-    other, language, centred = (generative(subword) for _ in range(3))
+    other, language, centered = (generative(subword) for _ in range(3))
     other.tokenizer = subword
     language.model.read_variable("en")
-    centred.model.centre_on(torch.ones(8))
-    for encoder in (other, language, centred):
+    centered.model.center_on(torch.ones(8))
+    for encoder in (other, language, centered):
         with pytest.raises(ModelError):
             averaged(encoder)

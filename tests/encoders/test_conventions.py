@@ -161,7 +161,7 @@ def test_fewer_bytes_are_those_of_sentence_transformers(
         ("precision", "int8", ValueError),
         ("prompt_name", "query", ValueError),
         *(("batch_size", value, ValueError) for value in (0, -1, "x", 2.5, None)),
-        *(("normalise", True, TypeError), ("normalize", True, TypeError)),
+        *(("normalize", True, TypeError), ("normalize", True, TypeError)),
     ],
 )
 def test_an_option_without_a_meaning_is_refused(
@@ -256,8 +256,8 @@ def test_a_clone_has_settings_of_its_own_and_the_same_table(encoder: SentenceEnc
     assert encoder.transform(SENTENCES).shape == (len(SENTENCES), encoder.dimension)
     assert copied._weights is encoder._weights
     assert encoder.get_params()["truncate_dim"] is None
-    with pytest.raises(ValueError, match="normalise"):
-        encoder.set_params(normalise=True)
+    with pytest.raises(ValueError, match="normalize"):
+        encoder.set_params(normalize=True)
 
 
 def test_a_column_of_a_table_is_transformed(encoder: SentenceEncoder) -> None:

@@ -168,7 +168,7 @@ def test_a_model_is_pushed_with_its_card_and_loads_again(
     np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))
 
 
-def test_a_misspelt_option_names_the_nearest(encoder: SentenceEncoder, tmp_path: Path) -> None:
+def test_a_misspelled_option_names_the_nearest(encoder: SentenceEncoder, tmp_path: Path) -> None:
     classes = SentenceEncoder, SentencePredictor, Tagger, LanguageScorer
     for loaded in (SimileScorer, *(each.from_pretrained for each in classes)):
         with pytest.raises(TypeError, match=r"'revison'.*'revision'"):

@@ -43,7 +43,7 @@ LANGUAGES = {
 
 
 class Characters:
-    """One id a character of the normalised text and of the space before each word: nothing is
+    """One id a character of the normalized text and of the space before each word: nothing is
     unknown to it, so what crosses a border between words cannot hide."""
 
     keeps_to_words = True
@@ -124,7 +124,7 @@ def test_any_text_gets_the_slow_paths_vector(texts: list[str], tokenizer: TextTo
 
 @given(texts=st.lists(st.one_of(st.text(st.characters()), any_text), max_size=8))
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_normalisation_never_crosses_a_border_between_words(
+def test_normalization_never_crosses_a_border_between_words(
     lowercase: bool, texts: list[str]
 ) -> None:
     assert_exact(Characters(lowercase), [*texts, "the cat"])
@@ -142,7 +142,7 @@ def test_hostile_characters_on_both_sides_of_a_border(tokenizer: TextTokenizer) 
 
 
 def is_odd(c: str) -> bool:
-    """Whether normalisation or lower-casing may do more to a character than keep it."""
+    """Whether normalization or lower-casing may do more to a character than keep it."""
     return (
         unicodedata.combining(c) > 0
         or unicodedata.normalize("NFKC", c) != c

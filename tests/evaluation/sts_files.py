@@ -1,4 +1,4 @@
-"""Tiny STS files in the organisers' layout, made from the demo pairs: for tests that need a data
+"""Tiny STS files in the organizers' layout, made from the demo pairs: for tests that need a data
 folder."""
 
 from __future__ import annotations

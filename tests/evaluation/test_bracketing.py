@@ -1,4 +1,4 @@
-"""Labelled F1 by hand, as EVALB counts."""
+"""Labeled F1 by hand, as EVALB counts."""
 
 from __future__ import annotations
 

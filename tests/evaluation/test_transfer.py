@@ -30,8 +30,8 @@ def opinions(words: tuple[str, ...]) -> str:
     return "".join(f"{word} {place}\n" for word in words for place in PLACES)
 
 
-def stars(*labelled: tuple[int, tuple[str, ...]]) -> str:
-    return "".join(f"{label} {word} film\n" for label, words in labelled for word in words)
+def stars(*labeled: tuple[int, tuple[str, ...]]) -> str:
+    return "".join(f"{label} {word} film\n" for label, words in labeled for word in words)
 
 
 def pairs(separator: str, same: str, other: str) -> list[str]:
@@ -81,7 +81,7 @@ def write_transfer(root: Path) -> Path:
     )
 
 
-def test_what_the_words_tell_apart_is_learnt_in_every_task(tmp_path: Path) -> None:
+def test_what_the_words_tell_apart_is_learned_in_every_task(tmp_path: Path) -> None:
     results = evaluate(Words(), "transfer", write_transfer(tmp_path))
     assert results["skipped"] == {}
     headline = results["headline"]
@@ -137,7 +137,7 @@ def xnli(root: Path, *languages: str) -> Path:
     return put(root, {f"xnli/dev-{name}.tsv": "".join(rows) for name in languages})
 
 
-def test_inference_is_learnt_in_english_and_tested_elsewhere(tmp_path: Path) -> None:
+def test_inference_is_learned_in_english_and_tested_elsewhere(tmp_path: Path) -> None:
     folder = xnli(tmp_path, "en", "es", "tr")
     path = folder / "xnli" / "dev-tr.tsv"
     rows = path.read_text(encoding="utf-8").splitlines(keepends=True)

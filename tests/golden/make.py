@@ -45,7 +45,7 @@ def embeddings(model: str) -> dict[str, Any]:
 
 
 def simile() -> dict[str, Any]:
-    """SimiLE and SIM of neighbours among the English sentences."""
+    """SimiLE and SIM of neighbors among the English sentences."""
     scores = SimileScorer().score(SENTENCES[:18:2], SENTENCES[1:18:2])
     return {
         "score": scores.score,

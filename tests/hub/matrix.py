@@ -127,7 +127,7 @@ def hub_of(home: Path, repositories: dict[str, Any] | None = None) -> Iterator[H
 
 
 def push(models: Models, family: str) -> str:
-    """Publish a family in private, as its sources have no licence; its repository."""
+    """Publish a family in private, as its sources have no license; its repository."""
     repository = f"me/{family}"
     details = ModelDetails(hide_paths=True)  # sources lie where this repository does
     publish("model", models(family), repository, private=True, details=details)

@@ -26,7 +26,7 @@ from tests.hub.matrix import hub_of, write_page
 from tests.hub.server import Hub
 from tests.trained import code_of
 
-LICENCE = "do not allow"  # in what `publish` says where a model must be private
+LICENSE = "do not allow"  # in what `publish` says where a model must be private
 COLUMNS = ("model", "family", "MB", "pushed", *FRESH, "example")
 
 
@@ -38,14 +38,14 @@ def auto_class(directory: Path) -> str:
 
 
 def push(model: str, repository: str, data: str | None) -> str:
-    """Publish a model, in private where its sources have no licence that allows more; the licence,
+    """Publish a model, in private where its sources have no license that allows more; the license,
     or `private`."""
     for private in (False, True):
         details = ModelDetails(data_root=data, hide_paths=True)
         try:
             publish("model", model, repository, private=private, details=details)
         except PublishError as error:
-            if private or LICENCE not in str(error):
+            if private or LICENSE not in str(error):
                 raise
         else:
             break
@@ -59,13 +59,13 @@ def example(python: Interpreter, hub: Hub, repository: str) -> str:
     return "yes" if done.returncode == 0 else f"no: {done.stderr.strip().splitlines()[-1]}"
 
 
-def row(model: str, licence: str, cells: list[str], code: str) -> list[str]:
+def row(model: str, license: str, cells: list[str], code: str) -> list[str]:
     """A row of the table."""
     directory = Path(as_directory(model))
     family = json.loads((directory / "config.json").read_text(encoding="utf-8"))["model_type"]
     size = (directory / "model.safetensors").stat().st_size / 1e6
     family = family.removeprefix("paraphrastic-")
-    return [directory.name, family, f"{size:.0f}", licence, *cells, code]
+    return [directory.name, family, f"{size:.0f}", license, *cells, code]
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
     (root / "train" / "en-en").mkdir(parents=True)
     (root / SOURCE).write_bytes(lzma.compress(PAIRS.read_bytes()))
     (root / "train" / "SOURCES.tsv").write_text(
-        "pair\tsource\tpairs\tcolumns\tbytes\trelease\tlicence\tdomain\n"
+        "pair\tsource\tpairs\tcolumns\tbytes\trelease\tlicense\tdomain\n"
         "en-en\tdemo\t60\t2\t1\topen\tCC0\teveryday\n"
         "en-en\tsecret\t60\t2\t1\tresearch\tnone stated\teveryday\n",
         encoding="utf-8",
@@ -119,7 +119,7 @@ def test_a_source_that_may_not_be_released_is_refused(root: Path) -> None:
         card_of(model, root)
 
 
-def test_a_run_that_counted_nothing_by_source_is_asked_for_its_licences_too(root: Path) -> None:
+def test_a_run_that_counted_nothing_by_source_is_asked_for_its_licenses_too(root: Path) -> None:
     """As those of generative models are."""
     model = evaluated(root)
     run = json.loads((model / "run.json").read_text(encoding="utf-8"))

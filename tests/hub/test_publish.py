@@ -26,10 +26,10 @@ from paraphrastic_hf.errors import BusyError, DiskError, ModelError, PublishErro
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
-from paraphrastic_hf.hub.licences import (
-    SourceLicence,
-    checked_licence,
-    source_licences,
+from paraphrastic_hf.hub.licenses import (
+    SourceLicense,
+    checked_license,
+    source_licenses,
 )
 from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
@@ -47,7 +47,7 @@ from tests.hub.server import Fault, Hub, account, pointing, running
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 
-OPEN = ModelDetails(source_licences={"pairs.tsv": "cc0-1.0"}, hide_paths=True)
+OPEN = ModelDetails(source_licenses={"pairs.tsv": "cc0-1.0"}, hide_paths=True)
 KEY = "models/me/word"
 
 
@@ -77,7 +77,7 @@ def test_a_dry_run_writes_what_would_be_sent_and_asks_nobody(
     models: Models, hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    options = ["--dry-run", str(out), "--source-licence", "pairs.tsv=cc0-1.0", "--hide-paths"]
+    options = ["--dry-run", str(out), "--source-license", "pairs.tsv=cc0-1.0", "--hide-paths"]
     assert main(["publish", "model", str(models("word")), "me/word", *options]) == 0
     assert capsys.readouterr().out.strip() == str(out)
     assert hub.requests == []
@@ -255,8 +255,8 @@ def test_scores_of_other_weights_are_refused(models: Models, scores: Path, hub: 
 def test_a_card_without_grounds_is_refused(
     metadata: str, said: str, models: Models, hub: Hub, tmp_path: Path
 ) -> None:
-    licence = "" if "license" in metadata else "license: cc-by-sa-4.0\n"
-    (tmp_path / "card.md").write_text(f"---\n{licence}{metadata}---\n# Mine\n")
+    license = "" if "license" in metadata else "license: cc-by-sa-4.0\n"
+    (tmp_path / "card.md").write_text(f"---\n{license}{metadata}---\n# Mine\n")
     with pytest.raises(PublishError, match=said):
         publish(
             "model", models("word"), "me/word", details=replace(OPEN, card=tmp_path / "card.md")
@@ -265,7 +265,7 @@ def test_a_card_without_grounds_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("licence", "allows"),
+    ("license", "allows"),
     [
         ("CC BY 3.0 US (PPDB)", "open"),
         ("CC BY-SA 3.0 (Wikipedia)", "share-alike"),
@@ -281,35 +281,35 @@ def test_a_card_without_grounds_is_refused(
         ("MIT (collection); each set has its authors' terms", "unstated"),
     ],
 )
-def test_what_a_licence_allows(licence: str, allows: str) -> None:
-    assert release_class(licence) == allows
+def test_what_a_license_allows(license: str, allows: str) -> None:
+    assert release_class(license) == allows
 
 
-def source(release: str) -> SourceLicence:
-    return SourceLicence(f"{release}.tsv", "its licence", release)
+def source(release: str) -> SourceLicense:
+    return SourceLicense(f"{release}.tsv", "its license", release)
 
 
-def test_the_licence_of_the_weights_follows_from_the_sources() -> None:
-    assert checked_licence([source("open")], None, private=False) == "cc-by-sa-4.0"
-    assert checked_licence([source("open")], "mit", private=False) == "mit"
-    assert checked_licence([source("unstated")], None, private=True) is None
+def test_the_license_of_the_weights_follows_from_the_sources() -> None:
+    assert checked_license([source("open")], None, private=False) == "cc-by-sa-4.0"
+    assert checked_license([source("open")], "mit", private=False) == "mit"
+    assert checked_license([source("unstated")], None, private=True) is None
     with pytest.raises(PublishError, match=r"share-alike\.tsv.*mit"):
-        checked_licence([source("open"), source("share-alike")], "mit", private=False)
+        checked_license([source("open"), source("share-alike")], "mit", private=False)
     for release in ("unstated", "non-commercial", "no-derivatives"):
         with pytest.raises(PublishError, match=f"{release}.tsv"):
-            checked_licence([source("open"), source(release)], None, private=False)
+            checked_license([source("open"), source(release)], None, private=False)
         with pytest.raises(PublishError, match=f"{release}.tsv"):
-            checked_licence([source(release)], "mit", private=True)
+            checked_license([source(release)], "mit", private=True)
     with pytest.raises(PublishError, match="sources"):
-        checked_licence([], None, private=False)
+        checked_license([], None, private=False)
 
 
-def test_sources_without_a_licence_make_a_model_private(models: Models, hub: Hub) -> None:
+def test_sources_without_a_license_make_a_model_private(models: Models, hub: Hub) -> None:
     with pytest.raises(PublishError, match=r"pairs\.tsv"):
         publish("model", models("word"), "me/word", details=ModelDetails(hide_paths=True))
     with pytest.raises(PublishError, match=r"sick: CC BY-NC-SA 3\.0"):
         publish("model", models("relatedness"), "me/sick")
-    stated = ModelDetails(source_licences={"pears.tsv": "mit"})
+    stated = ModelDetails(source_licenses={"pears.tsv": "mit"})
     with pytest.raises(PublishError, match=r"pears\.tsv"):
         publish("model", models("word"), "me/word", details=stated)
     assert hub.repositories == {}
@@ -321,7 +321,7 @@ def test_sources_without_a_licence_make_a_model_private(models: Models, hub: Hub
 def test_weights_that_the_run_did_not_leave_are_refused(
     models: Models, hub: Hub, tmp_path: Path
 ) -> None:
-    """The card would name the sources, and so the licence, of another model."""
+    """The card would name the sources, and so the license, of another model."""
     folder = tmp_path / "mine"
     shutil.copytree(models("word"), folder)
     SentenceEncoder.from_pretrained(models("sentencepiece")).save_pretrained(folder)
@@ -340,21 +340,21 @@ def test_what_a_model_began_with_counts_as_well(models: Models, tmp_path: Path) 
     run = TrainedModel.read(models("word"))
     stated = {"pairs.tsv": "cc0-1.0"}
     from_english = replace(run, recipe={**run.recipe, "start": "english"})
-    found = source_licences(from_english, stated=stated)
+    found = source_licenses(from_english, stated=stated)
     assert [it.release for it in found] == ["open", "share-alike"]
     assert found[1].name == "the packaged model english"
     earlier = replace(run, recipe={**run.recipe, "start": str(models("relatedness"))})
-    found = source_licences(earlier, stated=stated)
+    found = source_licenses(earlier, stated=stated)
     assert [(it.name, it.release) for it in found] == [
         ("pairs.tsv", "open"),
         ("sick", "non-commercial"),
     ]
     gone = replace(run, recipe={**run.recipe, "start": str(tmp_path / "gone")})
-    assert [it.release for it in source_licences(gone, stated=stated)] == ["open", "unstated"]
+    assert [it.release for it in source_licenses(gone, stated=stated)] == ["open", "unstated"]
 
 
 @pytest.mark.slow
-def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
+def test_a_packaged_model_has_the_license_of_its_card(hub: Hub) -> None:
     publish("model", "english", "me/english")
     pushed = hub.repositories["models/me/english"]
     card = ModelCard(pushed["README.md"].decode())
@@ -372,7 +372,7 @@ def test_a_packaged_model_has_the_licence_of_its_card(hub: Hub) -> None:
 
 
 def test_absolute_paths_of_a_run_are_refused_or_cut(models: Models, hub: Hub) -> None:
-    stated = ModelDetails(source_licences=OPEN.source_licences)
+    stated = ModelDetails(source_licenses=OPEN.source_licenses)
     with pytest.raises(PublishError, match=r"recipe\.yaml.*--hide-paths"):
         publish("model", models("word"), "me/word", details=stated)
     assert hub.repositories == {}
@@ -650,9 +650,9 @@ def test_options_of_a_model_are_of_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(write_space(tmp_path / "space"))
-    assert main(["publish", "space", folder, "me/mine", "--licence", "mit"]) == 2
-    assert "--licence" in capsys.readouterr().err
-    assert main(["publish", "model", folder, "me/mine", "--source-licence", "mit"]) == 2
+    assert main(["publish", "space", folder, "me/mine", "--license", "mit"]) == 2
+    assert "--license" in capsys.readouterr().err
+    assert main(["publish", "model", folder, "me/mine", "--source-license", "mit"]) == 2
     assert "'mit'" in capsys.readouterr().err
 
 

@@ -100,7 +100,7 @@ def test_figures_of_the_card_are_those_of_the_run(name: str, root: Path, tmp_pat
         assert "10 sentences" in card
 
 
-def test_the_licence_of_a_corpus_on_record_is_named_and_its_languages(
+def test_the_license_of_a_corpus_on_record_is_named_and_its_languages(
     root: Path, tmp_path: Path
 ) -> None:
     recipe = FAMILIES["word"].replace(f"[{DEMO}]", f"[{{path: {DEMO}, languages: [en, fr]}}]")

@@ -144,7 +144,7 @@ def test_padding_does_not_change_a_block(norm_first: bool, has_memory: bool) -> 
     torch.testing.assert_close(padded, block(states[:1, :4], **alone)[0], atol=1e-6, rtol=1e-5)
 
 
-def test_a_block_that_normalises_sums_gives_normalised_states() -> None:
+def test_a_block_that_normalises_sums_gives_normalized_states() -> None:
     torch.manual_seed(0)
     block = TransformerBlock(DIM, HEADS, 16, dropout=0.0)
     states = block(torch.randn(2, 3, DIM, generator=seeded()))

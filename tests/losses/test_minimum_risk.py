@@ -78,7 +78,7 @@ def test_shapes_and_choices_without_a_meaning_are_refused() -> None:
         minimum_risk_parts(torch.tensor(1.0), torch.tensor(1.0), 1.5)
 
 
-def test_shares_by_the_mean_of_the_tokens_do_not_favour_short_candidates() -> None:
+def test_shares_by_the_mean_of_the_tokens_do_not_favor_short_candidates() -> None:
     """Two candidates of the same probability a token: by their sums the short one has nearly
     all."""
     sums, lengths = torch.tensor([[-4.0, -8.0]]), torch.tensor([[4, 8]])

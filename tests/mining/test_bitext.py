@@ -18,9 +18,9 @@ from paraphrastic_hf.mining.bitext import (
     link,
     margin_score,
     mine,
-    neighbour_mean,
+    neighbor_mean,
 )
-from paraphrastic_hf.mining.neighbours import Neighbours
+from paraphrastic_hf.mining.neighbors import Neighbors
 
 
 def vectors(count: int, seed: int, dim: int = 6) -> np.ndarray:
@@ -63,12 +63,12 @@ def by_matrix(
 
 
 def test_the_three_scores_by_hand() -> None:
-    """cos 0.8; neighbours of x: 0.8 0.4, of y: 0.8 0.6: mean (0.6 + 0.7) / 2 = 0.65."""
+    """cos 0.8; neighbors of x: 0.8 0.4, of y: 0.8 0.6: mean (0.6 + 0.7) / 2 = 0.65."""
     means = (
-        neighbour_mean(np.array([[0.8, 0.4]])),
-        neighbour_mean(np.array([[0.8, 0.6], [0.5, -np.inf], [-np.inf, -np.inf]])),
+        neighbor_mean(np.array([[0.8, 0.4]])),
+        neighbor_mean(np.array([[0.8, 0.6], [0.5, -np.inf], [-np.inf, -np.inf]])),
     )
-    np.testing.assert_allclose(means[1], [0.7, 0.5, 0])  # fewer neighbours, and none
+    np.testing.assert_allclose(means[1], [0.7, 0.5, 0])  # fewer neighbors, and none
     values = [margin_score(np.array([0.8]), means[0], means[1][:1], kind) for kind in SCORES]
     np.testing.assert_allclose(np.concatenate(values), [0.8 / 0.65, 0.15, 0.8], rtol=1e-6)
 
@@ -106,8 +106,8 @@ def test_a_sentence_near_everything_loses_by_margin_but_not_by_cosine() -> None:
 def test_of_equal_scores_the_lower_source_then_the_lower_target_wins() -> None:
     same = np.ones((3, 2))
     assert mine(same, same[:2]).source.tolist() == [0]  # every candidate is row 0, either way
-    neighbours = Neighbours(np.full((2, 2), 0.5, np.float32), np.array([[0, 1], [0, 1]]))
-    found = link(neighbours, neighbours, score="cosine", one_to_one=False)
+    neighbors = Neighbors(np.full((2, 2), 0.5, np.float32), np.array([[0, 1], [0, 1]]))
+    found = link(neighbors, neighbors, score="cosine", one_to_one=False)
     pairs = list(zip(found.source.tolist(), found.target.tolist(), strict=True))
     assert pairs == [(0, 0), (0, 1), (1, 0)]
 

@@ -199,7 +199,7 @@ def test_the_command_reads_standard_input_and_prints(
         buffer = io.BytesIO(two_files[0].read_bytes())
 
     monkeypatch.setattr(sys, "stdin", Input())
-    assert main(["mine", "-", str(two_files[1]), "--model", str(model), "--neighbours", "2"]) == 0
+    assert main(["mine", "-", str(two_files[1]), "--model", str(model), "--neighbors", "2"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed
     assert all(len(line.split("\t")) == 3 for line in printed)
@@ -210,7 +210,7 @@ def test_wrong_arguments_are_one_line(
 ) -> None:
     files = [str(path) for path in two_files]
     for arguments, named in (
-        ([*files, "--neighbours", "0"], "--neighbours"),
+        ([*files, "--neighbors", "0"], "--neighbors"),
         ([*files, "--memory", "-1"], "memory"),
         ([*files, "--output", f"{files[0]}/x.tsv"], "x.tsv"),
         (["no.txt", files[0]], "no.txt"),
@@ -385,7 +385,7 @@ def mined_scores(folder: Path, *options: str) -> list[float]:
         (folder / name).write_text("\n".join(lines), encoding="utf-8")
     output = str(folder / "pairs.tsv")
     sides = [str(folder / "fr"), str(folder / "en")]
-    assert main(["mine", *sides, "--output", output, "--neighbours", "2", *options]) == 0
+    assert main(["mine", *sides, "--output", output, "--neighbors", "2", *options]) == 0
     rows = Path(output).read_text(encoding="utf-8").splitlines()
     return [float(row.split("\t")[0]) for row in rows]
 

@@ -55,7 +55,7 @@ def pairs(tmp_path: Path) -> Path:
 def recipe_of(path: Path, **changes: Any) -> CorpusRecipe:
     mapping: dict[str, Any] = {
         "kind": "corpus",
-        "data": {"sources": [{"path": str(path), "licence": "CC0"}]},
+        "data": {"sources": [{"path": str(path), "license": "CC0"}]},
         "steps": ["duplicates", {"overlap": {"at_most": 0.6}}, {"words": {"at_most": 8}}],
         "make": {"tasks": TASKS, "workers": 1, "block": 40},
     }
@@ -199,10 +199,10 @@ def test_every_row_is_kept_or_among_the_rejects_with_its_reason(
     assert sorted((r[REFERENCE], r[TRANSLATION]) for r in rows + rejects) == sorted(PAIRS)
     assert list(rows[0]) == [
         *("reference", "translation", "duplicate", "overlap", "longer_words"),
-        *("reference_length", "translation_length", "source", "corpus", "licence"),
+        *("reference_length", "translation_length", "source", "corpus", "license"),
     ]
     assert {row["corpus"] for row in rows} == {"pairs"}
-    assert {row["licence"] for row in rows} == {"CC0"}
+    assert {row["license"] for row in rows} == {"CC0"}
     assert all(row["overlap"] <= 0.6 and row["translation_length"] <= 8 for row in rows)
     for row in rejects:
         assert row["reason"].endswith(f" {row['score']:.6g}")

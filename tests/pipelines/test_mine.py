@@ -12,8 +12,8 @@ import pytest
 
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.neighbours import Neighbours
-from paraphrastic_hf.mining.shards import join, read_neighbours, stack
+from paraphrastic_hf.mining.neighbors import Neighbors
+from paraphrastic_hf.mining.shards import join, read_neighbors, stack
 from paraphrastic_hf.pipelines.mine import Search, Shard, found_in
 from tests.texts import SENTENCES
 
@@ -52,7 +52,7 @@ def mined(
         ([], "other"),
         pytest.param(
             *(
-                ["--neighbours", "2", "--score", "distance", "--candidates", "intersection"],
+                ["--neighbors", "2", "--score", "distance", "--candidates", "intersection"],
                 "other",
             ),
             marks=pytest.mark.slow,
@@ -63,7 +63,7 @@ def mined(
         ),
         (["--exclude-identical", "--score", "cosine"], "own"),
         pytest.param(
-            *(["--exclude-identical", "--neighbours", "1"], "other"), marks=pytest.mark.slow
+            *(["--exclude-identical", "--neighbors", "1"], "other"), marks=pytest.mark.slow
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
@@ -130,9 +130,9 @@ def test_mistakes_are_one_line_with_the_way_out(
     assert str(tmp_path) in refused(own, str(tmp_path), "--output", output)
     assert main(["corpus", "mine", own, other, "--output", output]) == 0
     capsys.readouterr()
-    assert "neighbours" in refused(own, other, "--output", output, "--neighbours", "3")
+    assert "neighbors" in refused(own, other, "--output", output, "--neighbors", "3")
     assert str(encoded) in refused(own, other, "--output", str(encoded))
-    assert "--neighbours" in refused(own, other, "--output", output, "--neighbours", "0")
+    assert "--neighbors" in refused(own, other, "--output", output, "--neighbors", "0")
     half = tmp_path / "half"
     half.mkdir()
     record = json.loads((encoded / "own" / "files.json").read_text(encoding="utf-8"))
@@ -184,7 +184,7 @@ def test_a_search_goes_on_from_what_a_killed_one_kept(
     encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mined(encoded, tmp_path / "mined")
-    monkeypatch.setattr("paraphrastic_hf.mining.neighbours.SAVE_SECONDS", 0.0)
+    monkeypatch.setattr("paraphrastic_hf.mining.neighbors.SAVE_SECONDS", 0.0)
     folder = tmp_path / "again"
     folder.mkdir()
     shards = [
@@ -193,14 +193,14 @@ def test_a_search_goes_on_from_what_a_killed_one_kept(
     ]
     search = Search((shards, shards), folder, k=2, precision="float32", memory=64, key="cats")
     with monkeypatch.context() as patch:
-        patch.setattr("paraphrastic_hf.pipelines.mine.write_neighbours", _interrupted)
+        patch.setattr("paraphrastic_hf.pipelines.mine.write_neighbors", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             list(search.run(None, 0))
     assert (folder / "00000-00000.state").exists()
     with monkeypatch.context() as patch:  # nothing is left to compare
-        patch.setattr("paraphrastic_hf.mining.neighbours._Search.compare", _interrupted)
+        patch.setattr("paraphrastic_hf.mining.neighbors._Search.compare", _interrupted)
         list(search.run(None, 0))
-    assert read_neighbours(folder / "00000-00000.npz")[0].ids[:, 0].tolist() == list(
+    assert read_neighbors(folder / "00000-00000.npz")[0].ids[:, 0].tolist() == list(
         range(len(shards[0].rows))
     )
 
@@ -220,9 +220,9 @@ def test_sides_without_text_have_no_pairs(tmp_path: Path) -> None:
     assert "target_line" in table.column_names
 
 
-def test_shards_with_fewer_neighbours_than_wanted_are_joined() -> None:
-    def near(scores: list[list[float]], ids: list[list[int]]) -> Neighbours:
-        return Neighbours(np.array(scores, np.float32), np.array(ids).reshape(len(scores), -1))
+def test_shards_with_fewer_neighbors_than_wanted_are_joined() -> None:
+    def near(scores: list[list[float]], ids: list[list[int]]) -> Neighbors:
+        return Neighbors(np.array(scores, np.float32), np.array(ids).reshape(len(scores), -1))
 
     joined = join(
         [near([[0.5, 0.4]], [[1, 0]]), near([[]], [[]]), near([[0.5, -np.inf]], [[2, -1]])],
@@ -235,6 +235,6 @@ def test_shards_with_fewer_neighbours_than_wanted_are_joined() -> None:
     assert stacked.scores[1, 1] == -np.inf
 
 
-def test_a_file_of_neighbours_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_of_neighbors_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.npz"):
-        read_neighbours(tmp_path / "absent.npz")
+        read_neighbors(tmp_path / "absent.npz")

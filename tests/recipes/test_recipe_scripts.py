@@ -254,7 +254,7 @@ def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
     for arguments, message in (
         (("tr", "fr"), "fr and tr"),
         (("tr", "de", "--says", "Apache"), "'Apache'"),
-        (("tr", "de", "--licence", "Creative Commons"), "2"),
+        (("tr", "de", "--license", "Creative Commons"), "2"),
         (("tr", "xx"), "2"),
         (("tr", "tr"), "2"),
     ):

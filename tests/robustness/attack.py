@@ -109,7 +109,7 @@ CASES = [
     Case("corpus tenths", "corpus tenths IN/pairs.tsv --step overlap --parts 3 --output OUT/t"),
     Case(
         "publish",
-        "publish model IN/word user/word --source-licence pairs.tsv=cc0-1.0 --hide-paths "
+        "publish model IN/word user/word --source-license pairs.tsv=cc0-1.0 --hide-paths "
         "--dry-run OUT/hub",
         "IN/word IN/char_cnn",
     ),
@@ -151,7 +151,7 @@ def make_inputs(folder: Path) -> None:
         assert main(line) == 0, name
     corpus = {
         "kind": "corpus",
-        "data": {"sources": [{"path": str(folder / "pairs.tsv"), "licence": "CC0"}]},
+        "data": {"sources": [{"path": str(folder / "pairs.tsv"), "license": "CC0"}]},
         "steps": ["duplicates", {"overlap": {"at_most": 0.6}}, {"words": {"at_most": 8}}],
         "make": {"tasks": 3, "workers": 2, "block": 40},
     }

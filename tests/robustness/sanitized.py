@@ -1,4 +1,4 @@
-"""Run by `make test-sanitized`: the C under the address and undefined-behaviour sanitizers.
+"""Run by `make test-sanitized`: the C under the address and undefined-behavior sanitizers.
 
 `_words.c`, `_windows.c` and `_rows.c` are compiled anew, with sanitizers that end the process at
 the first fault, into a folder of their own. A second interpreter, which allocates every string by
@@ -113,7 +113,7 @@ def main() -> int:
             if library is not None:
                 break
         else:
-            print("skipped: no compiler here has the address and undefined-behaviour sanitizers")
+            print("skipped: no compiler here has the address and undefined-behavior sanitizers")
             return 0
         environment = {
             **os.environ,

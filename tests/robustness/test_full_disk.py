@@ -29,7 +29,7 @@ COMMANDS = {
 QUICK = {"encode", "mine", "pack", "simile"}
 PRINTING = {
     "encode": "encode english TEXT --output -",
-    "neighbours": "neighbours english TEXT --query cat",
+    "neighbors": "neighbors english TEXT --query cat",
     "score": "score english PAIRS",
     "simile": "simile --references TEXT --systems OTHER",
 }

@@ -78,7 +78,7 @@ def test_pieces_of_one_word_stand_together(space: SimpleNamespace) -> None:
     assert space.drawing.tokens(["cat", "dog"], np.zeros(2), 0).count('class="word"') == 2
 
 
-def test_the_colour_says_the_sign_and_its_depth_the_size(space: SimpleNamespace) -> None:
+def test_the_color_says_the_sign_and_its_depth_the_size(space: SimpleNamespace) -> None:
     shade = space.drawing.shade
     assert shade(0.2, 0.2) == f"background: rgba({space.drawing.WITH}, 0.75)"
     assert shade(-0.1, 0.2) == f"background: rgba({space.drawing.AGAINST}, 0.38)"

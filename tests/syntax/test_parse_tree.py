@@ -1,4 +1,4 @@
-"""Trees read from text, normalised, linearised and cut (thesis, 6.2.2.1)."""
+"""Trees read from text, normalized, linearised and cut (thesis, 6.2.2.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paraphrastic_hf.syntax.parse_tree import (
     ROOT,
     Tree,
     cut,
-    normalised,
+    normalized,
     plain_label,
     read_tree,
     same_template,
@@ -85,7 +85,7 @@ def test_the_deepest_tree_is_handled() -> None:
     tree = read_tree("(S " * DEEPEST + ")" * DEEPEST)
     assert tree.height == DEEPEST
     assert cut(tree, DEEPEST) == tree == bare(tree)
-    assert normalised(tree).height == DEEPEST + 1
+    assert normalized(tree).height == DEEPEST + 1
 
 
 def test_an_unknown_label_is_refused_with_the_one_meant() -> None:
@@ -110,17 +110,17 @@ def test_templates_match_if_the_top_two_levels_are_the_same() -> None:
     assert not same_template(read_tree(DROVE), read_tree("(SQ(NP)(VP)(.))"))
 
 
-def test_normalising_leaves_what_the_released_vocabulary_has() -> None:
+def test_normalizing_leaves_what_the_released_vocabulary_has() -> None:
     text = """( (S (NP-SBJ-1 (NNP Cray) (HYPH -) (NML (NN x))) (VP (VBD was) (VP (VBN read)
         (NP (-NONE- *-1)) (ADVP|PRT-TMP=2 (RB out)))) (-LRB- -LCB-)))"""
-    tree = normalised(read_tree(text))
+    tree = normalized(read_tree(text))
     assert str(tree) == (
         "(ROOT (S (NP (NNP Cray) (: -) (NP (NN x))) (VP (VBD was) (VP (VBN read) (ADVP (RB out)))) "
         "(-LRB- {)))"
     )
     assert {node.label for node in tree.nodes()} <= LABELS
-    assert normalised(tree) == tree
-    assert normalised(read_tree("(TOP (NP (NN a)))")) == normalised(read_tree("(NP (NN a))"))
+    assert normalized(tree) == tree
+    assert normalized(read_tree("(TOP (NP (NN a)))")) == normalized(read_tree("(NP (NN a))"))
 
 
 def test_labels_that_begin_with_a_hyphen_are_kept_whole() -> None:
@@ -131,4 +131,4 @@ def test_labels_that_begin_with_a_hyphen_are_kept_whole() -> None:
 
 def test_a_tree_of_traces_alone_is_refused() -> None:
     with pytest.raises(DataError):
-        normalised(read_tree("(S (NP (-NONE- *)))"))
+        normalized(read_tree("(S (NP (-NONE- *)))"))

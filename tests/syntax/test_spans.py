@@ -1,4 +1,4 @@
-"""Trees as labelled spans, and back."""
+"""Trees as labeled spans, and back."""
 
 from __future__ import annotations
 

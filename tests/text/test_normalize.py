@@ -1,4 +1,4 @@
-"""One normalisation, three claims: the fast path is the same, twice is once, and it travels."""
+"""One normalization, three claims: the fast path is the same, twice is once, and it travels."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def nearest(query: str, lines: str, model: str, count: float) -> str:
     if len(texts) > MOST_LINES:
         raise DataError(
             f"the list has {len(texts):,} lines, and {MOST_LINES:,} are searched here; "
-            "`paraphrastic neighbours` searches files of any size"
+            "`paraphrastic neighbors` searches files of any size"
         )
     chosen = encoder(model)
     listed = [line for _, line in texts]

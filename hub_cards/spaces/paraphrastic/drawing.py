@@ -1,4 +1,4 @@
-"""Answers as HTML: token shares as coloured chips, and tables that scroll on a narrow screen."""
+"""Answers as HTML: token shares as colored chips, and tables that scroll on a narrow screen."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ footer {display: none !important}
 
 
 def tokens(names: Sequence[str], shares: np.ndarray, largest: float) -> str:
-    """Tokens in their order, each with its share in hundredths and a colour as deep as it is large.
+    """Tokens in their order, each with its share in hundredths and a color as deep as it is large.
 
     Args:
         names: The tokens; pieces of one word stand side by side.
         shares: The share of each, (tokens,).
-        largest: The absolute share that has the deepest colour.
+        largest: The absolute share that has the deepest color.
     """
     words: list[list[str]] = []
     for name, share in zip(names, shares.tolist(), strict=True):
@@ -101,7 +101,7 @@ def hundredths(share: float) -> str:
 
 
 def shade(share: float, largest: float) -> str:
-    """The style of a share: a colour by its sign, as deep as it is large."""
+    """The style of a share: a color by its sign, as deep as it is large."""
     depth = min(1.0, abs(share) / largest) if largest > 0 else 0.0
     return f"background: rgba({WITH if share >= 0 else AGAINST}, {0.75 * depth:.2f})"
 

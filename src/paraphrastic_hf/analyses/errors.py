@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import COLORS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.similarity import cosines
@@ -127,7 +127,7 @@ def _row(pair: Judged) -> list[Cell]:
 def _figure(leads: Sequence[float], names: tuple[str, str]) -> Figure:
     figure = new_figure(6.5, 3.5)
     axes = figure.subplots()
-    axes.hist(leads, bins=50, color=COLOURS[0])
+    axes.hist(leads, bins=50, color=COLORS[0])
     axes.set_xlabel(f"error of {names[1]} less that of {names[0]}")
     axes.set_ylabel("pairs")
     plain_axes(axes)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import COLORS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.text.contract import TextTokenizer
@@ -145,11 +145,11 @@ def _figure(found: Sequence[Language], kinds: Sequence[str], unit: str, threshol
 
 def _scatter(panel: Axes, found: Sequence[Language], kind: str, threshold: float) -> None:
     for language in found:
-        x, colour = _value(language, kind), COLOURS[language.overlap > threshold]
+        x, color = _value(language, kind), COLORS[language.overlap > threshold]
         if not math.isnan(x):
-            panel.scatter(x, language.score, s=14, color=colour)
+            panel.scatter(x, language.score, s=14, color=color)
             panel.annotate(
                 language.name, (x, language.score), (3, 2), textcoords="offset points",
-                fontsize=7, color=colour,
+                fontsize=7, color=color,
             )  # fmt: skip
     plain_axes(panel)

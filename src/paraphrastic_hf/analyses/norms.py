@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.report import (
-    COLOURS,
+    COLORS,
     Analysis,
     Cell,
     Table,
@@ -102,7 +102,7 @@ def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.nd
     if len(distinct) > 1 and np.nanmax(lengths) - np.nanmin(lengths) < 1e-4 * np.nanmax(lengths):
         raise ModelError(
             f"all vectors of {name} have length {np.nanmax(lengths):.4g}, so that norms say "
-            "nothing; use a model that does not normalise"
+            "nothing; use a model that does not normalize"
         )
     place = {word: i for i, word in enumerate(distinct)}
     return lengths[[place[word] for word in words]]
@@ -140,7 +140,7 @@ def _figure(
     bars(left, [mean[0] for mean in by_tag], [mean[2] for mean in by_tag], "mean L2 norm")
     left.set_title("part of speech", fontsize=10)
     lows = [mean[0] for mean in by_frequency]
-    right.plot(lows, [mean[2] for mean in by_frequency], marker="o", color=COLOURS[0])
+    right.plot(lows, [mean[2] for mean in by_frequency], marker="o", color=COLORS[0])
     right.set_xscale("log")
     right.set_xlabel("count of the word, from")
     right.set_ylabel("mean L2 norm")

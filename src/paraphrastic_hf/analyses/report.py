@@ -18,7 +18,7 @@ from paraphrastic_hf.evaluation.report import OWN, plain_axes
 from paraphrastic_hf.io.files import write_bytes, write_json
 from paraphrastic_hf.io.markdown import literal, markdown_table
 
-COLOURS = OWN
+COLORS = OWN
 Cell = str | float | None
 
 
@@ -157,7 +157,7 @@ def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) 
     places = range(len(names))
     highest = max(map(abs, values), default=0)
     decimals = 2 if highest < 10 else 1 if highest < 100 else 0
-    axes.barh(places, values, color=COLOURS[0], height=0.7)
+    axes.barh(places, values, color=COLORS[0], height=0.7)
     for place, value in zip(places, values, strict=True):
         axes.annotate(
             f"{value:.{decimals}f}", (value, place), (3, 0), textcoords="offset points",
@@ -181,8 +181,8 @@ def lines(
     for number, (name, points) in enumerate(curves.items()):
         axes.plot(
             *points, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8, label=name,
-            linestyle=("-", "--", ":")[number // len(COLOURS) % 3],
-            color=COLOURS[number % len(COLOURS)],
+            linestyle=("-", "--", ":")[number // len(COLORS) % 3],
+            color=COLORS[number % len(COLORS)],
         )  # fmt: skip
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Table, new_figure
+from paraphrastic_hf.analyses.report import COLORS, Analysis, Table, new_figure
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts_year
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.measures.similarity import score_suite
@@ -159,7 +159,7 @@ def _figure(found: Sequence[Trained]) -> Figure:
     figure = new_figure(6.5, 4.5)
     axes = figure.subplots()
     for each in found:
-        axes.scatter(each.rare, each.deviation, s=16, color=COLOURS[0])
+        axes.scatter(each.rare, each.deviation, s=16, color=COLORS[0])
         axes.annotate(
             f"{each.group} {each.name}", (each.rare, each.deviation), (3, 2),
             textcoords="offset points", fontsize=6,

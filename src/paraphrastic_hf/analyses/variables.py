@@ -181,8 +181,8 @@ def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
     for (row, column), score in np.ndenumerate(scores):
         if np.isfinite(score):
             is_dark = abs(beside[row, column]) > 0.6 * most
-            colour = "white" if is_dark else "black"
-            axes.text(column, row, f"{score:.1f}", ha="center", va="center", color=colour, size=8)
+            color = "white" if is_dark else "black"
+            axes.text(column, row, f"{score:.1f}", ha="center", va="center", color=color, size=8)
     axes.set_xticks(range(len(tasks)), tasks, rotation=35, ha="right", fontsize=8)
     is_semantic = [name == SEMANTIC for name in names]
     labels = [

@@ -30,12 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the ISO codes of its languages (default: those that its recipe names, else en)",
     )
     parser.add_argument(
-        "--licence",
+        "--license",
         default="cc-by-sa-4.0",
         help="the license of the weights, as the Hub names it (default: cc-by-sa-4.0)",
     )
     parser.epilog = (
-        "Writes README.md into the model's folder, with every source, its licence and checksum.\n"
+        "Writes README.md into the model's folder, with every source, its license and checksum.\n"
         "Refused if a source does not allow a public model to be trained on it."
     )
     parser.set_defaults(run=run)
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
         command=arguments.command_line,
         summary=arguments.summary,
         languages=arguments.languages,
-        licence=arguments.licence,
+        license=arguments.license,
     )
     write_card(arguments.model, text)
     print(os.path.join(arguments.model, "README.md"))

@@ -103,7 +103,7 @@ def _list(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpora.sources import SOURCES
 
     if arguments.json:
-        keys = ("name", "summary", "row_type", "licence", "homepage", "configs")
+        keys = ("name", "summary", "row_type", "license", "homepage", "configs")
         values = [
             {**{key: getattr(s, key) for key in keys}, "downloads": bool(s.files)}
             for s in SOURCES.values()
@@ -116,11 +116,11 @@ def _list(arguments: argparse.Namespace) -> None:
             s.row_type,
             str(len(s.configs) or "any"),
             "by hand" if not s.files else "",
-            s.licence,
+            s.license,
         )
         for s in SOURCES.values()
     ]
-    head = ("corpus", "rows are", "configs", "download", "licence")
+    head = ("corpus", "rows are", "configs", "download", "license")
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(4)]
     for row in [head, *rows]:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
@@ -137,7 +137,7 @@ def _info(arguments: argparse.Namespace) -> None:
     for title, text in (
         ("rows are", source.row_type),
         ("used in", source.section),
-        ("licence", source.licence),
+        ("license", source.license),
         ("homepage", source.homepage),
         ("cite", source.citation),
         ("folders", ", ".join(source.folders)),

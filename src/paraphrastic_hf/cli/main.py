@@ -22,7 +22,7 @@ COMMANDS = {
     "tune": "search for the settings of a recipe that do best on its development set",
     "evaluate": "score a model on an evaluation suite, beside the thesis",
     "report": "evaluations of several models as one page",
-    "analyse": "the analyses of the papers: neighbours, norms, gates, learning curves, languages",
+    "analyze": "the analyses of the papers: neighbors, norms, gates, learning curves, languages",
     "significance": "whether one of two models is better, dataset by dataset of a suite",
     "encode": "turn lines of text into vectors",
     "score": "similarity of each pair of a two-column file",
@@ -44,7 +44,7 @@ COMMANDS = {
     "convert": "make a model of released vectors or checkpoints",
     "data": "list, read, export and describe the corpora of the papers",
     "corpus": "make a corpus of paraphrases by back-translation, describe it, or mine one",
-    "neighbours": "the lines of a corpus nearest to a query",
+    "neighbors": "the lines of a corpus nearest to a query",
     "mine": "find the sentences of two files that translate each other",
     "completion": "a script with which bash, zsh or fish complete commands and options",
 }

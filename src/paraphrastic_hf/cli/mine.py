@@ -125,7 +125,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         "(cosine)",
     )
     option(
-        "--neighbours",
+        "--neighbors",
         type=int,
         dest="k",
         default=4,
@@ -167,7 +167,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
 def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of `mining.bitext.mine` among these."""
     if arguments.k < 1:
-        raise DataError(f"--neighbours must be at least 1, got {arguments.k}")
+        raise DataError(f"--neighbors must be at least 1, got {arguments.k}")
     if arguments.threshold is not None and math.isnan(arguments.threshold):
         raise DataError("--threshold must be a number, got nan")
     return {

@@ -23,13 +23,13 @@ What is sent, by kind:
 A token with write access is needed: `hf auth login`, or HF_TOKEN. It is checked before any work.
 All files go in one commit. If sending fails, repeat the command: large files are not sent twice.
 
-Refused before anything is sent: a licence that the sources of a model do not allow (a source
-without a stated licence, or a non-commercial one, needs --private), a figure on a card that was not
+Refused before anything is sent: a license that the sources of a model do not allow (a source
+without a stated license, or a non-commercial one, needs --private), a figure on a card that was not
 measured, secrets and absolute paths in files, and links that lead out of DIR.
 
 examples:
-  paraphrastic publish model runs/mine me/mine --source-licence mine.tsv=cc-by-4.0 --dry-run look
-  paraphrastic publish model runs/mine me/mine --source-licence mine.tsv=cc-by-4.0
+  paraphrastic publish model runs/mine me/mine --source-license mine.tsv=cc-by-4.0 --dry-run look
+  paraphrastic publish model runs/mine me/mine --source-license mine.tsv=cc-by-4.0
   paraphrastic publish model runs/mine me/mine --private --message "Longer training"
   paraphrastic publish model english me/english --evaluation scores
   paraphrastic publish dataset sts17-parquet me/sts17 --pull-request
@@ -66,16 +66,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the folder that `paraphrastic evaluate --output` wrote for it (default: no scores "
         "but those of its own run)",
     )
-    add_data_option(of_model, "whose folders list licences in SOURCES.tsv")
+    add_data_option(of_model, "whose folders list licenses in SOURCES.tsv")
     of_model.add_argument(
-        "--source-licence",
+        "--source-license",
         nargs="+",
         default=[],
-        metavar="NAME=LICENCE",
+        metavar="NAME=LICENSE",
         help="the licenses of sources that no record has, by the names of their files",
     )
     of_model.add_argument(
-        "--licence", help="of the weights, as the Hub names it (default: as the sources allow)"
+        "--license", help="of the weights, as the Hub names it (default: as the sources allow)"
     )
     of_model.add_argument("--summary", default="", help="one or two sentences to begin the card")
     for option, metavar, what in (
@@ -137,17 +137,17 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _details(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of a model that were given."""
-    licences = {}
-    for item in arguments.source_licence:
-        name, equals, licence = item.rpartition("=")
-        if not equals or not name or not licence:
-            raise PublishError(f"--source-licence takes NAME=LICENCE, got {item!r}")
-        licences[name] = licence
+    licenses = {}
+    for item in arguments.source_license:
+        name, equals, license = item.rpartition("=")
+        if not equals or not name or not license:
+            raise PublishError(f"--source-license takes NAME=LICENSE, got {item!r}")
+        licenses[name] = license
     given = {
         "evaluation": arguments.evaluation,
         "data_root": arguments.data,
-        "source_licences": licences,
-        "licence": arguments.licence,
+        "source_licenses": licenses,
+        "license": arguments.license,
         "summary": arguments.summary,
         "languages": arguments.languages,
         "base_model": arguments.base_model,

@@ -77,7 +77,7 @@ class Converted:
     differences: tuple[str, ...]
 
 
-NORMALIZED = "Text is normalised as by every tokenizer here: NFKC, ASCII quotes, single spaces."
+NORMALIZED = "Text is normalized as by every tokenizer here: NFKC, ASCII quotes, single spaces."
 NO_TOKEN = (
     "A text without known token has the zero vector; the release had one of UUUNKKK, or none."
 )

@@ -76,7 +76,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
             description=self.source.summary,
             features=self.features(),
             homepage=self.source.homepage,
-            license=self.source.licence,
+            license=self.source.license,
             citation=self.source.citation,
         )
 
@@ -142,7 +142,7 @@ def parsed_sentence(**extra: object) -> Features:
     return Features({"text": TEXT, "tokens": ListOf(TEXT), "tags": ListOf(TEXT), **extra})
 
 
-def labelled(
+def labeled(
     labels: Sequence[str] | None, texts: Sequence[str] = ("text",), **extra: object
 ) -> Features:
     """One text or two, and a class: `text`, `label`.

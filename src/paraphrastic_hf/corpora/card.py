@@ -14,7 +14,7 @@ TASK = {
     "pair": "sentence-similarity",
     "scored pair": "sentence-similarity",
     "bitext": "translation",
-    "labelled": "text-classification",
+    "labeled": "text-classification",
     "parsed sentence": "token-classification",
 }
 
@@ -53,9 +53,9 @@ rows = load_dataset("DIR", "{config}", split="{split}")
 
 {rows}
 
-## Licence
+## License
 
-{licence}.{share}
+{license}.{share}
 
 ## Provenance
 
@@ -63,7 +63,7 @@ rows = load_dataset("DIR", "{config}", split="{split}")
 """
 PRIVATE = """
 
-**An export must stay private:** the licence, or part of the text, does not allow publishing it."""
+**An export must stay private:** the license, or part of the text, does not allow publishing it."""
 
 
 def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
@@ -90,7 +90,7 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
         split=next(iter(counts.get(config, {"train": None}))),
         download=downloads if source.files else by_hand,
         rows="\n\n".join(filter(None, [counts_table(counts), source.notes])),
-        licence=source.licence,
+        license=source.license,
         share="" if source.may_share else PRIVATE,
         provenance="\n\n".join(filter(None, origin)) or "Your own text.",
     )
@@ -100,7 +100,7 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
     from huggingface_hub import DatasetCardData
 
     head = DatasetCardData(
-        pretty_name=source.name, task_categories=[TASK[source.row_type]], **_licence(source)
+        pretty_name=source.name, task_categories=[TASK[source.row_type]], **_license(source)
     )
     if has_files:
         head["configs"] = [
@@ -116,10 +116,10 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
     return head.to_yaml(original_order=["pretty_name", "license", "license_name"])
 
 
-def _licence(source: Source) -> dict[str, Any]:
+def _license(source: Source) -> dict[str, Any]:
     """The Hub's name for a Creative Commons license; anything else is told on the card."""
-    if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.licence):
-        return {"license": source.licence.split(" (")[0].lower().replace(" ", "-")}
+    if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.license):
+        return {"license": source.license.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}
 
 

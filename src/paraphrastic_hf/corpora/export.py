@@ -173,7 +173,7 @@ def push(
 def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
     """Refuse a folder that is no export of a corpus, or one that may not be public."""
     if public and not find_source(name).may_share:
-        raise DataError(f"the licence of {name} does not allow publishing it; push it as private")
+        raise DataError(f"the license of {name} does not allow publishing it; push it as private")
     if name not in _exported(Path(folder)):
         raise DataError(f"{folder} is no export of {name}; see `paraphrastic data export {name}`")
 

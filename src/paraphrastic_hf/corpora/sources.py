@@ -33,7 +33,7 @@ class Source:
             is one.
         row_type: One of the five of `builder.py`.
         homepage: Where its authors present it.
-        licence: As they state it.
+        license: As they state it.
         citation: The paper to cite.
         section: Where the source papers use it.
         builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
@@ -49,7 +49,7 @@ class Source:
     configs: Mapping[str, Splits]
     row_type: str
     homepage: str
-    licence: str
+    license: str
     citation: str
     section: str
     builder: str
@@ -62,7 +62,7 @@ class Source:
     @property
     def may_share(self) -> bool:
         """Whether an export may be published: the whole license is a Creative Commons one."""
-        return CREATIVE_COMMONS.fullmatch(self.licence) is not None
+        return CREATIVE_COMMONS.fullmatch(self.license) is not None
 
     def remotes(self, config: str) -> list[Remote]:
         """The official files one configuration needs, with their checksums where known.

@@ -38,10 +38,10 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
             f"the variable {model.variable} is no average: have the model read {SEMANTIC!r} "
             "(`read_variable`)"
         )
-    if model.config.is_centred:
+    if model.config.is_centered:
         raise ModelError(
             "the model has a mean taken from its sentence vectors, which an average cannot say: "
-            "train it without training.centre"
+            "train it without training.center"
         )
     reading = model.encoder_of(SEMANTIC).encoder
     average = cast(AverageEncoder, reading.shared if isinstance(reading, Purpose) else reading)

@@ -101,7 +101,7 @@ def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
     model of this package without a word, so it is not given one."""
     try:
         directory = local_directory(name, **hub)
-    except ModelError:  # such as a name without an organisation, to which it adds its own
+    except ModelError:  # such as a name without an organization, to which it adds its own
         return not Path(name).exists()
     is_ours = any((directory / file).exists() for file in OWN_TOKENIZER_FILES)
     return (directory / "modules.json").exists() and not is_ours

@@ -73,7 +73,7 @@ def push(
 ) -> str:
     """Upload the files that a function writes.
 
-    `paraphrastic publish` also writes the card and checks the licences of the sources.
+    `paraphrastic publish` also writes the card and checks the licenses of the sources.
 
     Args:
         save: Writes the model to the folder that it is given.

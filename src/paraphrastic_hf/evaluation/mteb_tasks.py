@@ -35,7 +35,7 @@ class MtebEncoder:
 
     Args:
         encoder: A `SentenceEncoder`, or any object with `encode(list of texts)`.
-        name: What mteb's results call it, `organisation/name`.
+        name: What mteb's results call it, `organization/name`.
     """
 
     def __init__(self, encoder: Any, name: str | None = None, **options: Any) -> None:

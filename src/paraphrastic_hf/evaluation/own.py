@@ -29,7 +29,7 @@ from paraphrastic_hf.evaluation.measures.similarity import Encode, cosines
 from paraphrastic_hf.evaluation.run import Results, run_suite
 from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.io.pairs import read_table
-from paraphrastic_hf.mining.neighbours import nearest
+from paraphrastic_hf.mining.neighbors import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
 
 SCORED, LABELED, RETRIEVAL = "scored pairs", "labeled pairs", "retrieval pairs"

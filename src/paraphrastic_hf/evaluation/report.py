@@ -131,16 +131,16 @@ def plot_systems(
     height = 1.2 + 0.3 * len(keys) + 0.2 * (len(models) + len(papers))
     figure = Figure(figsize=(7.5, height), layout="constrained")
     axes = figure.add_subplot()
-    for (name, values), colour in zip(models.items(), itertools.cycle(OWN), strict=False):
+    for (name, values), color in zip(models.items(), itertools.cycle(OWN), strict=False):
         axes.scatter(  # a ring, through which equal points of others show
-            _figures(values, keys), places, s=90, c="none", edgecolors=colour, linewidths=2.5,
+            _figures(values, keys), places, s=90, c="none", edgecolors=color, linewidths=2.5,
             label=name, zorder=3,
         )  # fmt: skip
-    for (name, values), (marker, colour) in zip(
+    for (name, values), (marker, color) in zip(
         papers.items(), itertools.cycle(PAPERS), strict=False
     ):
         axes.scatter(
-            _figures(values, keys), places, s=36, c=colour, marker=marker, alpha=0.8,
+            _figures(values, keys), places, s=36, c=color, marker=marker, alpha=0.8,
             linewidths=0, label=name,
         )  # fmt: skip
     if len(models) == 1:

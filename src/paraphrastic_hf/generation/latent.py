@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 MOST_READ = 10_000  # tokens of a text; what attends takes its square in time
 
 
-def centre_on_texts(
+def center_on_texts(
     model: LatentModel, texts: Ragged, which: np.ndarray, max_length: int | None = None
 ) -> None:
     """Take the mean of the meanings of texts from a model's embeddings by meaning.
@@ -58,8 +58,8 @@ def centre_on_texts(
         max_length: How many tokens each text is cut at; None for no limit.
     """
     by_meaning = model.reading(SEMANTIC)
-    by_meaning.centre_on(torch.zeros(model.config.hidden_size))
-    model.centre_on(embed_texts(by_meaning, texts, which, max_length=max_length).mean(0))
+    by_meaning.center_on(torch.zeros(model.config.hidden_size))
+    model.center_on(embed_texts(by_meaning, texts, which, max_length=max_length).mean(0))
 
 
 class LatentGenerator(HubMixin):
@@ -130,9 +130,9 @@ class LatentGenerator(HubMixin):
         """
         save_model(self.model, self.tokenizer, Path(directory), GENERATIVE)
 
-    def centre_on(self, texts: Sequence[str]) -> None:
+    def center_on(self, texts: Sequence[str]) -> None:
         """Take the mean vector of texts from the vectors that the model gives as a sentence encoder
-        (`LatentModel.centre_on`); what it writes stays as it is.
+        (`LatentModel.center_on`); what it writes stays as it is.
 
         Args:
             texts: Thousands of sentences such as it was trained on.
@@ -142,14 +142,14 @@ class LatentGenerator(HubMixin):
 
         Example:
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
-            >>> generator.centre_on(open("train.txt").read().splitlines())  # doctest: +SKIP
-            >>> generator.save_pretrained("runs/bgt-centred")  # doctest: +SKIP
+            >>> generator.center_on(open("train.txt").read().splitlines())  # doctest: +SKIP
+            >>> generator.save_pretrained("runs/bgt-centered")  # doctest: +SKIP
         """
         ids = self.tokenizer.encode_batch(list(texts))
         known = np.flatnonzero(np.diff(ids.offsets))
         if not len(known):
             raise ValueError("no text has a known token: give sentences of the model's languages")
-        centre_on_texts(self.model, ids, known)
+        center_on_texts(self.model, ids, known)
 
     def translate(
         self,

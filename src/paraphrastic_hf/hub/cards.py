@@ -22,11 +22,11 @@ from paraphrastic_hf.encoders.push import CARD
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.evaluation.report import headline_table
 from paraphrastic_hf.evaluation.suites.sts import YEARS
-from paraphrastic_hf.hub.licences import (
-    SourceLicence,
-    checked_licence,
+from paraphrastic_hf.hub.licenses import (
+    SourceLicense,
+    checked_license,
     packaged_table,
-    source_licences,
+    source_licenses,
 )
 from paraphrastic_hf.hub.results import own_results
 from paraphrastic_hf.hub.trained import (
@@ -100,7 +100,7 @@ def model_card(
     command: str,
     summary: str,
     languages: Sequence[str] = (),
-    licence: str = "cc-by-sa-4.0",
+    license: str = "cc-by-sa-4.0",
 ) -> str:
     """The full card of a trained encoder, with its scores and the checksums of its sources.
 
@@ -111,21 +111,21 @@ def model_card(
         command: The command that trained it.
         summary: One or two sentences.
         languages: Codes of its languages; if there are none, those of its recipe, else English.
-        licence: Of the weights, as the Hub names it.
+        license: Of the weights, as the Hub names it.
 
     Raises:
-        PublishError: The sources are unknown or do not allow the licence, the scores are another
+        PublishError: The sources are unknown or do not allow the license, the scores are another
             model's, or the weights are not those that the run left.
         ModelError: The folder holds no finished run.
     """
     trained = TrainedModel.read(directory)
-    sources = source_licences(trained, data_root=data_root)
+    sources = source_licenses(trained, data_root=data_root)
     return render(
         trained,
         title=f"paraphrastic {trained.name}",
         sources=sources,
         data_root=Path(data_root),
-        licence=checked_licence(sources, licence, private=False),
+        license=checked_license(sources, license, private=False),
         suites=own_results(trained, evaluation),
         summary=summary,
         languages=list(languages) or trained.languages or ["en"],
@@ -139,9 +139,9 @@ def render(
     *,
     repository: str | None = None,
     title: str | None = None,
-    sources: Sequence[SourceLicence] = (),
+    sources: Sequence[SourceLicense] = (),
     data_root: Path | None = None,
-    licence: str | None = None,
+    license: str | None = None,
     figures: Sequence[EvalResult] = (),
     suites: Sequence[Mapping[str, Any]] = (),
     summary: str = "",
@@ -158,9 +158,9 @@ def render(
         repository: Its repository on the Hub, which the code of the card names; None for a card
             beside the model here.
         title: The title; the name of the repository, or of the folder, if None.
-        sources: Its sources, with licences.
+        sources: Its sources, with licenses.
         data_root: Folder of all data, for checksums of the sources; none if None.
-        licence: Of the weights, as the Hub names it; None if there is none.
+        license: Of the weights, as the Hub names it; None if there is none.
         figures: The figures of `model-index`.
         suites: Results of `paraphrastic evaluate`, whose tables and plots the card shows.
         summary: One or two sentences that come first.
@@ -183,7 +183,7 @@ def render(
         repository=repository,
         title=title,
         model=json.dumps(repository or trained.name, ensure_ascii=False),
-        front=_front(trained, title, licence, languages, figures, base_model, datasets),
+        front=_front(trained, title, license, languages, figures, base_model, datasets),
         summary=summary,
         tasks=TASKS,
         composition=literal(composition(trained.encoder, trained.directory)),
@@ -208,7 +208,7 @@ def render(
         figures="\n".join(_figures_table(run, trained)),
         measured=_measured(run),
         held_out=_held_out(trained) if "held_out" in run and trained.generates else "",
-        licence=licence,
+        license=license,
         order=word_order(trained.encoder, trained.directory) if not trained.generates else "",
     )
     return re.sub(r"\n{3,}", "\n\n", text)
@@ -234,7 +234,7 @@ def _template(text: str) -> Any:
 def _front(
     trained: TrainedModel,
     title: str,
-    licence: str | None,
+    license: str | None,
     languages: Sequence[str],
     figures: Sequence[EvalResult],
     base_model: Sequence[str],
@@ -256,7 +256,7 @@ def _front(
     if figures:
         index = {"model_name": title, "eval_results": list(figures)}
     data = ModelCardData(
-        license=licence,
+        license=license,
         language=list(languages) or trained.languages or None,
         library_name=library,
         pipeline_tag=task,
@@ -378,12 +378,12 @@ def _is_changed(finish: Mapping[str, Any]) -> bool:
 
 
 def _sources(
-    trained: TrainedModel, known: Sequence[SourceLicence], data_root: Path | None
+    trained: TrainedModel, known: Sequence[SourceLicense], data_root: Path | None
 ) -> tuple[list[str], str]:
-    """The table of sources with licences, and the sources that are not in it, in a sentence."""
+    """The table of sources with licenses, and the sources that are not in it, in a sentence."""
     if len(known) == 1 and known[0].packaged:
         return packaged_table(known[0].packaged), ""
-    licences = {source.name: source.licence for source in known}
+    licenses = {source.name: source.license for source in known}
     what, counts = trained.counts or ("", {})
     recorded = {
         dataset_title(source["dataset"]): source["dataset"]["name"]
@@ -391,26 +391,26 @@ def _sources(
         if source.get("dataset")
     }
     names = list(counts) or [*map(_source_name, trained.sources)]
-    columns, align, rows = ["source", "licence"], "ll", []
+    columns, align, rows = ["source", "license"], "ll", []
     if trained.task:
         dataset = trained.recipe["task"]["dataset"]
         names, recorded = [dataset_title(dataset)], {dataset_title(dataset): dataset["name"]}
-        columns, align = ["corpus", *SPLITS, "licence"], "lrrrl"
+        columns, align = ["corpus", *SPLITS, "license"], "lrrrl"
     elif counts:
-        columns, align = ["source", what, "licence"], "lrl"
+        columns, align = ["source", what, "license"], "lrl"
     if data_root is not None:
         columns, align = [*columns, "SHA-256 of the file"], align + "l"
     for name in names:
         record = SOURCES.get(recorded.get(name, ""))
-        licence = licences.pop(_shown(name), None)
-        licence = licence or (record.licence if record else NOT_STATED)
+        license = licenses.pop(_shown(name), None)
+        license = license or (record.license if record else NOT_STATED)
         middle = [f"{counts[name]:,}"] if counts else []
         if trained.task:
             middle = [f"{trained.run['examples'][split]:,}" for split in SPLITS]
         file = data_root / name if data_root else None
         digest = [code(content_hash(file)) if file.is_file() else ""] if file else []
-        rows.append([_shown(name), *middle, licence, *digest])
-    begun = "; ".join(f"{literal(name)} ({literal(text)})" for name, text in licences.items())
+        rows.append([_shown(name), *middle, license, *digest])
+    begun = "; ".join(f"{literal(name)} ({literal(text)})" for name, text in licenses.items())
     return (markdown_table(columns, rows, align) if rows else []), begun
 
 

@@ -19,7 +19,7 @@ from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.evaluation.report import plot_headline
 from paraphrastic_hf.generation.templates import TEMPLATES
 from paraphrastic_hf.hub.cards import render, write_card
-from paraphrastic_hf.hub.licences import SourceLicence, checked_licence, source_licences
+from paraphrastic_hf.hub.licenses import SourceLicense, checked_license, source_licenses
 from paraphrastic_hf.hub.results import (
     figures,
     own_results,
@@ -69,9 +69,9 @@ class ModelDetails:
 
     Attributes:
         evaluation: Folder that `paraphrastic evaluate --output` wrote for it.
-        data_root: Folder of all data, whose folders list licences in `SOURCES.tsv`.
-        source_licences: Licences of sources that have no record, by name or file name.
-        licence: Of the weights, as the Hub names it; by default as the sources allow.
+        data_root: Folder of all data, whose folders list licenses in `SOURCES.tsv`.
+        source_licenses: Licenses of sources that have no record, by name or file name.
+        license: Of the weights, as the Hub names it; by default as the sources allow.
         summary: One or two sentences about the model.
         languages: Codes of its languages; those that its recipe names if there are none.
         base_model: Hub names of the models that it began with; by default the recipe's `start`.
@@ -85,8 +85,8 @@ class ModelDetails:
 
     evaluation: str | Path | None = None
     data_root: str | Path | None = None
-    source_licences: Mapping[str, str] = field(default_factory=dict)
-    licence: str | None = None
+    source_licenses: Mapping[str, str] = field(default_factory=dict)
+    license: str | None = None
     summary: str = ""
     languages: Sequence[str] = ()
     base_model: Sequence[str] = ()
@@ -112,14 +112,14 @@ def gather_model(
         Patterns of files that an earlier version may have left.
 
     Raises:
-        PublishError: The licence has no ground, the scores are another model's, or the card has a
+        PublishError: The license has no ground, the scores are another model's, or the card has a
             figure that was not measured.
         DataError: The scores cannot be read.
     """
     if not (trained.directory / WEIGHTS).is_file():
         raise PublishError(f"{trained.directory} has no weights: {WEIGHTS} does not exist")
-    sources = source_licences(trained, data_root=details.data_root, stated=details.source_licences)
-    licence = checked_licence(sources, details.licence, private=private)
+    sources = source_licenses(trained, data_root=details.data_root, stated=details.source_licenses)
+    license = checked_license(sources, details.license, private=private)
     details = _packaged_details(sources, details)
     suites = [] if details.evaluation is None else own_results(trained, details.evaluation)
     found = figures(trained, suites)
@@ -134,13 +134,13 @@ def gather_model(
         plot_headline(results, output / f"{results['suite']}.png")
     if details.card is not None:
         shutil.copyfile(details.card, output / CARD)
-        _check_card(output / CARD, licence, found)
+        _check_card(output / CARD, license, found)
         return list(STALE)
     card = render(
         trained,
         repository=repository,
         sources=sources,
-        licence=licence,
+        license=license,
         figures=found,
         suites=suites,
         summary=details.summary,
@@ -152,7 +152,7 @@ def gather_model(
     return list(STALE)
 
 
-def _packaged_details(sources: Sequence[SourceLicence], details: ModelDetails) -> ModelDetails:
+def _packaged_details(sources: Sequence[SourceLicense], details: ModelDetails) -> ModelDetails:
     """Of a packaged model, what its own card says of its languages and of how it was chosen."""
     name = next((it.packaged for it in sources if it.packaged and len(sources) == 1), None)
     if name is None or details.summary:
@@ -214,8 +214,8 @@ def _add_code(output: Path) -> None:
     write_json(output / "config.json", {**written, "auto_map": known})
 
 
-def _check_card(card: Path, licence: str | None, found: Sequence[EvalResult]) -> None:
-    """Refuse a card of one's own with an unmeasured figure, or another licence than the sources'.
+def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) -> None:
+    """Refuse a card of one's own with an unmeasured figure, or another license than the sources'.
 
     Raises:
         PublishError: It names one.
@@ -224,10 +224,10 @@ def _check_card(card: Path, licence: str | None, found: Sequence[EvalResult]) ->
 
     refuse_unmeasured(card, found)
     named = ModelCard.load(card).data.license
-    if named != licence:
+    if named != license:
         raise PublishError(
-            f"the card names the licence {named}, but the sources allow {licence}: change the "
-            "card, or give --licence"
+            f"the card names the license {named}, but the sources allow {license}: change the "
+            "card, or give --license"
         )
 
 

@@ -1,6 +1,6 @@
 """Publish a model, dataset, metric or Space as a repository of the Hub: the files of each kind.
 
-`io/send.py` uploads them; cards, licences and scores have files of their own beside this one.
+`io/send.py` uploads them; cards, licenses and scores have files of their own beside this one.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def publish(
 ) -> str:
     """Publish a model, dataset, metric or Space on the Hub.
 
-    A model gets a card written from its run and its scores, the licence that its sources allow,
+    A model gets a card written from its run and its scores, the license that its sources allow,
     `model-index` and `.eval_results/`, recipe and plots. Everything goes in one commit. If a call
     fails, repeat it.
 
@@ -123,19 +123,19 @@ def publish(
             `tiny` and `multilingual` are packaged models, `simile` the packaged metric.
         repository: Such as `someone/model`.
         dry_run: New folder to write the files to. Nothing is sent then, and no token needed.
-        private: Whether the repository is private, as some licences require.
+        private: Whether the repository is private, as some licenses require.
         token: Of the account; the one of `hf auth login` or of HF_TOKEN if None.
         revision: Branch, created if need be.
         message: Commit message.
         pull_request: Open a pull request at an existing repository.
-        details: Facts about a model that its folder does not hold: scores, licences, ...
+        details: Facts about a model that its folder does not hold: scores, licenses, ...
 
     Returns:
         The address of the commit or pull request, or the folder of the dry run.
 
     Raises:
         PublishError: The folder is not of that kind, the sources of a model do not allow the
-            licence, a figure of the card was not measured, a file holds a secret or an absolute
+            license, a figure of the card was not measured, a file holds a secret or an absolute
             path, a link leads out of the folder, or the Hub refuses or cannot be reached.
 
     Example:

@@ -1,4 +1,4 @@
-"""`SOURCES.tsv` in folders of the data: the licence of each file, and its release class."""
+"""`SOURCES.tsv` in folders of the data: the license of each file, and its release class."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from paraphrastic_hf.io.files import replacing, tsv_line
 from paraphrastic_hf.io.lines import table_rows
 
 LIST = "SOURCES.tsv"
-COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "licence", "domain")
+COLUMNS = ("pair", "source", "pairs", "columns", "bytes", "release", "license", "domain")
 OPEN = re.compile(
     r"(cc-?by-\d.*|cc-?by|cc0.*|public-domain.*|mit|apache-2\.0|bsd.*|odc-by|pddl|isc|unlicense)"
 )
 
 
-def release_class(licence: str) -> str:
-    """Return what a licence allows a model that was trained on the text.
+def release_class(license: str) -> str:
+    """Return what a license allows a model that was trained on the text.
 
     Args:
-        licence: As a record or the Hub writes it, `CC BY-SA 4.0` or `cc-by-sa-4.0`.
+        license: As a record or the Hub writes it, `CC BY-SA 4.0` or `cc-by-sa-4.0`.
 
     Example:
         >>> [release_class(it) for it in ("CC BY-SA 3.0 (Wikipedia)", "mit", "CC BY-NC 4.0", "?")]
         ['share-alike', 'open', 'non-commercial', 'unstated']
     """
-    text = re.sub(r"[\s_]+", "-", licence.strip().lower())
+    text = re.sub(r"[\s_]+", "-", license.strip().lower())
     plain = re.sub(r"-?\(.*\)$", "", text)
     if "non-commercial" in text or re.search(r"\bby-nc\b", text):
         return "non-commercial"
@@ -39,7 +39,7 @@ def release_class(licence: str) -> str:
 
 
 def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
-    """Return licence and release class of each file in `*/SOURCES.tsv`, by its path in the data.
+    """Return license and release class of each file in `*/SOURCES.tsv`, by its path in the data.
 
     Args:
         data_root: Folder of all data. Lists with another header are skipped.
@@ -62,7 +62,7 @@ def write_source(
     name: str,
     pairs: Sequence[tuple[str, str]],
     *,
-    licence: str,
+    license: str,
     domain: str,
 ) -> Path:
     """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and their line in `FOLDER/SOURCES.tsv`.
@@ -72,7 +72,7 @@ def write_source(
         languages: Codes of both sides, such as `en-tr`.
         name: Of the source.
         pairs: Texts without tabs or ends of lines.
-        licence: As its authors state it.
+        license: As its authors state it.
         domain: What it is, in a word or two.
 
     Returns:
@@ -90,7 +90,7 @@ def write_source(
     with replacing(path) as partial, lzma.open(partial, "wt", encoding="utf-8") as file:
         file.writelines(tsv_line(a, b) for a, b in pairs)
     numbers = (str(len(pairs)), "2", str(path.stat().st_size))
-    rows[languages, name] = [languages, name, *numbers, release_class(licence), licence, domain]
+    rows[languages, name] = [languages, name, *numbers, release_class(license), license, domain]
     with replacing(listed) as partial:
         table = [COLUMNS, *(rows[key] for key in sorted(rows))]
         partial.write_text("".join("\t".join(row) + "\n" for row in table), encoding="utf-8")

@@ -89,7 +89,7 @@ def expected_cost(scores: Tensor, costs: Tensor, is_candidate: Tensor | None = N
 
 
 def minimum_risk_parts(likelihood: Tensor, risk: Tensor, gamma: float) -> tuple[Tensor, Tensor]:
-    """Weigh the two terms of the loss; their sum is what is minimised (thesis, 7.3).
+    """Weigh the two terms of the loss; their sum is what is minimized (thesis, 7.3).
 
     Args:
         likelihood: Smoothed cross-entropy of the reference, a mean over tokens, scalar, in nats.

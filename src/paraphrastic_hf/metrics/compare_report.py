@@ -18,7 +18,7 @@ from paraphrastic_hf.metrics.resampling import p_text
 from paraphrastic_hf.metrics.systems import SystemScores
 
 MOST_SHOWN = 1000  # characters of a text
-COLOURS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
+COLORS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
 
 
 def write_comparison(
@@ -181,7 +181,7 @@ def _plot_scores(comparison: Comparison, path: Path) -> None:
     axes = figure.subplots(1, 3, sharey=True)
     for axis, name in zip(axes, MEASURES, strict=True):
         scores = np.minimum(comparison.listed[name], 100)  # sacrebleu has 100.00000000000004
-        axis.hist(scores, bins=50, range=(min(0, scores.min()), 100), color=COLOURS[name])
+        axis.hist(scores, bins=50, range=(min(0, scores.min()), 100), color=COLORS[name])
         axis.set(title=name, xlabel="score x 100")
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("hypotheses")
@@ -195,7 +195,7 @@ def _plot_changes(comparison: Comparison, path: Path) -> None:
     figure = Figure(figsize=(6, 5), layout="constrained")
     axis = figure.add_subplot()
     axis.scatter(
-        comparison.change("BLEU"), comparison.change("SIM"), s=8, alpha=0.4, color=COLOURS["SIM"]
+        comparison.change("BLEU"), comparison.change("SIM"), s=8, alpha=0.4, color=COLORS["SIM"]
     )
     axis.axhline(0, color="0.6", linewidth=0.8)
     axis.axvline(0, color="0.6", linewidth=0.8)

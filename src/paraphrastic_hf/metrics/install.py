@@ -11,7 +11,7 @@ from paraphrastic_hf.io.files import write_bytes
 
 MODULE = Path(__file__).parent / "simile"
 SCRIPT = MODULE / "simile.py"
-PLACE = "ORGANISATION/simile"  # on the card, until it is known where the Space is
+PLACE = "ORGANIZATION/simile"  # on the card, until it is known where the Space is
 SPACE_FILES = ("simile.py", "README.md", "app.py", "requirements.txt")
 
 

@@ -2,7 +2,7 @@
 
 An inverted file (IVF) puts vectors into cells by k-means and searches a few cells only, so it is
 fast and misses some neighbors. FAISS comes with `pip install 'paraphrastic-hf[mining]'`. A whole
-index is in memory; the option that bounds memory is for the exact search (`neighbours.py`).
+index is in memory; the option that bounds memory is for the exact search (`neighbors.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining.neighbours import Neighbours, plan_search, rescored
+from paraphrastic_hf.mining.neighbors import Neighbors, plan_search, rescored
 from paraphrastic_hf.mining.vectors import ROWS_AT_A_TIME, UnitRows
 
 PROBES = 32
@@ -29,7 +29,7 @@ def nearest_by_faiss(
     kind: str = "flat",
     probes: int = PROBES,
     progress: bool = False,
-) -> tuple[Neighbours, Neighbours]:
+) -> tuple[Neighbors, Neighbors]:
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:

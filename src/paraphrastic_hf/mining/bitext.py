@@ -9,7 +9,7 @@ Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3; 
 sentence that is near everything no longer wins.
 
 Candidates come from the nearest neighbors, and are linked one to one. The search for neighbors is
-in `neighbours.py` and `approximate.py`; `files.py` reads and writes text.
+in `neighbors.py` and `approximate.py`; `files.py` reads and writes text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from paraphrastic_hf.encoders.vectors import as_array
 from paraphrastic_hf.errors import DataError, nearest_name
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.mining.approximate import PROBES, load_faiss, nearest_by_faiss
-from paraphrastic_hf.mining.neighbours import Neighbours, nearest
+from paraphrastic_hf.mining.neighbors import Neighbors, nearest
 from paraphrastic_hf.mining.tiles import PRECISIONS
 from paraphrastic_hf.mining.vectors import UnitRows
 
@@ -31,7 +31,7 @@ SCORES = ("ratio", "distance", "cosine")
 SMALLEST_MEAN = 0.1  # the ratio of two cosines near 0, as in a short file, would say nothing
 
 
-def neighbour_mean(scores: np.ndarray) -> np.ndarray:
+def neighbor_mean(scores: np.ndarray) -> np.ndarray:
     """Average the cosines of each sentence with its k nearest neighbors, (sentences,) float64.
 
     Where a sentence has fewer than k neighbors, the mean is over those; it is 0 without any.
@@ -137,7 +137,7 @@ def mine(
             text, it names the sentence itself.
         index: How neighbors are searched: `exact`, `faiss-flat` or `faiss-ivf`.
         probes: Number of cells that `faiss-ivf` searches, 1 or more.
-        memory: How many MB the exact search may use (see `neighbours.nearest`); more than 0.
+        memory: How many MB the exact search may use (see `neighbors.nearest`); more than 0.
         precision: What the exact search computes in, `float32` or `bfloat16` (see there).
         keep: A file that holds the state of the exact search, so that an interrupted one goes on.
         key: Says what the vectors are; a state in `keep` is used only if its key is equal.
@@ -255,8 +255,8 @@ def as_rows(vectors: Any, name: str) -> UnitRows:
 
 
 def link(
-    forward: Neighbours,
-    backward: Neighbours,
+    forward: Neighbors,
+    backward: Neighbors,
     *,
     score: str = "ratio",
     candidates: str = "union",
@@ -272,11 +272,11 @@ def link(
         threshold: The lowest score of a pair, any number; None for no limit.
 
     Example:
-        >>> near = Neighbours(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
+        >>> near = Neighbors(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
         >>> link(near, near, score="cosine", threshold=0.5).source.tolist()
         [0]
     """
-    means = neighbour_mean(forward.scores), neighbour_mean(backward.scores)
+    means = neighbor_mean(forward.scores), neighbor_mean(backward.scores)
     there = best_of_each(forward, *means, score)
     turned = best_of_each(backward, means[1], means[0], score)
     back = Pairs(turned.score, turned.target, turned.source)
@@ -299,7 +299,7 @@ def link(
 
 
 def best_of_each(
-    neighbours: Neighbours, own_mean: np.ndarray, other_mean: np.ndarray, score: str
+    neighbors: Neighbors, own_mean: np.ndarray, other_mean: np.ndarray, score: str
 ) -> Pairs:
     """Pair every sentence with the neighbor of the highest margin score.
 
@@ -314,12 +314,12 @@ def best_of_each(
         The pairs in the order of the sentences, which are their sources.
 
     Example:
-        >>> near = Neighbours(np.array([[0.9, 0.8]], np.float32), np.array([[0, 1]]))
+        >>> near = Neighbors(np.array([[0.9, 0.8]], np.float32), np.array([[0, 1]]))
         >>> best_of_each(near, np.array([0.85]), np.array([0.9, 0.4]), "ratio").target.tolist()
         [1]
     """
-    rows = np.nonzero((neighbours.ids >= 0).any(1))[0]
-    ids, cosine = neighbours.ids[rows], neighbours.scores[rows]
+    rows = np.nonzero((neighbors.ids >= 0).any(1))[0]
+    ids, cosine = neighbors.ids[rows], neighbors.scores[rows]
     if not len(rows):
         return Pairs(np.empty(0, np.float32), rows, rows)
     scores = margin_score(cosine, own_mean[rows][:, None], other_mean[np.maximum(ids, 0)], score)
@@ -350,13 +350,13 @@ def _check(value: str, known: tuple[str, ...], what: str) -> None:
 
 
 def _without(
-    forward: Neighbours,
-    backward: Neighbours,
+    forward: Neighbors,
+    backward: Neighbors,
     source: UnitRows,
     target: UnitRows,
     skip: np.ndarray,
     k: int,
-) -> tuple[Neighbours, Neighbours]:
+) -> tuple[Neighbors, Neighbors]:
     """The k best neighbors both ways, without those that `skip` of `mine` names."""
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
@@ -364,20 +364,20 @@ def _without(
     return dropped(forward, to_target, k), dropped(backward, to_source, k)
 
 
-def dropped(neighbours: Neighbours, is_dropped: np.ndarray, k: int) -> Neighbours:
+def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:
     """The k best neighbors of each sentence, without some.
 
     Args:
-        neighbours: The neighbors of each sentence, (sentences, more).
+        neighbors: The neighbors of each sentence, (sentences, more).
         is_dropped: Which of them are left out, (sentences, more).
         k: Number of neighbors, 1 or more.
 
     Example:
-        >>> near = Neighbours(np.array([[0.9, 0.2]], np.float32), np.array([[0, 1]]))
+        >>> near = Neighbors(np.array([[0.9, 0.2]], np.float32), np.array([[0, 1]]))
         >>> dropped(near, np.array([[True, False]]), 1).ids.tolist()
         [[1]]
     """
-    scores = np.where(is_dropped, -np.inf, neighbours.scores).astype(np.float32)
-    ids = np.where(is_dropped, -1, neighbours.ids)
+    scores = np.where(is_dropped, -np.inf, neighbors.scores).astype(np.float32)
+    ids = np.where(is_dropped, -1, neighbors.ids)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return Neighbours(np.take_along_axis(scores, order, 1), np.take_along_axis(ids, order, 1))
+    return Neighbors(np.take_along_axis(scores, order, 1), np.take_along_axis(ids, order, 1))

@@ -10,12 +10,12 @@ import numpy as np
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import naming, replacing
-from paraphrastic_hf.mining.neighbours import Neighbours
+from paraphrastic_hf.mining.neighbors import Neighbors
 
 ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
 
-def join(parts: Iterable[Neighbours], sizes: Sequence[int], k: int) -> Neighbours:
+def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
     """The k nearest sentences of the other side, of those found in each of its shards.
 
     Args:
@@ -28,28 +28,28 @@ def join(parts: Iterable[Neighbours], sizes: Sequence[int], k: int) -> Neighbour
         first.
 
     Example:
-        >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
-        >>> nearer = Neighbours(np.array([[0.9]], np.float32), np.array([[0]]))
+        >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
+        >>> nearer = Neighbors(np.array([[0.9]], np.float32), np.array([[0]]))
         >>> join([near, nearer], [2, 3], 2).ids.tolist()
         [[2, 1]]
     """
-    best: Neighbours | None = None
+    best: Neighbors | None = None
     start = 0
     for part, size in zip(parts, sizes, strict=True):
-        found = Neighbours(part.scores, np.where(part.ids < 0, -1, part.ids + start))
+        found = Neighbors(part.scores, np.where(part.ids < 0, -1, part.ids + start))
         start += size
         if best is not None:
-            found = Neighbours(
+            found = Neighbors(
                 np.concatenate([best.scores, found.scores], axis=1),
                 np.concatenate([best.ids, found.ids], axis=1),
             )
         order = np.argsort(-found.scores, axis=1, kind="stable")[:, :k]
-        best = Neighbours(*(np.take_along_axis(each, order, 1) for each in found))
+        best = Neighbors(*(np.take_along_axis(each, order, 1) for each in found))
     assert best is not None, "a side has no shard"
     return best
 
 
-def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
+def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
     """The neighbors of several groups of sentences, one group after the other.
 
     Where one has fewer neighbors, the rest of its rows is filled with -inf and -1.
@@ -59,7 +59,7 @@ def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
         k: Number of neighbors, 1 or more.
 
     Example:
-        >>> near = Neighbours(np.array([[0.5]], np.float32), np.array([[1]]))
+        >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
         >>> stack([near, near], 2, 1).ids.tolist()
         [[1], [1]]
     """
@@ -71,21 +71,21 @@ def stack(parts: Iterable[Neighbours], rows: int, k: int) -> Neighbours:
         scores[start:stop, : part.scores.shape[1]] = part.scores
         ids[start:stop, : part.scores.shape[1]] = part.ids
         start = stop
-    return Neighbours(scores, ids)
+    return Neighbors(scores, ids)
 
 
-def write_neighbours(path: Path, forward: Neighbours, backward: Neighbours) -> None:
+def write_neighbors(path: Path, forward: Neighbors, backward: Neighbors) -> None:
     """Keep the neighbors of two shards, both ways; the file is written whole or not at all."""
     arrays = dict(zip(ARRAYS, (*forward, *backward), strict=True))
     with naming(path), replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def read_neighbours(path: Path) -> tuple[Neighbours, Neighbours]:
-    """The neighbors of the sources and of the targets that `write_neighbours` kept."""
+def read_neighbors(path: Path) -> tuple[Neighbors, Neighbors]:
+    """The neighbors of the sources and of the targets that `write_neighbors` kept."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} is missing or damaged") from error
-    return Neighbours(*arrays[:2]), Neighbours(*arrays[2:])
+    return Neighbors(*arrays[:2]), Neighbors(*arrays[2:])

@@ -28,7 +28,7 @@ COLUMNS = {
     "translation_length": "words, by white space",
     "source": "the sentence that was translated",
     "corpus": "where the pair comes from",
-    "licence": "the licence of that text",
+    "license": "the license of that text",
 }
 TEMPLATE = """---
 {front}
@@ -71,7 +71,7 @@ Seconds are those of all tasks together.
 
 {origins}
 
-A row has the licence of its text. Machine translation adds its own mistakes: names, numbers and
+A row has the license of its text. Machine translation adds its own mistakes: names, numbers and
 negations may be wrong, and what two sides share may be an error.
 
 ## Recipe
@@ -128,8 +128,8 @@ def corpus_card(
         steps="\n".join(markdown_table(["step", "kept", "left out", "seconds"], table)),
         origins="\n".join(
             markdown_table(
-                ["corpus", "licence", "rows"],
-                [[name, licence, f"{count:,}"] for name, licence, count in origins],
+                ["corpus", "license", "rows"],
+                [[name, license, f"{count:,}"] for name, license, count in origins],
                 "llr",
             )
         ),

@@ -23,7 +23,7 @@ from paraphrastic_hf.pipelines.recipe import BitextArguments, CorpusData
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
 from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 
-CORPUS, LICENCE = "corpus", "licence"  # columns that say where a row comes from
+CORPUS, LICENSE = "corpus", "license"  # columns that say where a row comes from
 HELD = 100_000  # rows in memory, of all tasks together
 _TO_SPACES = str.maketrans("\t\n\r", "   ")
 
@@ -132,7 +132,7 @@ def dealt_rows(
     )
     other_name = SOURCE if is_bitext else TRANSLATION
     of_source: list[dict[str, Any]] = [
-        {CORPUS: source.title, LICENCE: source.licence} for source in sources
+        {CORPUS: source.title, LICENSE: source.license} for source in sources
     ]
     found = 0
     try:

@@ -26,7 +26,7 @@ from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.files import read_json, visible_files, write_bytes, write_json
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.pipelines.card import corpus_card
-from paraphrastic_hf.pipelines.deal import CORPUS, LICENCE, deal
+from paraphrastic_hf.pipelines.deal import CORPUS, LICENSE, deal
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import PROGRAMS, CorpusRecipe, corpus_recipe
 from paraphrastic_hf.pipelines.stages import KEPT, REJECTED, stages_of
@@ -73,7 +73,7 @@ class Made:
         read: Pairs of the bitext.
         seconds: Of this call, from its beginning to its end.
         steps: What each step did.
-        origins: Rows of each source, with its licence.
+        origins: Rows of each source, with its license.
         unfinished: Tasks that are not complete, where jobs of a cluster are still at work.
     """
 
@@ -255,9 +255,9 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
     steps = step_counts(folder / "logs", recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
     for path in visible_files(folder / "data", "*.parquet"):
-        table = pq.read_table(path, columns=[CORPUS, LICENCE]).group_by([CORPUS, LICENCE])
+        table = pq.read_table(path, columns=[CORPUS, LICENSE]).group_by([CORPUS, LICENSE])
         for row in table.aggregate([([], "count_all")]).to_pylist():
-            origins[row[CORPUS], row[LICENCE]] += row["count_all"]
+            origins[row[CORPUS], row[LICENSE]] += row["count_all"]
     rows = origins.total()
     if rows != steps[-1].kept:
         raise DataError(
@@ -272,7 +272,7 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
             f"bounds (the reasons are in {folder}/rejects), and give another --output"
         )
     seconds = time.monotonic() - begun
-    listed = [(name, licence, count) for (name, licence), count in sorted(origins.items())]
+    listed = [(name, license, count) for (name, license), count in sorted(origins.items())]
     made = Made(rows, read, seconds, steps, listed)
     card = corpus_card(recipe, rows, read, [asdict(step) for step in steps], listed)
     write_bytes(folder / "README.md", card.encode("utf-8"))
@@ -288,7 +288,7 @@ def _read_record(folder: Path, stamp: Stamp) -> Made:
         # corpora of earlier versions do not say
         refuse_other_text(found.get("text", stamp), stamp, f"the corpus in {folder}", START_AFRESH)
         steps = [StepCount(**step) for step in found["steps"]]
-        origins = [(name, licence, count) for name, licence, count in found["origins"]]
+        origins = [(name, license, count) for name, license, count in found["origins"]]
         return Made(found["rows"], found["read"], found["seconds"], steps, origins)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(

@@ -1,4 +1,4 @@
-"""Pairs of sentences in text of many files: neighbours are searched file against file, by the
+"""Pairs of sentences in text of many files: neighbors are searched file against file, by the
 executors that make corpora, and joined before margins are computed, so that the pairs are those of
 one search over all."""
 
@@ -20,8 +20,8 @@ from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import read_json, write_bytes
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.mining.bitext import PAIRS_AT_A_TIME, Pairs, check_options, dropped, link
-from paraphrastic_hf.mining.neighbours import Neighbours, nearest
-from paraphrastic_hf.mining.shards import join, read_neighbours, stack, write_neighbours
+from paraphrastic_hf.mining.neighbors import Neighbors, nearest
+from paraphrastic_hf.mining.shards import join, read_neighbors, stack, write_neighbors
 from paraphrastic_hf.mining.store import NO_TEXT, TextStore, file_stamp
 from paraphrastic_hf.mining.vectors import UnitRows
 from paraphrastic_hf.pipelines.encode import FILES, array_of, check_begun
@@ -63,7 +63,7 @@ Sides = tuple[list[Shard], list[Shard]]
 
 
 class Search(Stage):
-    """The neighbours of one file in another, both ways.
+    """The neighbors of one file in another, both ways.
 
     Args:
         sides: The files of both sides; a task for each pair of them.
@@ -93,7 +93,7 @@ class Search(Stage):
                 told=lambda cosines: self.tell(round(cosines)),
                 **self._options,
             )
-            write_neighbours(path, forward, backward)
+            write_neighbors(path, forward, backward)
             state.unlink(missing_ok=True)
             self.count(len(source) + len(target), 0)
         return
@@ -101,7 +101,7 @@ class Search(Stage):
 
 
 def found_in(folder: Path, first: int, second: int) -> Path:
-    """Where the neighbours of two files are kept."""
+    """Where the neighbors of two files are kept."""
     return folder / f"{first:05d}-{second:05d}.npz"
 
 
@@ -178,7 +178,7 @@ def mine_shards(
         output: The folder of lines, searches and pairs, which no other process may use meanwhile;
             what is complete there is kept.
         make: How the work is divided; its tasks are as many as pairs of files.
-        k: Number of neighbours over which the margin is averaged, 1 or more.
+        k: Number of neighbors over which the margin is averaged, 1 or more.
         precision: What the search computes in, `float32` or `bfloat16`.
         memory: How many MB a task may use. At the end some 200 bytes for each line of both sides
             are in memory.
@@ -208,7 +208,7 @@ def mine_shards(
         )
     wanted = {
         **dict(zip(SIDES, records, strict=True)),
-        "neighbours": k,
+        "neighbors": k,
         "precision": precision,
         "different": different,
     }
@@ -329,16 +329,14 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
     return Pairs(pairs.score, lines[0][pairs.source], lines[1][pairs.target])
 
 
-def _joined(
-    search: Path, sizes: Sequence[Sequence[int]], k: int, side: int
-) -> Iterator[Neighbours]:
-    """For each file of a side the neighbours of its lines in all files of the other."""
+def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> Iterator[Neighbors]:
+    """For each file of a side the neighbors of its lines in all files of the other."""
 
-    def found(own: int) -> Iterator[Neighbours]:
+    def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):
             path = found_in(search, *((own, other) if side == 0 else (other, own)))
             try:
-                yield read_neighbours(path)[side]
+                yield read_neighbors(path)[side]
             except DataError as error:
                 path.unlink(missing_ok=True)
                 raise DataError(f"{error}; give the same command, which makes it again") from error

@@ -61,7 +61,7 @@ class BitextArguments:
     name: str | None = argument(
         None, help="what rows say they come from; the file's or corpus's name if absent"
     )
-    licence: str = argument("not stated", help="the licence of the text, which rows carry along")
+    license: str = argument("not stated", help="the license of the text, which rows carry along")
     every: int = argument(1, help="take every so many-th pair, from all over the text", at_least=1)
     max_pairs: int | None = argument(None, help="take at most this many pairs", at_least=1)
 

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 from paraphrastic_hf.corpora.filters import Rejection
 from paraphrastic_hf.io.files import replacing
-from paraphrastic_hf.pipelines.deal import CORPUS, LICENCE
+from paraphrastic_hf.pipelines.deal import CORPUS, LICENSE
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
 
 LENGTHS = {REFERENCE: "reference_length", TRANSLATION: "translation_length"}  # words by white space
 GROUP = 20_000  # rows of a row group
-ORIGIN = (SOURCE, CORPUS, LICENCE)
+ORIGIN = (SOURCE, CORPUS, LICENSE)
 REJECT_SCHEMA = pa.schema(
     [(name, pa.string()) for name in (REFERENCE, TRANSLATION, *ORIGIN, "step")]
     + [("score", pa.float32()), ("reason", pa.string())]

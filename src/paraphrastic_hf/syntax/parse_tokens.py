@@ -13,7 +13,7 @@ from paraphrastic_hf.syntax.parse_tree import (
     ROOT,
     Tree,
     check_labels,
-    normalised,
+    normalized,
     read_tree,
 )
 from paraphrastic_hf.text.marks import MarkedTokenizer
@@ -66,7 +66,7 @@ def checked_tree(text: str) -> Tree:
         >>> print(checked_tree("(TOP (S (NP-SBJ (PRP She)) (VP (VBD drove))))"))
         (ROOT (S (NP (PRP She)) (VP (VBD drove))))
     """
-    tree = normalised(read_tree(text))
+    tree = normalized(read_tree(text))
     if tree.label == ROOT and len(tree.children) != 1:
         tree = Tree(ROOT, (Tree("FRAG", tree.children),))  # several tops, as of a headline
     check_labels(tree, LABELS, f"the tree {text.strip()[:80]!r}")

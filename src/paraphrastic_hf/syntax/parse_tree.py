@@ -1,4 +1,4 @@
-"""Constituency trees as text: read, normalised, linearised, cut to templates (thesis, 6.2.2).
+"""Constituency trees as text: read, normalized, linearised, cut to templates (thesis, 6.2.2).
 
 A tree is a node with a label and either children or a word; a node with neither is one whose
 children were cut off. Trees are written as in the Penn Treebank, with a `ROOT` on top of which no
@@ -271,7 +271,7 @@ def same_template(first: Tree, second: Tree) -> bool:
     return template(first).top == template(second).top
 
 
-def normalised(tree: Tree) -> Tree:
+def normalized(tree: Tree) -> Tree:
     """The tree in one form, whatever treebank or parser it is from.
 
     Traces go, and phrases that had nothing else; of a label like `NP-SBJ-1`, `NP=2` or `ADVP|PRT`
@@ -287,19 +287,19 @@ def normalised(tree: Tree) -> Tree:
 
     Example:
         >>> tree = read_tree("( (S (NP-SBJ-1 (NN Time)) (VP (VBZ flies) (NP (-NONE- *-1)))))")
-        >>> print(normalised(tree))
+        >>> print(normalized(tree))
         (ROOT (S (NP (NN Time)) (VP (VBZ flies))))
     """
-    found = _normalised(tree)
+    found = _normalized(tree)
     if found is None:
         raise DataError(f"the tree {str(tree)[:80]!r} has nothing but traces")
     return found if found.label == ROOT else Tree(ROOT, (found,))
 
 
-def _normalised(tree: Tree) -> Tree | None:
+def _normalized(tree: Tree) -> Tree | None:
     if tree.label == "-NONE-":
         return None
-    below = tuple(it for it in map(_normalised, tree.children) if it is not None)
+    below = tuple(it for it in map(_normalized, tree.children) if it is not None)
     if tree.children and not below:
         return None
     return Tree(plain_label(tree.label), below, tree.word)

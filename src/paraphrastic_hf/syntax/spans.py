@@ -1,4 +1,4 @@
-"""Constituency trees as labelled spans of words, and back: what a span parser learns and finds.
+"""Constituency trees as labeled spans of words, and back: what a span parser learns and finds.
 
 Phrases that stand one on the other with the same words are one span, its label theirs from the top
 down, joined by `+`. The root is not a phrase.

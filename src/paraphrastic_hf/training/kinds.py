@@ -24,7 +24,7 @@ from paraphrastic_hf.config.recipe import (
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
-from paraphrastic_hf.training.engine.recipe import OptimisationArguments, RunArguments
+from paraphrastic_hf.training.engine.recipe import OptimizationArguments, RunArguments
 from paraphrastic_hf.training.generative.recipe import GenerativeRecipe
 from paraphrastic_hf.training.language_model.recipe import LanguageModelRecipe
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
@@ -47,8 +47,8 @@ class Recipe(Protocol):
         """What is trained: a key of `JOBS`."""
 
     @property
-    def training(self) -> OptimisationArguments:
-        """The objective and its optimisation."""
+    def training(self) -> OptimizationArguments:
+        """The objective and its optimization."""
 
     @property
     def run(self) -> RunArguments:
@@ -127,7 +127,7 @@ JOBS = {
     "supervised": JobEntry(SupervisedRecipe, "supervised.job:Supervised", "examples"),
     "generative": JobEntry(GenerativeRecipe, "generative.job:Generative", "pairs"),
     "language_model": JobEntry(
-        LanguageModelRecipe, "language_model.job:LanguageModelling", "sentences"
+        LanguageModelRecipe, "language_model.job:LanguageModeling", "sentences"
     ),
     "translation": JobEntry(TranslationRecipe, "translation.job:Translation", "pairs"),
     "paraphrase": JobEntry(ParaphraseRecipe, "paraphrase.job:Paraphrasing", "pairs"),

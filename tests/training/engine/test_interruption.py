@@ -69,7 +69,7 @@ RUNS: dict[str, tuple[str, list[str]]] = {
     "parsing": (FAMILIES["parsing"], ["--batch_size", "1"]),
     # uneven languages are drawn anew each epoch
     "mgt": (UNEVEN, ["--language_exponent", "0.3", "--contrastive", "5"]),
-    "centre": (FAMILIES["bgt"], ["--centre", "8", "--batch_tokens", "60"]),
+    "center": (FAMILIES["bgt"], ["--center", "8", "--batch_tokens", "60"]),
     "annealed": (
         FAMILIES["marian"],
         ["--anneal", "0.1", "--development", "held_out", "--batch_tokens", "60"],

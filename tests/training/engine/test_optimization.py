@@ -13,12 +13,12 @@ from paraphrastic_hf.training.engine.optimization import (
     use_sparse_tables,
     warn_of_warmup,
 )
-from paraphrastic_hf.training.engine.recipe import OptimisationArguments
+from paraphrastic_hf.training.engine.recipe import OptimizationArguments
 from paraphrastic_hf.training.engine.row_adam import RowAdam
 
 
 def rates(total: int, **settings: object) -> list[float]:
-    arguments = OptimisationArguments(learning_rate=2.0, **settings)
+    arguments = OptimizationArguments(learning_rate=2.0, **settings)
     return [round(learning_rate(arguments, step, total), 6) for step in range(total)]
 
 
@@ -32,7 +32,7 @@ def test_schedules_by_hand() -> None:
 
 
 def test_a_run_shorter_than_its_warmup_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    arguments = OptimisationArguments(learning_rate=1e-3, warmup_steps=400)
+    arguments = OptimizationArguments(learning_rate=1e-3, warmup_steps=400)
     warn_of_warmup(arguments, 400)
     assert not caplog.records
     warn_of_warmup(arguments, 100)
@@ -57,7 +57,7 @@ def averages() -> AveragingModel:
 )
 def test_tables_are_sparse_where_a_step_may(settings: dict[str, object], is_sparse: bool) -> None:
     model = averages()
-    use_sparse_tables(model, OptimisationArguments(**settings))
+    use_sparse_tables(model, OptimizationArguments(**settings))
     assert model.embedding.sparse == is_sparse
 
 
@@ -65,7 +65,7 @@ def test_a_model_that_does_not_ask_has_dense_tables_and_stock_adam() -> None:
     config = LanguageModelConfig(
         vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1
     )
-    model, arguments = LanguageModel(config), OptimisationArguments()
+    model, arguments = LanguageModel(config), OptimizationArguments()
     use_sparse_tables(model, arguments)
     assert not model.embedding.sparse
     assert isinstance(make_optimizer(model, arguments), torch.optim.AdamW)

@@ -21,7 +21,7 @@ from tests.corpora.layouts import SICK_HEADER
 from tests.training.runs import record, train, weights
 
 ANIMALS, THINGS = ["cat", "dog", "cow", "hen"], ["book", "lamp", "door", "cup"]
-JUDGEMENT = {5.0: "ENTAILMENT", 3.0: "NEUTRAL", 1.0: "CONTRADICTION"}
+JUDGMENT = {5.0: "ENTAILMENT", 3.0: "NEUTRAL", 1.0: "CONTRADICTION"}
 SMALL = """
 task: {{kind: {kind}, dataset: {dataset}}}
 tokenizer: {{kind: word, vocab_size: 100, marks: {marks}}}
@@ -62,7 +62,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "sst").mkdir()
     for split, chosen in splits.items():
         lines = [
-            "\t".join([str(n), rows[n][0], rows[n][1], str(rows[n][2]), JUDGEMENT[rows[n][2]]])
+            "\t".join([str(n), rows[n][0], rows[n][1], str(rows[n][2]), JUDGMENT[rows[n][2]]])
             for n in chosen
         ]
         text = SICK_HEADER + "\n".join(lines) + "\n"
@@ -176,7 +176,7 @@ def test_a_penalty_holds_the_encoder_near_its_start(
             assert held[parameter] < 0.2 * way, parameter
 
 
-def test_the_head_is_regularised_toward_zero(data: Path, tmp_path: Path) -> None:
+def test_the_head_is_regularized_toward_zero(data: Path, tmp_path: Path) -> None:
     for name, value in (("free", "0"), ("held", "1")):
         recipe = small(tmp_path, "--lambda_s", value, "--epochs", "5")
         train(recipe, tmp_path / name, data_root=data)

@@ -22,7 +22,7 @@ step leaves out is in DIR/rejects, with the step, the score and the reason.
 
   kind: corpus
   data:
-    sources: [{path: es-en.tsv, languages: [en, es], licence: CC-BY 4.0}]
+    sources: [{path: es-en.tsv, languages: [en, es], license: CC-BY 4.0}]
   engine: {kind: apertium, model: spa-eng}
   steps:
     - words: {of: reference, at_most: 30}

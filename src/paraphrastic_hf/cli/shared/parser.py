@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from paraphrastic_hf.errors import nearest, nearest_name
 
-OTHER_NAMES = {"search": "neighbours", "similarity": "score"}  # of commands, elsewhere
+OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # of commands, elsewhere
 
 
 class _Joined(argparse._StoreAction):
@@ -66,7 +66,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        """End with a message, which names the option meant where a required one is misspelt."""
+        """End with a message, which names the option meant where a required one is misspelled."""
         is_missing = message.startswith("the following arguments are required")
         unknown = [name for name in self._given if name.partition("=")[0] not in self._options()]
         super().error(message + (self._hint(unknown) if is_missing else ""))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import labelled
+from paraphrastic_hf.corpora.builder import labeled
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.probing import (
     Example,
@@ -42,7 +42,7 @@ class MachineText(MadeFromText):
     BUILDER_CONFIG_CLASS = MachineTextConfig
 
     def features(self) -> datasets.Features:
-        return labelled((TRANSLATION, REFERENCE))
+        return labeled((TRANSLATION, REFERENCE))
 
     def _make(self, folder: Folder, wanted: int) -> list[Example]:
         odd = [n for n in ("train_rows", "test_rows") if getattr(self.config, n) % 2]

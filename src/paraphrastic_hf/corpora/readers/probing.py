@@ -12,7 +12,7 @@ from pathlib import Path
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row, labelled
+from paraphrastic_hf.corpora.builder import Corpus, Row, labeled
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import table_rows
@@ -41,7 +41,7 @@ class Probing(Corpus):
     NAME = "probing"
 
     def features(self) -> datasets.Features:
-        return labelled(None)
+        return labeled(None)
 
     def splits(self, folder: Folder) -> Iterable[str]:
         if folder.find_or_none(f"{self.config.name}.txt") is not None:
@@ -129,9 +129,9 @@ class MadeFromText(Corpus):
     def _make(self, folder: Folder, wanted: int) -> list[Example]:
         cap = self.LABEL_CAP if self.config.label_cap < 0 else self.config.label_cap
         sentences = (text for path in _texts(folder) for text in _column(path, self.config.column))
-        labelled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
+        labeled_texts = ((text, label) for text in sentences if (label := self.label_of(text)))
         sample = sample_examples(
-            labelled_texts, cap or wanted, wanted, self.config.seed, per_label=cap > 0
+            labeled_texts, cap or wanted, wanted, self.config.seed, per_label=cap > 0
         )
         made = self.examples(sample)
         if not made:
@@ -150,8 +150,8 @@ class Punctuation(MadeFromText):
 
     def features(self) -> datasets.Features:
         if self.config.name == "number":
-            return labelled([str(count) for count in range(1, MOST_MARKS + 1)])
-        return labelled(list(PUNCTUATION))
+            return labeled([str(count) for count in range(1, MOST_MARKS + 1)])
+        return labeled(list(PUNCTUATION))
 
     @property
     def LABEL_CAP(self) -> int:  # type: ignore[override]
@@ -175,7 +175,7 @@ class ArticleGender(MadeFromText):
     NAME = "article_gender"
 
     def features(self) -> datasets.Features:
-        return labelled(("wrong", "right"))
+        return labeled(("wrong", "right"))
 
     def label_of(self, text: str) -> str | None:
         return "any" if _articles(self.config.name).search(text) else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import TEXT, WHOLE, Corpus, Row, labelled, scored_pair
+from paraphrastic_hf.corpora.builder import TEXT, WHOLE, Corpus, Row, labeled, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.sts_files import (
     STS17_TRACKS,
@@ -184,7 +184,7 @@ class SickEntailment(Corpus):
     NAME = "sick_e"
 
     def features(self) -> datasets.Features:
-        return labelled(ENTAILMENT, ("sentence1", "sentence2"))
+        return labeled(ENTAILMENT, ("sentence1", "sentence2"))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         for _, _, row in sick_rows(folder, split):
@@ -198,7 +198,7 @@ def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[st
     for number, row in table_rows(path, 5, header="pair_ID"):
         if row[4].strip().lower() not in ENTAILMENT:
             raise DataError(
-                f"{path}:{number} has the judgement {row[4]!r}; expected {', '.join(ENTAILMENT)}"
+                f"{path}:{number} has the judgment {row[4]!r}; expected {', '.join(ENTAILMENT)}"
             )
         yield number, path, row
 

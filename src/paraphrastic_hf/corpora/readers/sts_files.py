@@ -1,6 +1,6 @@
 """Scored sentence pairs: STS 2012-2016, STS Benchmark and STS 2017, from the official files.
 
-`data_dir` is a folder that holds `sts12` ... `sts17` and `stsbenchmark`, each as the organisers
+`data_dir` is a folder that holds `sts12` ... `sts17` and `stsbenchmark`, each as the organizers
 packed it. Unscored pairs (an empty line in a gold file) are skipped, keeping the alignment.
 """
 

@@ -13,7 +13,7 @@ from paraphrastic_hf.corpora.builder import TEXT, Corpus, Row, parsed_sentence
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import text_lines
-from paraphrastic_hf.syntax.parse_tree import Tree, normalised, read_tree
+from paraphrastic_hf.syntax.parse_tree import Tree, normalized, read_tree
 
 # GUM's documents outside training, as its splits.md has them.
 GUM_VALIDATION = """
@@ -175,7 +175,7 @@ def parsed_sentences(
         if "tree" not in row:
             raise DataError(f"{name} has no column 'tree'; its columns are {', '.join(row)}")
         try:
-            tree = normalised(read_tree(row["tree"]))
+            tree = normalized(read_tree(row["tree"]))
         except DataError as error:
             raise DataError(f"row {number} of {name}: {error}") from error
         words = tree.words()

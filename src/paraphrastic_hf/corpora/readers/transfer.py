@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import datasets
 
-from paraphrastic_hf.corpora.builder import Corpus, Row, labelled
+from paraphrastic_hf.corpora.builder import Corpus, Row, labeled
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import table_rows, text_lines
@@ -28,7 +28,7 @@ class TwoFiles(Corpus):
     FILES: ClassVar[tuple[str, str]]
 
     def features(self) -> datasets.Features:
-        return labelled(self.LABELS)
+        return labeled(self.LABELS)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         for label, name in zip(self.LABELS, self.FILES, strict=True):
@@ -71,7 +71,7 @@ class Sst(Corpus):
     NAME = "sst"
 
     def features(self) -> datasets.Features:
-        return labelled(STARS if self.config.name == "fine" else POLARITY)
+        return labeled(STARS if self.config.name == "fine" else POLARITY)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         part = "dev" if split == "validation" else split
@@ -104,7 +104,7 @@ class Trec(Corpus):
     NAME = "trec"
 
     def features(self) -> datasets.Features:
-        return labelled(QUESTIONS if self.config.name == "coarse" else None)
+        return labeled(QUESTIONS if self.config.name == "coarse" else None)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         name = {"train": "train_5500.label", "test": "TREC_10.label"}[split]
@@ -124,7 +124,7 @@ class Mrpc(Corpus):
     NAME = "mrpc"
 
     def features(self) -> datasets.Features:
-        return labelled(("different", "paraphrase"), ("sentence1", "sentence2"))
+        return labeled(("different", "paraphrase"), ("sentence1", "sentence2"))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find(f"msr_paraphrase_{split}.txt")
@@ -143,7 +143,7 @@ class Xnli(Corpus):
     NAME = "xnli"
 
     def features(self) -> datasets.Features:
-        return labelled(INFERENCE, ("sentence1", "sentence2"))
+        return labeled(INFERENCE, ("sentence1", "sentence2"))
 
     def splits(self, folder: Folder) -> Iterable[str]:
         has_test = folder.find_or_none("xnli.test.tsv") is not None

@@ -6,7 +6,7 @@
    read one table. A table changes only while the lock is held, and while no Block is reading.
 
    A word is a run of bytes above the space, but for DEL: white space and control characters of
-   ASCII are spaces in the normalisation of `text/normalize.py`. Upper-case ASCII is lowered in
+   ASCII are spaces in the normalization of `text/normalize.py`. Upper-case ASCII is lowered in
    words that are ASCII altogether, if the table says so. */
 
 #define PY_SSIZE_T_CLEAN

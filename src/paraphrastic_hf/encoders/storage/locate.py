@@ -153,7 +153,7 @@ def _refuse_unfinished(folder: Path) -> None:
 def check_model_name(name: str | os.PathLike[str]) -> None:
     """Refuse a name that can be no model's before anything is loaded or a network is asked.
 
-    Refused are a path where nothing is, and the misspelt name of a packaged model. A path is what
+    Refused are a path where nothing is, and the misspelled name of a packaged model. A path is what
     begins with `/`, `.`, `~` or `runs/`, has a backslash or more than one slash, ends in a slash or
     as files do, or begins with a folder that is there; any other name may be that of a repository.
 

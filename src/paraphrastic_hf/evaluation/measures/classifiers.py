@@ -107,16 +107,16 @@ def fit(
         [0, 1]
     """
     mean = features.mean(0, dtype=np.float64)
-    centred = (features - mean).astype(np.float32)
-    eigenvalues, axes = np.linalg.eigh(_gram(centred) / len(centred))
+    centered = (features - mean).astype(np.float32)
+    eigenvalues, axes = np.linalg.eigh(_gram(centered) / len(centered))
     axes = axes.astype(np.float32)
     # The last column is the intercept's.
-    rotated = np.concatenate([centred @ axes, np.ones((len(centred), 1), np.float32)], 1)
+    rotated = np.concatenate([centered @ axes, np.ones((len(centered), 1), np.float32)], 1)
     curvature = np.append(np.maximum(eigenvalues, 0), 1)
     columns = 1 if classes == 2 and targets.ndim == 1 else classes
     at_a_time = max(1, MOST_WEIGHTS // (rotated.shape[1] * columns))
     found = [
-        _minimise(
+        _minimize(
             _Losses(rotated, targets, columns, regressions[start : start + at_a_time], curvature)
         )
         for start in range(0, len(regressions), at_a_time)
@@ -195,7 +195,7 @@ class _Losses:
         return probabilities - targets[:, None], loss
 
 
-def _minimise(losses: _Losses) -> np.ndarray:
+def _minimize(losses: _Losses) -> np.ndarray:
     """Minimize by L-BFGS, side by side; the weights, (dim, regressions, columns) float32."""
     result = losses.start
     active = np.arange(result.shape[1])

@@ -15,7 +15,7 @@ from paraphrastic_hf.errors import MissingFileError
 from paraphrastic_hf.evaluation.measures.judged import Judged, JudgedTask
 from paraphrastic_hf.evaluation.suite import Row, Suite, mean_of
 from paraphrastic_hf.mining.bitext import Pairs, mine
-from paraphrastic_hf.mining.neighbours import nearest
+from paraphrastic_hf.mining.neighbors import nearest
 from paraphrastic_hf.mining.vectors import UnitRows
 
 TRAINED = "ar es tr"

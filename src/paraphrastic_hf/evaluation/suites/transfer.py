@@ -199,7 +199,7 @@ TRANSFER = Suite(
         "1/2 to 32.",
         "SST is trained on the phrases of the training trees, as in SentEval; SST-5 on sentences.",
         "More than two classes: softmax with free intercepts. SentEval's scikit-learn fitted one "
-        "classifier a class and penalised the intercepts.",
+        "classifier a class and penalized the intercepts.",
         "SICK-R: Kullback-Leibler divergence from the distribution of scores, C (1/4 to 1024) by "
         "Pearson r on the validation set. SentEval stops squared errors early, without a penalty.",
     ),

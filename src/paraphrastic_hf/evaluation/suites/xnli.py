@@ -1,4 +1,4 @@
-"""XNLI: inference learnt in English, tested in other languages (thesis, 5.13.2, Table 56).
+"""XNLI: inference learned in English, tested in other languages (thesis, 5.13.2, Table 56).
 
 The development sets are translations of each other, line by line. A classifier is fitted on nine
 tenths of the English one and tested on the last tenth, in every language. So few examples make much
@@ -82,12 +82,12 @@ def _paper(english: float, others: float) -> dict[str, float]:
 
 
 XNLI = Suite(
-    "XNLI: natural language inference learnt in English, tested in other languages (5.13.2)",
+    "XNLI: natural language inference learned in English, tested in other languages (5.13.2)",
     "Accuracy x 100, chance 33.3; ar, es, tr: their mean",
     {"XNLI dev": JudgedTask(_task, _judged)},
     _headline,
     {
-        "thesis MGT, learnt from SNLI (Table 56)": _paper(70.8, 63.7),
+        "thesis MGT, learned from SNLI (Table 56)": _paper(70.8, 63.7),
         "thesis MULTILING. TRANS. (Table 56)": _paper(69.9, 55.0),
         "LASER (Table 56)": _paper(73.9, 71.3),
     },

@@ -138,8 +138,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         if config.decoder_kind == "lstm":
             config.use_cache = False  # `generate` would give it the last token alone
         super().__init__(config)
-        centre = torch.zeros(config.hidden_size) if config.is_centred else None
-        self.register_buffer("centre", centre)
+        center = torch.zeros(config.hidden_size) if config.is_centered else None
+        self.register_buffer("center", center)
 
     # -- what a model must say of itself -----------------------------------------------------------
 
@@ -199,7 +199,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         other = copy.copy(self)
         other.__dict__.pop("forward", None)  # one of accelerate's would run this model, not that
         other.config = copy.copy(self.config)
-        other._buffers = dict(self._buffers)  # a centre of its own
+        other._buffers = dict(self._buffers)  # a center of its own
         other.read_variable(name)
         return other
 
@@ -222,12 +222,12 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             return Gaussian(mean, torch.full_like(mean, -torch.inf))
         return Gaussian(mean, inference.log_variance(pooled))
 
-    def centre_on(self, centre: Tensor) -> None:
+    def center_on(self, center: Tensor) -> None:
         """Take a vector from embeddings by meaning from now on, also once saved, and not from what
         decoders read, who may use what all sentences share as a bias. No paper does so.
 
         Args:
-            centre: (dim,), such as the mean vector of many sentences; zeros for none.
+            center: (dim,), such as the mean vector of many sentences; zeros for none.
 
         Raises:
             ValueError: It is of another shape.
@@ -236,15 +236,15 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             >>> from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
             >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
             >>> model, ids = BGTModel(BGTConfig(**sizes)).eval(), torch.tensor([[5, 6, 19]])
-            >>> model.centre_on(model(ids).sentence_embedding[0].detach())
+            >>> model.center_on(model(ids).sentence_embedding[0].detach())
             >>> round(model(ids).sentence_embedding.abs().sum().item(), 4)
             0.0
         """
-        size, given = (int(self.config.hidden_size),), tuple(centre.shape)
+        size, given = (int(self.config.hidden_size),), tuple(center.shape)
         if given != size:
-            raise ValueError(f"centre must have the shape {size}, got {given}")
-        self.register_buffer("centre", centre.detach().to(self.device, self.dtype, copy=True))
-        self.config.is_centred = True
+            raise ValueError(f"center must have the shape {size}, got {given}")
+        self.register_buffer("center", center.detach().to(self.device, self.dtype, copy=True))
+        self.config.is_centered = True
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         mean = self.posterior(self.variable, ids, lengths).mean
@@ -262,8 +262,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     @property
     def _shared(self) -> Tensor | None:
-        """What embeddings are less of: `centre`, if they are by meaning."""
-        return self.centre if self.variable == SEMANTIC else None
+        """What embeddings are less of: `center`, if they are by meaning."""
+        return self.center if self.variable == SEMANTIC else None
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder_of(self.variable).encoder.table

@@ -70,8 +70,8 @@ class LatentConfig(PreTrainedConfig):
             vectors (SP, 5.1.1), times the root of their size, and what the encoder makes of them
             beside it, at first nothing. No paper has this. `state_size` is then `hidden_size`.
         variable: The variable whose mean is the embedding, `semantic` or a language.
-        is_centred: Whether embeddings by meaning are less a vector that all share
-            (`LatentModel.centre_on`).
+        is_centered: Whether embeddings by meaning are less a vector that all share
+            (`LatentModel.center_on`).
 
     Raises:
         ValueError: Sizes that do not go together, or an unknown name.
@@ -94,7 +94,7 @@ class LatentConfig(PreTrainedConfig):
     is_variational: bool = True
     adds_average: bool = False
     variable: str = "semantic"
-    is_centred: bool = False
+    is_centered: bool = False
     is_encoder_decoder: bool = True
     use_cache: bool = True
     pad_token_id: int | None = 0

@@ -1,6 +1,6 @@
 """The contract of translation engines: lines in, for each its translations, best first.
 
-A translation is a text and its length-normalised log-probability (thesis, 4.3), NaN where the
+A translation is a text and its length-normalized log-probability (thesis, 4.3), NaN where the
 engine has none. Every engine gives an empty translation for a line without text, cuts a line that
 is longer than its model reads, and gives back as many lists as it was given lines, or fails.
 """

@@ -1,7 +1,7 @@
 """Engines that are programs: lines on their standard input, translations on their standard output.
 
 A recipe may name any (`kind: command`). Apertium is one with a name of its own, a system of rules
-that needs no model and no network (`apt install apertium-X-Y`); its licence is the GPL, and it is
+that needs no model and no network (`apt install apertium-X-Y`); its license is the GPL, and it is
 run as a program of its own.
 """
 

@@ -16,7 +16,7 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import raw_lines, text_lines
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, Row
-from paraphrastic_hf.syntax.parse_tree import normalised, read_tree, template
+from paraphrastic_hf.syntax.parse_tree import normalized, read_tree, template
 
 WORD = re.compile(r"\w+")
 
@@ -179,7 +179,7 @@ def _of_parses(rows: Sequence[Row], column: str) -> float:
     counts: Counter[Any] = Counter()
     for row in rows:
         if row[column]:
-            counts[str(template(normalised(read_tree(row[column]))))] += 1
+            counts[str(template(normalized(read_tree(row[column]))))] += 1
     if not counts:
         raise DataError(f"the column {column} holds no parse")
     return entropy(counts.values())

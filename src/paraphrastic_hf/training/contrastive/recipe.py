@@ -14,7 +14,7 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
-    OptimisationArguments,
+    OptimizationArguments,
     must_be,
 )
 
@@ -22,8 +22,8 @@ HINGES = ("two_sided", "one_sided")
 
 
 @dataclass(frozen=True)
-class ContrastiveTraining(OptimisationArguments):
-    """The contrastive objective and its optimisation."""
+class ContrastiveTraining(OptimizationArguments):
+    """The contrastive objective and its optimization."""
 
     epochs: int = argument(
         10,
@@ -163,7 +163,7 @@ class ContrastiveTraining(OptimisationArguments):
             )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
-                "training.lambda_w regularises what training.freeze tables keeps: leave one of "
+                "training.lambda_w regularizes what training.freeze tables keeps: leave one of "
                 "them out"
             )
 

@@ -74,7 +74,7 @@ def plan_pair_batches(
 
     Texts of both sides are padded, so pairs go together whose first sides are equally long, and
     whose second sides are nearly so. Pairs are sorted by the length of one side, and among equal
-    ones by that of the other, up and down in turn, so that neighbours differ little; pairs of equal
+    ones by that of the other, up and down in turn, so that neighbors differ little; pairs of equal
     lengths are in random order. They are cut where the padded sides together would grow beyond the
     budget.
 

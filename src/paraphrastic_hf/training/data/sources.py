@@ -284,5 +284,5 @@ def _marked(
 
 
 def _apart(text: str, lowercase: bool) -> str:
-    """Normalised first: private characters have no lower case."""
+    """Normalized first: private characters have no lower case."""
     return keep_apart(normalize(text, lowercase))

@@ -159,8 +159,8 @@ def write_lessons(
         vectors: (texts, dim).
     """
     ids = tokenizer.encode_batch([each.text for each in found])
-    is_learnt = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]
-    known = np.flatnonzero(is_learnt)
+    is_learned = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]
+    known = np.flatnonzero(is_learned)
     if not len(known):
         raise DataError("no sentence has a known token and a vector of the teacher")
     kept = [found[number] for number in known.tolist()]

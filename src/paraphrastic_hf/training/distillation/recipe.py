@@ -14,7 +14,7 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
-    OptimisationArguments,
+    OptimizationArguments,
     must_be,
 )
 
@@ -23,7 +23,7 @@ PRECISIONS = ("float32", "bfloat16")
 
 
 @dataclass(frozen=True)
-class LearntSentences(DataArguments):
+class LearnedSentences(DataArguments):
     """Which sentences to learn the vectors of."""
 
     ignored: ClassVar[Mapping[str, str]] = {
@@ -92,8 +92,8 @@ class TeacherArguments:
 
 
 @dataclass(frozen=True)
-class DistillationTraining(OptimisationArguments):
-    """Regression onto the teacher's vectors, and its optimisation."""
+class DistillationTraining(OptimizationArguments):
+    """Regression onto the teacher's vectors, and its optimization."""
 
     batch_size: int = argument(1024, help="sentences in a mini-batch", at_least=1)
     contrastive: float = argument(
@@ -116,7 +116,7 @@ class DistillationRecipe(EncoderRecipe):
         help="what a sentence encoder learns by: the vectors of a teacher",
         choices=("distillation",),
     )
-    data: LearntSentences = argument(LearntSentences(), help="what to train on")
+    data: LearnedSentences = argument(LearnedSentences(), help="what to train on")
     teachers: list[TeacherArguments] = argument(
         [],
         help="whose vectors are learned: names of encoders, or mappings with `model`; the "

@@ -15,7 +15,7 @@ from paraphrastic_hf.training.encoder.settings import (
 )
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
-    OptimisationArguments,
+    OptimizationArguments,
     RunArguments,
     check_source,
     must_be,
@@ -116,7 +116,7 @@ class EncoderRecipe:
     combine: str = argument(
         "concatenate", help="parts: how their vectors become one", choices=("concatenate", "add")
     )
-    training: OptimisationArguments = argument(OptimisationArguments(), help="the objective")
+    training: OptimizationArguments = argument(OptimizationArguments(), help="the objective")
     finish: FinishArguments = argument(
         FinishArguments(), help="what is done to the trained table before it is saved"
     )

@@ -25,7 +25,7 @@ NO_CURVES = ("step", "epoch", "seconds")
 MARKED = 30  # with fewer points than this, each has a mark
 WIDTH, COLUMN = 7.0, 1.3  # inches of the panels, and of a column of names beside one
 FEW, LINE = 5, 0.14  # names that a panel has room for, and inches of one beside it
-DASHES = ("-", "--", ":", "-.")  # beside colours, for those who take the same one
+DASHES = ("-", "--", ":", "-.")  # beside colors, for those who take the same one
 
 
 @dataclass(frozen=True)
@@ -122,13 +122,13 @@ def draw(curves: Mapping[str, Curve], path: Path, labels: Mapping[str, str]) -> 
     )
     for axes, names, columns in zip(rows[:, 0], panels, legends, strict=True):
         looks = itertools.cycle(itertools.product(DASHES, OWN))
-        for name, (dashes, colour) in zip(names, looks, strict=False):
+        for name, (dashes, color) in zip(names, looks, strict=False):
             curve = curves[name]
             marker = "o" if len(curve.steps) < MARKED else ""
             axes.plot(
                 curve.steps,
                 curve.values,
-                color=colour,
+                color=color,
                 linestyle=dashes,
                 marker=marker,
                 markersize=3,

@@ -40,7 +40,7 @@ from paraphrastic_hf.training.engine.optimization import (
     warn_of_warmup,
 )
 from paraphrastic_hf.training.engine.progress import Progress
-from paraphrastic_hf.training.engine.recipe import OptimisationArguments, RunArguments
+from paraphrastic_hf.training.engine.recipe import OptimizationArguments, RunArguments
 from paraphrastic_hf.training.engine.row_adam import RowAdam, clip_gradients, gradients_of
 
 
@@ -49,7 +49,7 @@ class Losses:
     """The loss of a batch.
 
     Attributes:
-        total: What is minimised, scalar.
+        total: What is minimized, scalar.
         parts: What it is made of, by name, scalars; each is logged beside the total.
     """
 
@@ -164,7 +164,7 @@ class TrainingLoop:
     def __init__(
         self,
         model: ParaphrasticModel,
-        training: OptimisationArguments,
+        training: OptimizationArguments,
         run: RunArguments,
         *,
         seed: int,

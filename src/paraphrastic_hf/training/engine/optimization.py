@@ -1,4 +1,4 @@
-"""From the keys of `OptimisationArguments` to an optimizer and its learning rate."""
+"""From the keys of `OptimizationArguments` to an optimizer and its learning rate."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from transformers import PreTrainedModel
 
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.models.base import ParaphrasticModel
-from paraphrastic_hf.training.engine.recipe import OptimisationArguments
+from paraphrastic_hf.training.engine.recipe import OptimizationArguments
 from paraphrastic_hf.training.engine.row_adam import RowAdam
 
 logger = logging.getLogger(__name__)
 
 
-def use_sparse_tables(model: PreTrainedModel, arguments: OptimisationArguments) -> None:
+def use_sparse_tables(model: PreTrainedModel, arguments: OptimizationArguments) -> None:
     """Give the tables that ask for it gradients of the rows used alone, where that is possible.
 
     A GPU updates a whole table in no time, and NCCL cannot sum row-sparse gradients; momentum and
@@ -37,7 +37,7 @@ def use_sparse_tables(model: PreTrainedModel, arguments: OptimisationArguments) 
 
 
 def make_optimizer(
-    model: PreTrainedModel, arguments: OptimisationArguments
+    model: PreTrainedModel, arguments: OptimizationArguments
 ) -> torch.optim.Optimizer:
     """The optimizer of a recipe, over all parameters of a model.
 
@@ -74,7 +74,7 @@ def _sparse_tables(model: PreTrainedModel) -> list[nn.Embedding]:
     return model.sparse_tables() if isinstance(model, ParaphrasticModel) else []
 
 
-def learning_rate(arguments: OptimisationArguments, step: int, total_steps: int) -> float:
+def learning_rate(arguments: OptimizationArguments, step: int, total_steps: int) -> float:
     """The learning rate of a step.
 
     Args:
@@ -85,7 +85,7 @@ def learning_rate(arguments: OptimisationArguments, step: int, total_steps: int)
         warm-up peak * (step + 1) / warm-up.
 
     Example:
-        >>> arguments = OptimisationArguments(
+        >>> arguments = OptimizationArguments(
         ...     learning_rate=1.0, schedule="inverse_root", warmup_steps=4
         ... )
         >>> [learning_rate(arguments, step, 100) for step in (0, 3, 15)]
@@ -101,7 +101,7 @@ def learning_rate(arguments: OptimisationArguments, step: int, total_steps: int)
     return rate
 
 
-def warn_of_warmup(arguments: OptimisationArguments, total_steps: int) -> None:
+def warn_of_warmup(arguments: OptimizationArguments, total_steps: int) -> None:
     """Say so where a run ends while its learning rate still rises."""
     if 0 < total_steps < arguments.warmup_steps:
         logger.warning(

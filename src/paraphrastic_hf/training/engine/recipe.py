@@ -1,4 +1,4 @@
-"""The sections of a recipe that several kinds share: sources, optimisation, checkpoints and logs.
+"""The sections of a recipe that several kinds share: sources, optimization, checkpoints and logs.
 
 What one kind has alone is in its own `recipe.py`; the keys of tokenizers and encoders are in
 `encoder/settings.py`. Defaults are the thesis's (5.2.1) unless a help text says otherwise.
@@ -145,7 +145,7 @@ class DataArguments:
 
 
 @dataclass(frozen=True)
-class OptimisationArguments:
+class OptimizationArguments:
     """How a loss becomes weights: batches, optimizer, learning rate, precision."""
 
     epochs: int = argument(10, help="passes over the data", at_least=0, at_most=1_000_000)
@@ -231,8 +231,8 @@ class OptimisationArguments:
 
 
 @dataclass(frozen=True)
-class TokenBatchArguments(OptimisationArguments):
-    """Optimisation in batches of about equally many tokens, as models that generate want them."""
+class TokenBatchArguments(OptimizationArguments):
+    """Optimization in batches of about equally many tokens, as models that generate want them."""
 
     batch_size: int = argument(
         1024, help="most sentences in a batch, however short they are", at_least=1
@@ -245,7 +245,7 @@ class TokenBatchArguments(OptimisationArguments):
 
 @dataclass(frozen=True)
 class SmoothedArguments(TokenBatchArguments):
-    """Such optimisation of a cross-entropy whose targets are smoothed."""
+    """Such optimization of a cross-entropy whose targets are smoothed."""
 
     label_smoothing: float = argument(
         0.1,

@@ -21,7 +21,7 @@ from paraphrastic_hf.generation.gauges import (
     importance_weighted_nll,
     measure,
 )
-from paraphrastic_hf.generation.latent import LatentGenerator, centre_on_texts
+from paraphrastic_hf.generation.latent import LatentGenerator, center_on_texts
 from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, LatentConfig
@@ -125,8 +125,8 @@ class Generative:
             for code in languages[len(own) :]:
                 logger.info("the model takes in the language %s", code)
                 started.add_language(code)
-            if self.recipe.training.centre:  # room for what a checkpoint of this run holds
-                started.centre_on(torch.zeros(started.config.hidden_size))
+            if self.recipe.training.center:  # room for what a checkpoint of this run holds
+                started.center_on(torch.zeros(started.config.hidden_size))
             return started
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
         model: LatentModel = MODELS[self.recipe.model.kind](config)
@@ -173,7 +173,7 @@ class Generative:
             return None
 
         def score(model: LatentModel) -> float:
-            self._centre(model)
+            self._center(model)
             gauges = self._measure(model, GAUGED)
             if gauges is None:
                 assert scorer is not None
@@ -193,7 +193,7 @@ class Generative:
 
     def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
         """The model directory, and what the model makes of the held-out pairs."""
-        self._centre(model)
+        self._center(model)
         gauges = self._measure(model, len(self.held_out))
         to_find = {name: len(pairs) for name, pairs in self.to_find.items()}
         record: dict[str, Any] = {
@@ -216,14 +216,14 @@ class Generative:
         save_model(model.to("cpu"), self.tokenizer, output, GENERATIVE)
         return record
 
-    def _centre(self, model: LatentModel) -> None:
+    def _center(self, model: LatentModel) -> None:
         """Take from sentence vectors the mean of some sentences of training, if asked for."""
-        most = self.recipe.training.centre
+        most = self.recipe.training.center
         if not most:
             return
         sides = np.unique(self.kept.sides)
         chosen = np.random.default_rng(self.recipe.seed).permutation(sides)[:most]
-        centre_on_texts(model, self.corpus.sentences, chosen, self.recipe.data.max_length)
+        center_on_texts(model, self.corpus.sentences, chosen, self.recipe.data.max_length)
 
     def _measure(self, model: LatentModel, most: int) -> LatentDiagnostics | None:
         if not len(self.held_out):
@@ -246,7 +246,7 @@ class Generative:
             "dropout": given.dropout,
             "is_variational": given.variational,
             "adds_average": given.adds_average,
-            "is_centred": self.recipe.training.centre > 0,
+            "is_centered": self.recipe.training.center > 0,
             "has_language_variables": given.language_variables,
             "eos_token_id": end,
             "decoder_start_token_id": end,
@@ -296,10 +296,10 @@ def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set
             f"other language, and the sources have {', '.join(new)}: start from an "
             "mgt, which takes them in, or leave sources out"
         )
-    if model.config.is_centred and not recipe.training.centre:
+    if model.config.is_centered and not recipe.training.center:
         raise RecipeError(
             f"start ({recipe.start}) has a mean taken from its sentence vectors, which training "
-            "moves: set training.centre, such as 10000, to take it anew"
+            "moves: set training.center, such as 10000, to take it anew"
         )
     training, is_plain = recipe.training, not model.config.is_variational
     for name, asked in (

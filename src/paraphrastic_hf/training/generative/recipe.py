@@ -137,7 +137,7 @@ class LatentArguments:
 
 @dataclass(frozen=True)
 class GenerativeTraining(TokenBatchArguments):
-    """The evidence lower bound, what is added to it, and their optimisation."""
+    """The evidence lower bound, what is added to it, and their optimization."""
 
     epochs: int = argument(20, help="passes over the data", at_least=0, at_most=1_000_000)
     learning_rate: float = argument(
@@ -179,7 +179,7 @@ class GenerativeTraining(TokenBatchArguments):
     margin: float = argument(
         0.4, help="margin of that hinge, in units of the cosine", at_least=0, at_most=2
     )
-    centre: int = argument(
+    center: int = argument(
         0,
         help="sentences of training whose mean vector is taken from all sentence vectors when the "
         "model is scored and saved, such as 10000; the papers take none",

@@ -96,7 +96,7 @@ class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
         return int(self.lengths[batch].sum()) - len(batch)
 
 
-class LanguageModelling:
+class LanguageModeling:
     """Training a language model over sentences, `kind: language_model`."""
 
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:

@@ -68,7 +68,7 @@ class TransformerArguments:
 
 @dataclass(frozen=True)
 class LanguageModelTraining(SmoothedArguments):
-    """The objective of a language model and its optimisation."""
+    """The objective of a language model and its optimization."""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class CostArguments:
 
 @dataclass(frozen=True)
 class MinimumRiskTraining(AnnealedArguments):
-    """The mixture of risk and likelihood, and its optimisation."""
+    """The mixture of risk and likelihood, and its optimization."""
 
     batch_size: int = argument(
         32, help="most sentences in a batch; each has all its candidates beside it", at_least=1

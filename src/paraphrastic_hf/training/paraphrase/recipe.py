@@ -1,6 +1,6 @@
 """Every key that the recipe of a paraphrase generator has alone (thesis, 4.6 and chapter 6).
 
-Sizes and optimisation are those of the released SCPN unless a help text says otherwise.
+Sizes and optimization are those of the released SCPN unless a help text says otherwise.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class ParaphraserArguments:
 
 @dataclass(frozen=True)
 class ParaphraseTraining(AveragedArguments):
-    """Negative log-likelihood and its optimisation."""
+    """Negative log-likelihood and its optimization."""
 
     epochs: int = argument(15, help="passes over the data", at_least=0)
     label_smoothing: float = argument(

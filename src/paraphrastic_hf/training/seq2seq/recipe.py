@@ -32,7 +32,7 @@ class ParallelArguments(DataArguments):
 
 @dataclass(frozen=True)
 class AnnealedArguments(SmoothedArguments):
-    """Optimisation whose learning rate falls at the ends of epochs, and ends the run."""
+    """Optimization whose learning rate falls at the ends of epochs, and ends the run."""
 
     anneal: float | None = argument(
         None,
@@ -54,7 +54,7 @@ class AnnealedArguments(SmoothedArguments):
 
 @dataclass(frozen=True)
 class AveragedArguments(AnnealedArguments):
-    """Such optimisation, whose last checkpoints may become one."""
+    """Such optimization, whose last checkpoints may become one."""
 
     average: int = argument(
         1,

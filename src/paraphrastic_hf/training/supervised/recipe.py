@@ -17,7 +17,7 @@ from paraphrastic_hf.training.encoder.settings import (
 )
 from paraphrastic_hf.training.engine.recipe import (
     DatasetArguments,
-    OptimisationArguments,
+    OptimizationArguments,
     RunArguments,
     must_be,
     seed_argument,
@@ -100,8 +100,8 @@ class HeadArguments:
 
 
 @dataclass(frozen=True)
-class SupervisedTraining(OptimisationArguments):
-    """The penalties and the optimisation."""
+class SupervisedTraining(OptimizationArguments):
+    """The penalties and the optimization."""
 
     epochs: int = argument(10, help="passes over the training split", at_least=1, at_most=1_000_000)
     batch_size: int = argument(
@@ -251,6 +251,6 @@ class SupervisedRecipe:
         for name, value in (("lambda_w", training.lambda_w), ("lambda_c", training.lambda_c)):
             if value and (name == "lambda_w" or training.freeze == "encoder"):
                 raise RecipeError(
-                    f"training.{name} ({value}) regularises what training.freeze "
+                    f"training.{name} ({value}) regularizes what training.freeze "
                     f"{training.freeze} keeps: leave one of them out"
                 )

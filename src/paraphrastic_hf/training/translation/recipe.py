@@ -1,7 +1,7 @@
 """Every key that the recipe of a translation model has alone (thesis, 7.3).
 
 Sizes are the thesis's unless a help text says otherwise. The optimizer is Adam; that of the thesis,
-Nesterov's with gradients renormalised, is in `recipes/beyond-bleu-2019/mle.yaml`.
+Nesterov's with gradients renormalized, is in `recipes/beyond-bleu-2019/mle.yaml`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class TranslatorArguments:
 
 @dataclass(frozen=True)
 class TranslationTraining(AveragedArguments):
-    """Label-smoothed cross-entropy and its optimisation."""
+    """Label-smoothed cross-entropy and its optimization."""
 
     epochs: int = argument(
         20,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLOURS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import COLORS, Analysis, Cell, Table, new_figure
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError, counted
@@ -24,7 +24,7 @@ DRAWN = 8  # queries whose bars are drawn, which fill a page
 Found = dict[str, dict[str, list[Match]]]
 
 
-def neighbours(
+def neighbors(
     encoders: Mapping[str, Any],
     queries: Sequence[str],
     *,
@@ -49,7 +49,7 @@ def neighbours(
         count: Number of neighbors of each query, 1 or more, without the query itself.
     """
     if count < 1:
-        raise DataError(f"the number of neighbours must be at least 1, got {count}")
+        raise DataError(f"the number of neighbors must be at least 1, got {count}")
     found: Found = {}
     hints: list[str] = []
     for name, encoder in encoders.items():
@@ -67,8 +67,8 @@ def neighbours(
         notes.append("`_` is a space, or the start of a word.")
         notes += [f"Only the first {most:,} rows."] if most else []
     return Analysis(
-        "neighbours",
-        "Nearest neighbours",
+        "neighbors",
+        "Nearest neighbors",
         [_side_by_side(found, queries), _cosines(found)],
         _figure(found, queries),
         notes,
@@ -178,7 +178,7 @@ def _side_by_side(found: Found, queries: Sequence[str]) -> Table:
             for matches in found.values()
         ]
         rows.append([query, *cells])
-    return Table("words", "Neighbours, the nearest first", ["query", *found], rows)
+    return Table("words", "Neighbors, the nearest first", ["query", *found], rows)
 
 
 def _cosines(found: Found) -> Table:
@@ -189,7 +189,7 @@ def _cosines(found: Found) -> Table:
         for rank, match in enumerate(matches[query], 1)
     ]
     return Table(
-        "cosines", "Cosines", ["model", "query", "rank", "neighbour", "cosine"], rows, False
+        "cosines", "Cosines", ["model", "query", "rank", "neighbor", "cosine"], rows, False
     )
 
 
@@ -202,7 +202,7 @@ def _figure(found: Found, queries: Sequence[str]) -> Figure:
     for column, (name, matches) in enumerate(found.items()):
         for row, query in enumerate(drawn):
             panel, near = axes[row][column], matches.get(query, [])
-            panel.barh(range(len(near)), [m.cosine for m in near], color=COLOURS[column % 8])
+            panel.barh(range(len(near)), [m.cosine for m in near], color=COLORS[column % 8])
             panel.set_yticks(range(len(near)), [m.text for m in near], fontsize=8)
             panel.set_ylim(longest - 0.5, -0.5)
             head = f"{name}: " if len(found) > 1 else ""

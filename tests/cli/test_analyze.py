@@ -1,4 +1,4 @@
-"""`paraphrastic analyse` end to end."""
+"""`paraphrastic analyze` end to end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paraphrastic_hf.cli.analyse import ANALYSES
+from paraphrastic_hf.cli.analyze import ANALYSES
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.analyses.made import DEMO, write_ewt
@@ -38,8 +38,8 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        ("neighbours", "--query the --most 50"),
-        ("neighbours", "--query the --rows --neighbours 2"),
+        ("neighbors", "--query the --most 50"),
+        ("neighbors", "--query the --rows --neighbors 2"),
         ("norms", ""),
         ("weighting", ""),
         ("weighting", f"--text {DEMO}"),
@@ -54,7 +54,7 @@ def test_a_kind_prints_its_page_and_writes_its_files(
 ) -> None:
     out = root / "out"
     given = [kind, root / "model", *options.split(), "--data", root, "--output", out]
-    printed = run("analyse", *given).out
+    printed = run("analyze", *given).out
     page = (out / f"{kind}.md").read_text(encoding="utf-8")
     assert printed.startswith(page.split("\n")[0])
     assert str(out / f"{kind}.png") in printed
@@ -65,27 +65,27 @@ def test_a_kind_prints_its_page_and_writes_its_files(
 def test_a_recipe_takes_overrides(root: Path, run: Run) -> None:
     out, recipe = ["--output", root / "out"], DEMO.parent / "demo.yaml"
     settings = ["--sources", DEMO, "--epochs", "1", "--development", "clean", "--data", root]
-    found = run("analyse", "data-amount", recipe, "--sizes", "20", *settings, *out).out
+    found = run("analyze", "data-amount", recipe, "--sizes", "20", *settings, *out).out
     assert "| pairs | random | ordered |" in found
     runs = [root / "out" / "runs" / f"{order}-20" for order in ("random", "ordered")]
-    assert "| random-20 |" in run("analyse", "convergence", *runs, *out).out
+    assert "| random-20 |" in run("analyze", "convergence", *runs, *out).out
 
 
 def test_what_is_missing_is_named_with_the_option_that_gives_it(
     root: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = ["analyse", "weighting", root / "model", "--output", root / "out"]
+    given = ["analyze", "weighting", root / "model", "--output", root / "out"]
     (root / "model" / "recipe.yaml").unlink()
     assert "--text" in run(*given, "--data", root, status=2).err
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
-    assert "--data" in run("analyse", "norms", *given[2:], status=2).err
+    assert "--data" in run("analyze", "norms", *given[2:], status=2).err
 
 
 @pytest.mark.parametrize(
     ("command", "named"),
     [
-        ("neighbours MODEL --query zebra", "'zebra'"),
-        ("neighbours MODEL MODEL --query a", "name"),
+        ("neighbors MODEL --query zebra", "'zebra'"),
+        ("neighbors MODEL MODEL --query a", "name"),
         ("norms MODEL --corpus treebank", "treebank"),
         ("gates MODEL", "gates"),
         (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "--development"),
@@ -95,10 +95,10 @@ def test_what_an_analysis_cannot_do_is_named(
     command: str, named: str, root: Path, run: Run
 ) -> None:
     words = command.replace("MODEL", str(root / "model")).split()
-    said = run("analyse", *words, "--data", root, "--output", root / "out", status=2).err
+    said = run("analyze", *words, "--data", root, "--output", root / "out", status=2).err
     assert named in said
 
 
 @pytest.mark.parametrize("kind", ANALYSES)
 def test_every_kind_has_an_example(kind: str, run: Run) -> None:
-    assert f"paraphrastic analyse {kind}" in run("analyse", kind, "--help").out.split("example:")[1]
+    assert f"paraphrastic analyze {kind}" in run("analyze", kind, "--help").out.split("example:")[1]

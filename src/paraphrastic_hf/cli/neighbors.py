@@ -1,4 +1,4 @@
-"""`paraphrastic neighbours MODEL corpus.txt --query ...`."""
+"""`paraphrastic neighbors MODEL corpus.txt --query ...`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "a line",
     )
     parser.add_argument(
-        "--neighbours",
+        "--neighbors",
         type=int,
         default=5,
         help="how many neighbors to print for each query (default: 5)",
@@ -43,10 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_bad_lines(parser)
     parser.epilog = (
         "Each query is printed, then its nearest lines: cosine (-1 to 1), line number and text.\n"
-        "A blank line is nobody's neighbour, and neither a blank query nor one without a token\n"
+        "A blank line is nobody's neighbor, and neither a blank query nor one without a token\n"
         "that the model knows has any.\n\n"
         "example:\n"
-        "  paraphrastic neighbours runs/sp corpus.txt --query 'how do I get home?' --neighbours 3"
+        "  paraphrastic neighbors runs/sp corpus.txt --query 'how do I get home?' --neighbors 3"
     )
     add_encoder_options(parser)
     parser.set_defaults(run=run)
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     from paraphrastic_hf.mining.search import nearest_texts
 
-    if arguments.neighbours < 1:
-        raise DataError(f"--neighbours must be at least 1, got {arguments.neighbours}")
+    if arguments.neighbors < 1:
+        raise DataError(f"--neighbors must be at least 1, got {arguments.neighbors}")
     queries = arguments.query
     if len(queries) > 1 and "-" in queries:
         raise DataError(
@@ -96,14 +96,14 @@ def run(arguments: argparse.Namespace) -> None:
                 yield texts, vectors(texts)
         if not number:
             name = shown_input(arguments.corpus)
-            print(f"{name} has no line with text, and so no neighbour", file=sys.stderr)
+            print(f"{name} has no line with text, and so no neighbor", file=sys.stderr)
 
     asked = vectors(queries)
-    found = nearest_texts(asked, blocks(), arguments.neighbours)
+    found = nearest_texts(asked, blocks(), arguments.neighbors)
     for query, vector, matches in zip(queries, asked, found, strict=True):
         print(one_line(query))
         if not is_blank(query) and not vector.any():
-            print(f"{query!r} has no token that the model knows, and no neighbour", file=sys.stderr)
+            print(f"{query!r} has no token that the model knows, and no neighbor", file=sys.stderr)
         for cosine, place, text in matches if vector.any() and not is_blank(query) else []:
             line = place + 1 + bisect_right(blanks, place)
             print(tsv_line(f"  {cosine:.4f}", str(line), text), end="")

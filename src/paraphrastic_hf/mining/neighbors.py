@@ -86,7 +86,7 @@ TILES_ALIVE = 4  # memory for a tile and for copies of its parts, in tiles
 SAVE_SECONDS = 30.0
 
 
-class Neighbours(NamedTuple):
+class Neighbors(NamedTuple):
     """The nearest sentences of the other side, nearest first; of equal ones the lower number first.
 
     Attributes:
@@ -124,7 +124,7 @@ def nearest(
     key: str = "",
     progress: bool = False,
     told: Callable[[float], None] = lambda cosines: None,
-) -> tuple[Neighbours, Neighbours]:
+) -> tuple[Neighbors, Neighbors]:
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
@@ -301,7 +301,7 @@ def rescored(
     k: int,
     rows_at_a_time: int,
     told: Callable[[float], None] = lambda cosines: None,
-) -> Neighbours:
+) -> Neighbors:
     """Choose the k best of each sentence's candidates, by cosines computed pair by pair.
 
     Args:
@@ -328,4 +328,4 @@ def rescored(
         scores[start : start + len(found)] = np.take_along_axis(cosine, best, 1)
         ids[start : start + len(found)] = np.take_along_axis(found, best, 1)
         told(0)
-    return Neighbours(scores, ids)
+    return Neighbors(scores, ids)

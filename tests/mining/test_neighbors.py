@@ -1,4 +1,4 @@
-"""Nearest neighbours both ways: against the whole matrix, however it is cut."""
+"""Nearest neighbors both ways: against the whole matrix, however it is cut."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.mining import neighbours as module
+from paraphrastic_hf.mining import neighbors as module
 from paraphrastic_hf.mining.approximate import nearest_by_faiss
-from paraphrastic_hf.mining.neighbours import Neighbours, nearest, plan_search
+from paraphrastic_hf.mining.neighbors import Neighbors, nearest, plan_search
 from paraphrastic_hf.mining.vectors import UnitRows
 
 needs_faiss = pytest.mark.skipif(
@@ -25,14 +25,14 @@ def rows(count: int, seed: int, dim: int = 8) -> UnitRows:
     return UnitRows(np.random.default_rng(seed).standard_normal((count, dim), np.float32))
 
 
-def by_matrix(source: UnitRows, target: UnitRows, k: int) -> Neighbours:
+def by_matrix(source: UnitRows, target: UnitRows, k: int) -> Neighbors:
     """The whole matrix, sorted."""
     matrix = source.take(slice(None)).astype(np.float64) @ target.take(slice(None)).T
     order = np.argsort(-matrix, axis=1, kind="stable")[:, :k]
-    return Neighbours(np.take_along_axis(matrix, order, 1), order)
+    return Neighbors(np.take_along_axis(matrix, order, 1), order)
 
 
-def assert_same(found: tuple[Neighbours, ...], wanted: tuple[Neighbours, ...]) -> None:
+def assert_same(found: tuple[Neighbors, ...], wanted: tuple[Neighbors, ...]) -> None:
     """To the bit."""
     for ours, theirs in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(ours.ids, theirs.ids)
@@ -54,7 +54,7 @@ def test_two_by_three_by_hand() -> None:
 
 @pytest.mark.parametrize("memory", [0.001, 0.01, 0.1, 64])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_neighbours_are_those_of_the_whole_matrix(memory: float, precision: str) -> None:
+def test_neighbors_are_those_of_the_whole_matrix(memory: float, precision: str) -> None:
     source, target = rows(157, 1), rows(203, 2)
     forward, backward = nearest(source, target, 3, memory=memory, precision=precision)
     for found, wanted in (
@@ -79,7 +79,7 @@ def test_neither_the_cut_nor_a_map_changes_a_bit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("memory", [1, 10, 100, 1000])
 def test_blocks_and_tiles_fit_the_memory(memory: float) -> None:
-    """Counted by hand: two blocks, the tiles, and the neighbours of both sides."""
+    """Counted by hand: two blocks, the tiles, and the neighbors of both sides."""
     source = rows(20_000, 5, 16)
     plan = plan_search(source, source, 4, memory)
     state = 2 * len(source) * plan.keep * 8
@@ -87,7 +87,7 @@ def test_blocks_and_tiles_fit_the_memory(memory: float) -> None:
     assert used <= max(memory * 2**20 - state, min(memory, 64) * 2**20)
 
 
-def test_of_equal_neighbours_the_lower_comes_first() -> None:
+def test_of_equal_neighbors_the_lower_comes_first() -> None:
     vectors = np.repeat(np.eye(3, dtype=np.float32), [4, 2, 3], axis=0)  # rows 0-3, 4-5, 6-8
     side = UnitRows(vectors)
     for memory in (0.0005, 1):

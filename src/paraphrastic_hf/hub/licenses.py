@@ -1,8 +1,8 @@
-"""Licences that the sources of a model allow for its weights.
+"""Licenses that the sources of a model allow for its weights.
 
 A source is a file or corpus that the recipe names, or a model or vectors that the run began with.
-Its licence comes from the publisher, the record of the corpus, or a `SOURCES.tsv` of the data.
-Text without a stated licence, or for non-commercial use, may not train a public model.
+Its license comes from the publisher, the record of the corpus, or a `SOURCES.tsv` of the data.
+Text without a stated license, or for non-commercial use, may not train a public model.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ SHARED = ("cc-by-sa-4.0", "gpl-3.0")  # that share-alike sources (CC BY-SA) allo
 
 
 @dataclass(frozen=True)
-class SourceLicence:
-    """The licence of one source of a model.
+class SourceLicense:
+    """The license of one source of a model.
 
     Attributes:
         name: Its name on the card.
-        licence: As its authors, a record or the publisher state it.
+        license: As its authors, a record or the publisher state it.
         release: `open`, `share-alike`, `non-commercial`, `no-derivatives` or `unstated`.
         packaged: The name of the packaged model that it is, if it is one.
     """
 
     name: str
-    licence: str
+    license: str
     release: str
     packaged: str | None = None
 
 
-def source_licences(
+def source_licenses(
     trained: TrainedModel,
     *,
     data_root: str | Path | None = None,
     stated: Mapping[str, str] | None = None,
-) -> list[SourceLicence]:
-    """Return the licence of each source of a model, those of the runs it began with included.
+) -> list[SourceLicense]:
+    """Return the license of each source of a model, those of the runs it began with included.
 
     Args:
         trained: The model.
         data_root: Folder of all data, whose folders list their files in `SOURCES.tsv`.
-        stated: Licences that the publisher states, by the name of the source or its file.
+        stated: Licenses that the publisher states, by the name of the source or its file.
 
     Raises:
         PublishError: `stated` names something that is no source, or the weights are not those that
@@ -65,28 +65,28 @@ def source_licences(
     names = {name for source in found for name in (source.name, Path(source.name).name)}
     for name in stated.keys() - names:
         known = ", ".join(source.name for source in found) or "none"
-        raise PublishError(f"--source-licence {name}: not a source of the model, which has {known}")
+        raise PublishError(f"--source-license {name}: not a source of the model, which has {known}")
     return found
 
 
-def checked_licence(
-    sources: Sequence[SourceLicence], wanted: str | None, *, private: bool
+def checked_license(
+    sources: Sequence[SourceLicense], wanted: str | None, *, private: bool
 ) -> str | None:
-    """Return the licence of the weights, if the sources allow it.
+    """Return the license of the weights, if the sources allow it.
 
     Args:
         sources: The sources of the model.
-        wanted: The licence asked for, as the Hub names it; None for the default.
+        wanted: The license asked for, as the Hub names it; None for the default.
         private: Whether the repository is private.
 
     Returns:
-        The licence; None for a private model whose sources allow none.
+        The license; None for a private model whose sources allow none.
 
     Raises:
-        PublishError: The sources do not allow the licence, or no public model.
+        PublishError: The sources do not allow the license, or no public model.
     """
     refused = [
-        f"{source.name}: {source.licence} ({source.release})"
+        f"{source.name}: {source.license} ({source.release})"
         for source in sources
         if source.release not in RELEASABLE
     ]
@@ -96,8 +96,8 @@ def checked_licence(
         more = f"; and {len(refused) - 3} more" if len(refused) > 3 else ""
         raise PublishError(
             f"the sources of the model do not allow to publish it ({'; '.join(refused[:3])}{more});"
-            " make it --private without --licence, or state a licence that you know by "
-            "--source-licence NAME=LICENCE"
+            " make it --private without --license, or state a license that you know by "
+            "--source-license NAME=LICENSE"
         )
     if refused:
         return None
@@ -110,7 +110,7 @@ def checked_licence(
 
 
 def packaged_table(name: str) -> list[str]:
-    """The table of sources on the card of a packaged model, with licences and checksums."""
+    """The table of sources on the card of a packaged model, with licenses and checksums."""
     lines = (packaged_folder(name) / "README.md").read_text(encoding="utf-8").splitlines()
     table = dropwhile(lambda line: not line.startswith("| source |"), lines)
     return list(takewhile(lambda line: line.startswith("|"), table))
@@ -118,7 +118,7 @@ def packaged_table(name: str) -> list[str]:
 
 def _all_sources(
     trained: TrainedModel, data_root: str | Path | None, stated: Mapping[str, str]
-) -> Iterator[SourceLicence]:
+) -> Iterator[SourceLicense]:
     """Yield the sources of a model, and those of the runs that it began with.
 
     Raises:
@@ -162,23 +162,23 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
 
 def _source(
     name: str, record: str | None, listed: Mapping[str, tuple[str, str]], stated: Mapping[str, str]
-) -> SourceLicence:
-    """Find the licence of one source; what the publisher states counts first."""
+) -> SourceLicense:
+    """Find the license of one source; what the publisher states counts first."""
     shown = Path(name).name if Path(name).is_absolute() else name
-    licence = stated.get(name) or stated.get(Path(name).name)
-    if licence is None and record in SOURCES:
-        licence = SOURCES[record].licence
-    if licence is not None:
-        return SourceLicence(shown, licence, release_class(licence))
+    license = stated.get(name) or stated.get(Path(name).name)
+    if license is None and record in SOURCES:
+        license = SOURCES[record].license
+    if license is not None:
+        return SourceLicense(shown, license, release_class(license))
     if name in known_models():
         return _packaged(name)
-    for key, (licence, release) in listed.items():
+    for key, (license, release) in listed.items():
         if name == key or name.endswith(f"/{key}"):
-            return SourceLicence(shown, licence, release)
-    return SourceLicence(shown, "not stated", "unstated")
+            return SourceLicense(shown, license, release)
+    return SourceLicense(shown, "not stated", "unstated")
 
 
-def _identical_packaged(trained: TrainedModel) -> SourceLicence | None:
+def _identical_packaged(trained: TrainedModel) -> SourceLicense | None:
     """The packaged model with the same weights, whose sources were checked already."""
     if not trained.is_stock:
         return None
@@ -192,9 +192,9 @@ def _identical_packaged(trained: TrainedModel) -> SourceLicence | None:
     return None
 
 
-def _packaged(name: str) -> SourceLicence:
+def _packaged(name: str) -> SourceLicense:
     from huggingface_hub import ModelCard
 
     name = "english" if name == "simile" else name
-    licence = str(ModelCard.load(packaged_folder(name) / "README.md").data.license)
-    return SourceLicence(f"the packaged model {name}", licence, release_class(licence), name)
+    license = str(ModelCard.load(packaged_folder(name) / "README.md").data.license)
+    return SourceLicense(f"the packaged model {name}", license, release_class(license), name)

@@ -27,15 +27,15 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def centred(plain: Path, folder: Path) -> Path:
+def centered(plain: Path, folder: Path) -> Path:
     generator = LatentGenerator.from_pretrained(plain)
-    generator.centre_on([*TEXTS, "", "zzz"])
-    generator.save_pretrained(folder / "centred")
-    return folder / "centred"
+    generator.center_on([*TEXTS, "", "zzz"])
+    generator.save_pretrained(folder / "centered")
+    return folder / "centered"
 
 
 def test_a_run_takes_the_mean_of_its_sentences_off(plain: Path, tmp_path: Path) -> None:
-    recipe = load_recipe(write_recipe(tmp_path), [*BRIEF, "--centre", "1000"])
+    recipe = load_recipe(write_recipe(tmp_path), [*BRIEF, "--center", "1000"])
     train(recipe, tmp_path / "out")
     found = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
     before = SentenceEncoder.from_pretrained(plain).encode(TEXTS)
@@ -43,8 +43,8 @@ def test_a_run_takes_the_mean_of_its_sentences_off(plain: Path, tmp_path: Path) 
     np.testing.assert_allclose(found, before - before.mean(0), atol=1e-6)
 
 
-def test_a_trained_model_is_centred_on_the_texts_it_is_given(plain: Path, tmp_path: Path) -> None:
-    folder = centred(plain, tmp_path)
+def test_a_trained_model_is_centered_on_the_texts_it_is_given(plain: Path, tmp_path: Path) -> None:
+    folder = centered(plain, tmp_path)
     before = SentenceEncoder.from_pretrained(plain).encode(TEXTS)
     encoder = SentenceEncoder.from_pretrained(folder)
     np.testing.assert_allclose(encoder.encode(TEXTS), before - before.mean(0), atol=1e-6)
@@ -52,14 +52,14 @@ def test_a_trained_model_is_centred_on_the_texts_it_is_given(plain: Path, tmp_pa
     stock = SentenceTransformer(str(folder), trust_remote_code=True)
     np.testing.assert_allclose(stock.encode(TEXTS), encoder.encode(TEXTS), atol=1e-5)
     generator = LatentGenerator.from_pretrained(folder)
-    once = generator.model.centre.clone()
-    generator.centre_on(TEXTS)  # again: from the vectors as they were
-    torch.testing.assert_close(generator.model.centre, once)
+    once = generator.model.center.clone()
+    generator.center_on(TEXTS)  # again: from the vectors as they were
+    torch.testing.assert_close(generator.model.center, once)
 
 
-def test_only_meaning_is_centred_and_writing_stays(plain: Path, tmp_path: Path) -> None:
+def test_only_meaning_is_centered_and_writing_stays(plain: Path, tmp_path: Path) -> None:
     before, after = (
-        LatentGenerator.from_pretrained(path) for path in (plain, centred(plain, tmp_path))
+        LatentGenerator.from_pretrained(path) for path in (plain, centered(plain, tmp_path))
     )
     texts = [english for english, _ in PAIRS]
     assert before.translate(texts, to="fr") == after.translate(texts, to="fr")
@@ -68,25 +68,25 @@ def test_only_meaning_is_centred_and_writing_stays(plain: Path, tmp_path: Path) 
     torch.testing.assert_close(*english)
 
 
-def test_going_on_from_a_centred_model_takes_the_mean_anew(plain: Path, tmp_path: Path) -> None:
-    start = centred(plain, tmp_path)
+def test_going_on_from_a_centered_model_takes_the_mean_anew(plain: Path, tmp_path: Path) -> None:
+    start = centered(plain, tmp_path)
     text = write_recipe(tmp_path).read_text(encoding="utf-8")
     kept = [line for line in text.splitlines() if not line.startswith(("tokenizer:", "model:"))]
     path = tmp_path / "further.yaml"
     path.write_text("\n".join([*kept, f"start: {start}"]), encoding="utf-8")
-    with pytest.raises(RecipeError, match=r"training\.centre"):
+    with pytest.raises(RecipeError, match=r"training\.center"):
         train(load_recipe(path, BRIEF), tmp_path / "refused")
-    train(load_recipe(path, [*BRIEF, "--centre", "1000"]), tmp_path / "out")
+    train(load_recipe(path, [*BRIEF, "--center", "1000"]), tmp_path / "out")
     found = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
     assert np.abs(found.mean(0)).max() < 1e-6
 
 
-def test_a_reading_has_a_centre_of_its_own_of_its_size(plain: Path) -> None:
+def test_a_reading_has_a_center_of_its_own_of_its_size(plain: Path) -> None:
     generator = LatentGenerator.from_pretrained(plain)
-    generator.model.reading("semantic").centre_on(torch.ones(32))
-    assert generator.model.centre is None
-    assert not generator.model.config.is_centred
+    generator.model.reading("semantic").center_on(torch.ones(32))
+    assert generator.model.center is None
+    assert not generator.model.config.is_centered
     with pytest.raises(ValueError, match=r"\(32,\).*\(3,\)"):
-        generator.model.centre_on(torch.zeros(3))
+        generator.model.center_on(torch.zeros(3))
     with pytest.raises(ValueError, match="text"):
-        generator.centre_on(["", "zzz"])
+        generator.center_on(["", "zzz"])

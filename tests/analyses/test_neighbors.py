@@ -1,4 +1,4 @@
-"""Neighbours by hand, of texts and of rows; who is unknown is said."""
+"""Neighbors by hand, of texts and of rows; who is unknown is said."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paraphrastic_hf.analyses.neighbours import neighbours
+from paraphrastic_hf.analyses.neighbors import neighbors
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.mining.search import nearest_texts
@@ -39,7 +39,7 @@ def found(analysis, model: str = "made") -> list[str]:
 def test_words_come_by_cosine_without_the_query(
     queries: list[str], among: list[str], options: dict[str, int], expected: list[str]
 ) -> None:
-    analysis = neighbours({"made": word_encoder(CIRCLE)}, queries, among=among, **options)
+    analysis = neighbors({"made": word_encoder(CIRCLE)}, queries, among=among, **options)
     assert found(analysis) == expected
     if queries[0] == "big" and "count" in options:
         cosine = column(analysis.tables[1], "cosine")[0]
@@ -49,18 +49,18 @@ def test_words_come_by_cosine_without_the_query(
 def test_two_models_stand_side_by_side_and_one_may_not_know_a_word() -> None:
     other = word_encoder({**CIRCLE, "huge": (0.95, 0.05)})
     models = {"made": word_encoder(CIRCLE), "other": other}
-    analysis = neighbours(models, ["huge"], among=WORDS, count=1)
+    analysis = neighbors(models, ["huge"], among=WORDS, count=1)
     assert (found(analysis), found(analysis, "other")) == (["(unknown)"], ["big"])
 
 
 def test_rows_of_words_and_of_ngrams() -> None:
-    analysis = neighbours({"made": word_encoder(CIRCLE)}, ["big"], count=1)
+    analysis = neighbors({"made": word_encoder(CIRCLE)}, ["big"], count=1)
     assert found(analysis) == ["large"]
     tokenizer = CharNgramTokenizer(ngrams=[" c", "ca", "at", "t "], orders=(2,))
     model = CharagramModel(CharagramConfig(vocab_size=6, hidden_size=2))
     rows = [[9, 9], [9, 9], [1, 0], [0, 1], [0.1, 1], [0.9, 0.1]]
     model.embedding.weight.data.copy_(model.embedding.weight.new_tensor(rows))
-    analysis = neighbours({"made": SentenceEncoder(model, tokenizer)}, ["_c", "CA"], count=1)
+    analysis = neighbors({"made": SentenceEncoder(model, tokenizer)}, ["_c", "CA"], count=1)
     assert found(analysis) == ["t_", "at"]
 
 
@@ -71,15 +71,15 @@ class Foreign:
 
 def test_an_encoder_of_others_has_texts_but_no_rows_and_a_mixture_no_one_table() -> None:
     foreign = {"x": Foreign()}
-    analysis = neighbours(foreign, ["abc"], among=["ab", "abcd"], count=1)
+    analysis = neighbors(foreign, ["abc"], among=["ab", "abcd"], count=1)
     assert found(analysis, "x") == ["abcd"]
     with pytest.raises(ModelError, match="--among"):
-        neighbours(foreign, ["abc"])
+        neighbors(foreign, ["abc"])
     tokenizer = MixedTokenizer([WordTokenizer(["a"]), CharNgramTokenizer(ngrams=["abc"])])
     configs = [AveragingConfig(vocab_size=3, hidden_size=2)] * 2
     model = MixedModel(MixedConfig.of(configs, "concatenate"))
     with pytest.raises(ModelError):
-        neighbours({"made": SentenceEncoder(model, tokenizer)}, ["a"])
+        neighbors({"made": SentenceEncoder(model, tokenizer)}, ["a"])
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_unknown_words_and_numbers_out_of_range_are_refused(
     queries: list[str], options: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(DataError, match=named):
-        neighbours({"made": word_encoder(CIRCLE)}, queries, **options)
+        neighbors({"made": word_encoder(CIRCLE)}, queries, **options)
 
 
 def test_blocks_do_not_matter_and_of_equal_texts_the_first_comes_first() -> None:

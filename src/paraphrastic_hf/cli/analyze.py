@@ -1,4 +1,4 @@
-"""`paraphrastic analyse KIND ... --output DIR`: the analyzes of the papers.
+"""`paraphrastic analyze KIND ... --output DIR`: the analyzes of the papers.
 
 Each kind is a function from its arguments to an analysis. Its decorator holds its summary, its
 example and its arguments.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WORDS = "words/enwiki_vocab_min200.txt.xz"
 EPILOG = """\
 An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
-`paraphrastic analyse KIND --help` says what a kind does, with an example."""
+`paraphrastic analyze KIND --help` says what a kind does, with an example."""
 
 
 class Argument(NamedTuple):
@@ -40,7 +40,7 @@ class Argument(NamedTuple):
 class Kind(NamedTuple):
     """An analysis on the command line."""
 
-    analyse: Callable[[argparse.Namespace], Analysis]
+    analyze: Callable[[argparse.Namespace], Analysis]
     summary: str
     example: str
     arguments: tuple[Argument, ...]
@@ -59,10 +59,10 @@ def argument(name: str, help: str, **options: Any) -> Argument:
 def kind(summary: str, example: str, *arguments: Argument) -> Callable[[Any], Any]:
     """Register an analysis under the name of its function."""
 
-    def register(analyse: Callable[[argparse.Namespace], Analysis]) -> Any:
-        name = analyse.__name__.replace("_", "-")
-        ANALYSES[name] = Kind(analyse, summary, example, arguments)
-        return analyse
+    def register(analyze: Callable[[argparse.Namespace], Analysis]) -> Any:
+        name = analyze.__name__.replace("_", "-")
+        ANALYSES[name] = Kind(analyze, summary, example, arguments)
+        return analyze
 
     return register
 
@@ -91,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         added.set_defaults(run=run, takes_overrides=takes_overrides, recipe_kinds=("contrastive",))
 
 
-@holds_output("analysing")
+@holds_output("analyzing")
 def run(arguments: argparse.Namespace) -> None:
     """Analyze, print the tables and the paths of the files."""
     kind = ANALYSES[arguments.kind]
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
-    analysis = kind.analyse(arguments)
+    analysis = kind.analyze(arguments)
     paths = write_analysis(analysis, arguments.output)
     print(analysis_markdown(analysis), *paths, sep="\n")
 
@@ -139,9 +139,9 @@ def _number(name: str, default: int | None, help: str, **options: Any) -> Argume
 
 @kind(
     "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
-    "  paraphrastic analyse neighbours runs/word english --query vehicals huge 'not able' \\\n"
+    "  paraphrastic analyze neighbors runs/word english --query vehicals huge 'not able' \\\n"
     "      --most 50000 --output analysis\n"
-    "  paraphrastic analyse neighbours runs/charagram-phrase --rows --query die foo _2 "
+    "  paraphrastic analyze neighbors runs/charagram-phrase --rows --query die foo _2 "
     "--output analysis",
     argument("models", "one or more models, which are shown side by side", nargs="+"),
     argument(
@@ -161,10 +161,10 @@ def _number(name: str, default: int | None, help: str, **options: Any) -> Argume
         action="store_true",
     ),
     _number("--most", None, "search only this many words or rows, from the first on"),
-    _number("--neighbours", 7, "how many neighbors to show for each query"),
+    _number("--neighbors", 7, "how many neighbors to show for each query"),
 )
-def neighbours(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.neighbours import neighbours as analyse
+def neighbors(arguments: argparse.Namespace) -> Analysis:
+    from paraphrastic_hf.analyses.neighbors import neighbors as analyze
     from paraphrastic_hf.corpora.readers.words import read_word_list
 
     among = None
@@ -174,14 +174,14 @@ def neighbours(arguments: argparse.Namespace) -> Analysis:
         path = arguments.among or Path(data_root(arguments.data, "the word list")) / WORDS
         among = list(read_word_list(path, arguments.most))
     encoders = _encoders(arguments.models)
-    return analyse(
-        encoders, arguments.query, among=among, most=arguments.most, count=arguments.neighbours
+    return analyze(
+        encoders, arguments.query, among=among, most=arguments.most, count=arguments.neighbors
     )
 
 
 @kind(
     "norms of word vectors by part of speech and by frequency (thesis 3.4)",
-    "  paraphrastic analyse norms runs/word --data DATA --output analysis",
+    "  paraphrastic analyze norms runs/word --data DATA --output analysis",
     MODEL,
     _corpus("ewt", "treebank"),
     argument(
@@ -191,7 +191,7 @@ def neighbours(arguments: argparse.Namespace) -> Analysis:
     ),
 )
 def norms(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.norms import norms as analyse
+    from paraphrastic_hf.analyses.norms import norms as analyze
     from paraphrastic_hf.analyses.tagged import read_tagged
     from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.readers.words import read_word_list
@@ -199,12 +199,12 @@ def norms(arguments: argparse.Namespace) -> Analysis:
     root = Path(data_root(arguments.data, "the tagged corpus"))
     counts = read_word_list(arguments.words or root / WORDS)
     sentences = read_tagged(arguments.corpus, evaluation_files(root))
-    return analyse(_encoder(arguments.model), sentences, counts, name=_name(arguments.model))
+    return analyze(_encoder(arguments.model), sentences, counts, name=_name(arguments.model))
 
 
 @kind(
     "how much of a trained table is the weight of each token (thesis 3.4)",
-    "  paraphrastic analyse weighting runs/word --data DATA --output analysis\n\n"
+    "  paraphrastic analyze weighting runs/word --data DATA --output analysis\n\n"
     "The start is random unless --start names an earlier run. Tokens are counted in the pairs "
     "that the\nmodel's recipe names, unless --text gives other text.",
     MODEL,
@@ -232,23 +232,23 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "how well encoders fit the pairs that they were trained on (thesis 3.3)",
-    "  paraphrastic analyse fit runs/avg runs/lstm --data DATA --output analysis\n\n"
+    "  paraphrastic analyze fit runs/avg runs/lstm --data DATA --output analysis\n\n"
     "The pairs are those of the first model's recipe.",
     argument("models", "one or more models that were trained on the pairs", nargs="+"),
     _number("--pairs", None, "how many pairs to draw at random (default: all)"),
     _number("--batch-size", 100, "among how many pairs a negative is looked for"),
 )
 def fit(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.fit import fit as analyse
+    from paraphrastic_hf.analyses.fit import fit as analyze
 
     pairs = _drawn_pairs(arguments.models[0], arguments, "name another model first")
     encoders = _encoders(arguments.models)
-    return analyse(encoders, pairs, batch_size=arguments.batch_size)
+    return analyze(encoders, pairs, batch_size=arguments.batch_size)
 
 
 @kind(
     "the negatives that mega-batches of several sizes hold (thesis 4.5.5, Table 31)",
-    "  paraphrastic analyse negatives runs/word --sizes 1 20 40 --data DATA --output analysis\n\n"
+    "  paraphrastic analyze negatives runs/word --sizes 1 20 40 --data DATA --output analysis\n\n"
     "The pairs are those of the model's recipe.",
     MODEL,
     argument(
@@ -264,10 +264,10 @@ def fit(arguments: argparse.Namespace) -> Analysis:
     _number("--count", 5, "how many sentences to show"),
 )
 def negatives(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.negatives import negatives as analyse
+    from paraphrastic_hf.analyses.negatives import negatives as analyze
 
     pairs = _drawn_pairs(arguments.model, arguments, "give another model")
-    return analyse(
+    return analyze(
         _encoder(arguments.model),
         pairs,
         name=_name(arguments.model),
@@ -279,13 +279,13 @@ def negatives(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "words that were rarely trained, beside the score of each dataset (thesis 3.3.1)",
-    "  paraphrastic analyse under-training runs/paragram-phrase --data DATA --output analysis",
+    "  paraphrastic analyze under-training runs/paragram-phrase --data DATA --output analysis",
     MODEL,
     TEXT,
 )
 def under_training(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.under_training import read_22
-    from paraphrastic_hf.analyses.under_training import under_training as analyse
+    from paraphrastic_hf.analyses.under_training import under_training as analyze
     from paraphrastic_hf.analyses.weighting import token_counts
     from paraphrastic_hf.corpora.folder import evaluation_files
 
@@ -293,17 +293,17 @@ def under_training(arguments: argparse.Namespace) -> Analysis:
     datasets = read_22(evaluation_files(root))
     encoder = _encoder(arguments.model)
     counts = token_counts(encoder.tokenizer, _counted_text(arguments, root))
-    return analyse(encoder, counts, datasets, name=_name(arguments.model))
+    return analyze(encoder, counts, datasets, name=_name(arguments.model))
 
 
 @kind(
     "sentence pairs on which one model is right and another wrong (2017 paper, Table 7)",
-    "  paraphrastic analyse errors runs/lstm-avg runs/avg --data DATA --output analysis",
+    "  paraphrastic analyze errors runs/lstm-avg runs/avg --data DATA --output analysis",
     argument("models", "the two models to compare", nargs="+"),
     _number("--count", 10, "how many pairs to show for each"),
 )
 def errors(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.errors import errors as analyse
+    from paraphrastic_hf.analyses.errors import errors as analyze
     from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.readers.sts_files import read_sts_year
 
@@ -316,7 +316,7 @@ def errors(arguments: argparse.Namespace) -> Analysis:
     models = arguments.models
     if len(models) != 2:
         raise DataError(f"errors are compared of two models, got {len(models)}")
-    return analyse(
+    return analyze(
         _encoder(models[0]),
         _encoder(models[1]),
         datasets,
@@ -327,18 +327,18 @@ def errors(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
-    "  paraphrastic analyse gates runs/gran --data DATA --output analysis",
+    "  paraphrastic analyze gates runs/gran --data DATA --output analysis",
     MODEL,
     _corpus("ewt"),
 )
 def gates(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.gates import gates as analyse
+    from paraphrastic_hf.analyses.gates import gates as analyze
     from paraphrastic_hf.analyses.tagged import read_tagged
     from paraphrastic_hf.corpora.folder import evaluation_files
 
     encoder = _encoder(arguments.model)
     root = Path(data_root(arguments.data, "the tagged corpus"))
-    return analyse(
+    return analyze(
         encoder, read_tagged(arguments.corpus, evaluation_files(root)), name=_name(arguments.model)
     )
 
@@ -347,7 +347,7 @@ def gates(arguments: argparse.Namespace) -> Analysis:
     "what the variables of a generative model hold: probes, style transfer, lines between "
     "sentences (thesis 5.7)",
     "  paraphrastic evaluate runs/bgt --suite probing --data DATA --output scores\n"
-    "  paraphrastic analyse variables runs/bgt --probes scores/probing.json --data DATA "
+    "  paraphrastic analyze variables runs/bgt --probes scores/probing.json --data DATA "
     "--output analysis",
     MODEL,
     argument(
@@ -373,7 +373,7 @@ def gates(arguments: argparse.Namespace) -> Analysis:
 )
 def variables(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.variables import read_probes
-    from paraphrastic_hf.analyses.variables import variables as analyse
+    from paraphrastic_hf.analyses.variables import variables as analyze
     from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.load import load_dataset
     from paraphrastic_hf.generation.latent import LatentGenerator
@@ -391,7 +391,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
     if arguments.probes is not None:
         probes = read_probes(arguments.probes, _encoder(arguments.model))
     try:
-        return analyse(
+        return analyze(
             generator,
             judge,
             list(dict.fromkeys(text for text in texts if text.strip())),
@@ -408,29 +408,29 @@ def variables(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "development scores over training, from the logs of runs (thesis 3.7.4)",
-    "  paraphrastic analyse convergence runs/charagram-phrase runs/char-cnn --output analysis",
+    "  paraphrastic analyze convergence runs/charagram-phrase runs/char-cnn --output analysis",
     RUNS,
 )
 def convergence(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.convergence import convergence as analyse
+    from paraphrastic_hf.analyses.convergence import convergence as analyze
 
-    return analyse(arguments.runs)
+    return analyze(arguments.runs)
 
 
 @kind(
     "what translations are expected to cost over minimum risk training (thesis 7.5.2, Figure 12)",
-    "  paraphrastic analyse expected-costs runs/bleu runs/simile --output analysis",
+    "  paraphrastic analyze expected-costs runs/bleu runs/simile --output analysis",
     RUNS,
 )
 def expected_costs(arguments: argparse.Namespace) -> Analysis:
-    from paraphrastic_hf.analyses.expected_costs import expected_costs as analyse
+    from paraphrastic_hf.analyses.expected_costs import expected_costs as analyze
 
-    return analyse(arguments.runs)
+    return analyze(arguments.runs)
 
 
 @kind(
     "train a recipe on more and more pairs, in order and at random (thesis 3.3.2)",
-    "  paraphrastic analyse data-amount \\\n"
+    "  paraphrastic analyze data-amount \\\n"
     "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
     "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n\n"
     "Run again, finished runs are kept; sizes may be added. Keys of the recipe are options, as "
@@ -453,9 +453,9 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
 def data_amount(arguments: argparse.Namespace) -> Analysis:
     recipe = _recipe(arguments.recipe, arguments.overrides)
     root = data_root(arguments.data, "the training text")
-    from paraphrastic_hf.analyses.data_amount import data_amount as analyse
+    from paraphrastic_hf.analyses.data_amount import data_amount as analyze
 
-    return analyse(
+    return analyze(
         recipe,
         arguments.output,
         sizes=arguments.sizes,
@@ -466,7 +466,7 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "train a recipe with other numbers and lengths of n-grams (thesis 3.7.5)",
-    "  paraphrastic analyse ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
+    "  paraphrastic analyze ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
     "      --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5 --lambda_all 0 \\\n"
     "      --data DATA --output analysis/ngrams",
     RECIPE,
@@ -490,9 +490,9 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
 def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
     recipe = _recipe(arguments.recipe, arguments.overrides)
     root = data_root(arguments.data, "the training text")
-    from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary as analyse
+    from paraphrastic_hf.analyses.ngram_vocabulary import ngram_vocabulary as analyze
 
-    return analyse(
+    return analyze(
         recipe,
         arguments.output,
         most=arguments.most,
@@ -503,8 +503,8 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
 
 @kind(
     "scores against shared pieces and language distance (thesis 5.3.2)",
-    "  paraphrastic analyse languages multilingual --data DATA --output analysis\n"
-    "  paraphrastic analyse languages recipes/simple-and-effective-2019/sp.yaml \\\n"
+    "  paraphrastic analyze languages multilingual --data DATA --output analysis\n"
+    "  paraphrastic analyze languages recipes/simple-and-effective-2019/sp.yaml \\\n"
     "      --pairs 20000 --data DATA --output analysis/languages\n\n"
     "A model is scored on Tatoeba, language by language. Of a recipe a model is trained for "
     "each\nDATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are "
@@ -550,7 +550,7 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
 def languages(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses import distances as uriel
     from paraphrastic_hf.analyses import language_scores as scores
-    from paraphrastic_hf.analyses.languages import languages as analyse
+    from paraphrastic_hf.analyses.languages import languages as analyze
     from paraphrastic_hf.corpora.folder import evaluation_files
     from paraphrastic_hf.corpora.load import find_source
 
@@ -603,7 +603,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
         )
         unit, name = "STS 2012-2016, Pearson r x 100", Path(arguments.model).stem
     options = {"threshold": arguments.threshold, "apart": arguments.apart}
-    return analyse(found, unit=unit, source=source, name=name, **options)
+    return analyze(found, unit=unit, source=source, name=name, **options)
 
 
 def _name(model: str) -> str:
