@@ -49,11 +49,7 @@ def one_sided_margin_loss(
 
 
 def allowed_negatives(
-    anchor: int,
-    language: Sequence[int],
-    group: Sequence[int],
-    pool: str,
-    never: Sequence[int] = (),
+    anchor: int, language: Sequence[int], group: Sequence[int], pool: str, never: Sequence[int] = ()
 ) -> list[int]:
     """Sentences `anchor` may get: in the pool, neither the same as it nor as its partner, and in
     no group of `never`."""
@@ -238,10 +234,7 @@ def gran(
 
 
 def pooled_filters(
-    inputs: Sequence[Vector],
-    filters: Sequence[Sequence[Vector]],
-    bias: Vector,
-    activation: str,
+    inputs: Sequence[Vector], filters: Sequence[Sequence[Vector]], bias: Vector, activation: str
 ) -> list[float]:
     """For each filter, [width][size], the largest f(w . window + b) over the windows of a text; a
     text shorter than the filter is filled up with zeros."""

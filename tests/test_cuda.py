@@ -140,10 +140,7 @@ def test_a_run_in_bfloat16_ends_with_finite_weights(name: str, tmp_path: Path) -
         ("sentencepiece", "--finish.precision int4"),
         ("charagram", "--lambda_all 1e-4 --hinge one_sided"),
         ("bgt", "--contrastive 10 --candidates 50 --center 20 --label_smoothing 0.1"),
-        (
-            "bgt",
-            "--model.encoder lstm --encoder_layers null --decoder lstm --latent_at logit",
-        ),
+        ("bgt", "--model.encoder lstm --encoder_layers null --decoder lstm --latent_at logit"),
         ("bgt", "--aggressive true --kl_weight 1 --development held_out"),
         ("bgt", "--adds_average true --sample false --accumulate 2"),
         ("mgt", "--contrastive 10 --translation_scorer true"),

@@ -20,7 +20,7 @@ SOURCE = Path(paraphrastic_hf.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = {"yaml": "pyyaml", "google": "protobuf", "faiss": "faiss-cpu"}  # else of one name
 ELSEWHERE = {
-    "sklearn": "encoder.py",  # only scikit-learn itself asks for its tags
+    "sklearn": "encoder.py"  # only scikit-learn itself asks for its tags
 }
 
 

@@ -98,12 +98,7 @@ PARAPHRASERS = {
     "paraphraser": PARAPHRASE.format("kind: paraphraser, template: none"),
     "bart": PARAPHRASE.format(f"kind: bart, template: template, {STOCK}"),
 }
-FAMILIES: Mapping[str, str] = {
-    **RECIPES,
-    **GENERATIVE,
-    **TRANSLATORS,
-    **PARAPHRASERS,
-}
+FAMILIES: Mapping[str, str] = {**RECIPES, **GENERATIVE, **TRANSLATORS, **PARAPHRASERS}
 
 
 def trained(text: str, folder: Path, root: Path) -> Path:

@@ -284,9 +284,7 @@ def merges(count: int) -> str:
     ],
     ids=["keys", "keys that are lists", "values", "one number", "merges"],
 )
-def test_the_time_to_read_a_recipe_is_proportional_to_its_size(
-    text: Callable[[int], str],
-) -> None:
+def test_the_time_to_read_a_recipe_is_proportional_to_its_size(text: Callable[[int], str]) -> None:
     def seconds(count: int) -> float:
         written, start = text(count), time.process_time()
         with suppress(RecipeError):

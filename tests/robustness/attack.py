@@ -298,10 +298,7 @@ class Attack:
             raise SystemExit(f"two equal runs of {case.name} differ: {unequal}")
 
     def _run(
-        self,
-        name: str = "errors",
-        kill: tuple[int, int] | None = None,
-        case: Case | None = None,
+        self, name: str = "errors", kill: tuple[int, int] | None = None, case: Case | None = None
     ) -> Run:
         line = (case or self.case).line(self.out, self.inputs)
         return Run(line, self.out, self.folder / name, kill)

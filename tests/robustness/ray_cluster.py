@@ -72,8 +72,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
     node = {"num_cpus": 1, "object_store_memory": 100_000_000}
     cluster = Cluster(
-        initialize_head=True,
-        head_node_args={**node, "include_dashboard": False, **free_ports()},
+        initialize_head=True, head_node_args={**node, "include_dashboard": False, **free_ports()}
     )
     cluster.add_node(**node, **free_ports())
     ray.init(address=cluster.address, log_to_driver=False)

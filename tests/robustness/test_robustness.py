@@ -42,11 +42,7 @@ def hang(folder: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="readers run in forks")
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [
-        (crash, "-9"),
-        (refuse, "ValueError"),
-        pytest.param(hang, "hung", marks=pytest.mark.slow),
-    ],
+    [(crash, "-9"), (refuse, "ValueError"), pytest.param(hang, "hung", marks=pytest.mark.slow)],
 )
 def test_a_crash_a_hang_and_an_error_of_others_are_failures(
     wrong: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -225,10 +225,7 @@ def test_every_sampler_tries_everything_once_in_an_order_of_its_own(
 
 @pytest.mark.slow
 def test_tpe_looks_where_scores_were_high(
-    tmp_path: Path,
-    root: Path,
-    tried: list[ContrastiveRecipe],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, root: Path, tried: list[ContrastiveRecipe], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 20 numbers of epochs, those from 15 up score high: a quarter, by chance."""
     monkeypatch.setattr(module, "_check", lambda *_: None)  # of 400 settings

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.training.data.bitexts import Bitexts
+from paraphrastic_hf.training.data.corpus import language_shares
 
 
 def corpus(*pairs: tuple[str, str]) -> Any:
@@ -54,7 +55,7 @@ def test_languages_are_seen_equally_often_at_exponent_zero() -> None:
 
 
 def test_half_way_between_shares_go_by_the_square_root() -> None:
-    assert many(9, 1).shares(0.5) == pytest.approx([0.75, 0.25])
+    assert language_shares(many(9, 1).counts(), 0.5) == pytest.approx([0.75, 0.25])
 
 
 def test_translations_count_alike_by_language_as_in_the_thesis() -> None:

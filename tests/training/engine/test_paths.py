@@ -35,7 +35,7 @@ def test_a_name_of_a_model_stays_as_it_is(root: Path) -> None:
 
 
 def test_the_places_that_were_tried_are_named(root: Path) -> None:
-    tried = re.escape(f"{root}/runs/de-en or {Path.cwd()}/runs/de-en")
+    tried = re.escape(f"{root}/runs/de-en and {Path.cwd()}/runs/de-en")
     with pytest.raises(ModelError, match=tried):
         resolve_model("runs/de-en", root)
     tried = re.escape(f"{root}/a.tsv or {Path.cwd()}/a.tsv")

@@ -22,7 +22,7 @@ from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, Recip
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
 from paraphrastic_hf.metrics.costs import make_cost
-from paraphrastic_hf.training.engine.memory import way_out
+from paraphrastic_hf.training.engine.memory import what_to_lower
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.minimum_risk import recipe as minimum_risk_arguments
 from paraphrastic_hf.training.minimum_risk.candidates import (
@@ -258,7 +258,9 @@ def test_the_reference_is_as_the_recipe_says(
 
 
 def test_what_to_lower_when_memory_runs_out_is_of_the_recipe() -> None:
-    assert "candidates.count" in way_out(load_recipe("beyond-bleu-2019/small-minimum-risk", []))
+    assert "candidates.count" in what_to_lower(
+        load_recipe("beyond-bleu-2019/small-minimum-risk", [])
+    )
 
 
 def test_candidates_that_do_not_fit_into_memory_are_searched_by_halves(

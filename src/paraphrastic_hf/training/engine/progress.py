@@ -1,4 +1,4 @@
-"""Where a run is; what its checkpoints and `run.json` hold beside tensors."""
+"""The progress of a run, as checkpoints and `run.json` record it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 @dataclass
 class Progress:
-    """Where a run is; what a checkpoint holds beside tensors.
+    """The progress of a run.
 
     Attributes:
         epoch: From 0.
         position: Examples of the epoch already seen.
-        step: Steps of the optimizer since training began.
+        step: Optimizer steps since training began.
         examples: Examples since training began.
-        seconds: Training time, evaluation left out.
-        best_score: Highest development score; None before the first evaluation.
-        best_step: Its step.
+        seconds: Training time without evaluation.
+        best_score: Highest development score, or None before the first evaluation.
+        best_step: Step of the best score.
         next_evaluation: First step at which to evaluate again.
         next_checkpoint: First step at which to write a checkpoint again.
     """
@@ -35,5 +35,5 @@ class Progress:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Progress:
-        """What a checkpoint or `run.json` holds; older ones have `pairs` for `examples`."""
+        """Read a record. An earlier version wrote `pairs` for `examples`."""
         return cls(**{"examples" if key == "pairs" else key: record[key] for key in record})
