@@ -1,4 +1,4 @@
-"""Settings without a meaning are refused by an error that names them, and leave no folder."""
+"""Invalid settings are refused with an error that names them, and write nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ run: {{development: none}}
     ),
     "plain": f"data: {{sources: [{PAIRS}]}}\n",
 }
-# A recipe, options, and what the message must hold.
+# recipe | options | text in the message
 TABLES: dict[type[ParaphrasticError], str] = {
     RecipeError: """
 word | --pooling last | model.pooling
@@ -195,7 +195,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("error", "name", "options", "key"), ROWS)
-def test_a_setting_without_a_meaning_is_refused(
+def test_an_invalid_setting_is_refused(
     error: type[ParaphrasticError], name: str, options: str, key: str, data: Path, tmp_path: Path
 ) -> None:
     text = {**FAMILIES, **OTHERS}[name]
@@ -221,7 +221,7 @@ def test_a_setting_without_a_meaning_is_refused(
         ("data: {sources: [{dataset: {name: sts, confg: sts14}}]}", "config"),
     ],
 )
-def test_a_text_that_is_no_recipe_is_refused(text: str, key: str, tmp_path: Path) -> None:
+def test_an_invalid_recipe_is_refused(text: str, key: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=re.escape(key)):
         trained(tmp_path, text)
 
@@ -236,7 +236,7 @@ PLAIN = ("gated_conv", "minimum_risk", "bgt", "scpn", "language_model")
         ("distillation", "swap", "true"),
     ],
 )
-def test_a_key_of_a_source_that_nothing_would_read_is_refused(
+def test_a_source_key_without_effect_is_refused(
     name: str, key: str, value: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, {**FAMILIES, **OTHERS}[name])
@@ -245,7 +245,7 @@ def test_a_key_of_a_source_that_nothing_would_read_is_refused(
     load_recipe(path, ["--sources", "[{path: pairs.tsv, weight: 1, swap: false}]"])  # defaults
 
 
-def test_a_key_of_a_dataset_that_nothing_would_read_is_refused(tmp_path: Path) -> None:
+def test_a_dataset_key_without_effect_is_refused(tmp_path: Path) -> None:
     recipe = recipe_of(tmp_path, FAMILIES["gated_conv"])
     given = SourceArguments("rows", languages=["en", "fr"], swap=True)
     with pytest.raises(RecipeError, match="swap of rows"):

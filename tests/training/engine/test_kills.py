@@ -1,8 +1,4 @@
-"""A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, logs and picture.
-
-Training is a sequence of file operations with arithmetic between. The run is killed just before
-one of them, at twenty places from the first to the last, and started again.
-"""
+"""A run that is killed before any file operation resumes with equal weights, logs and plot."""
 
 from __future__ import annotations
 
@@ -52,8 +48,8 @@ training:
     anneal: 0.5, anneal_from: 2, average: 2}}
 run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
 """
-# Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
-# recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.
+# Every run is a fork of one process that has imported everything. Arguments: a recipe, a folder for
+# the runs `whole` and `killed-N`, and the number of points N.
 PROGRAM = """
 import gc, os, signal, sys
 from pathlib import Path
@@ -74,8 +70,8 @@ def write_numbers(curves, path, labels):
         partial.write_text(repr(sorted(curves.items())))
 
 
-curve.draw = write_numbers  # of the picture, what it shows: to draw it takes longer than a run
-known_languages()  # the model that tells languages apart takes longer to read than a run
+curve.draw = write_numbers  # drawing takes longer than a run
+known_languages()  # loading the language identifier takes longer than a run
 recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
 points = int(sys.argv[3])
 KINDS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
@@ -119,7 +115,7 @@ total, _, code = in_a_fork(folder / "whole")
 assert code == 0
 for module in (folder / "modules").read_text().split():
     try:
-        __import__(module)  # so that each fork need not
+        __import__(module)  # once for all forks
     except ImportError:
         pass
 gc.freeze()
@@ -139,7 +135,7 @@ for number in range(points):
     [CONTRASTIVE, LANGUAGE_MODEL, GENERATIVE, TRANSLATION],
     ids=["contrastive", "language", "generative", "translation"],
 )
-def test_a_run_killed_anywhere_ends_as_an_unbroken_one(recipe: str, tmp_path: Path) -> None:
+def test_a_run_killed_anywhere_ends_like_an_uninterrupted_one(recipe: str, tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
     arguments = str(tmp_path / "recipe.yaml"), str(tmp_path), str(POINTS)
     done = fresh.run(PROGRAM, *arguments, timeout=600)
