@@ -1,5 +1,4 @@
-"""What `damaged.py` damages: small good files of every kind that this package reads, and how each
-is read."""
+"""Small files of every kind that the package reads, for `damaged.py`."""
 
 from __future__ import annotations
 
@@ -72,24 +71,20 @@ from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
 RECIPES = Path(__file__).parents[2] / "recipes"
-TEXTS = [f"{text} {number}" for number in range(9) for text in SENTENCES]  # more than a few
+TEXTS = [f"{text} {number}" for number in range(9) for text in SENTENCES]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Something that can be damaged.
+    """Files to damage.
 
     Attributes:
-        make: Writes good files into an empty folder.
-        read: What they hold, as it is used; it raises an `AssertionError` where what it is given is
-            not whole.
+        make: Function that writes good files to an empty folder.
+        read: Function that returns their content or raises AssertionError if it is incomplete.
     """
 
     make: Callable[[Path], None]
     read: Callable[[Path], Any]
-
-
-# ---- models ----
 
 
 def save_average(tokenizer: Any, folder: Path) -> None:
@@ -98,7 +93,6 @@ def save_average(tokenizer: Any, folder: Path) -> None:
 
 
 def encode(folder: Path) -> np.ndarray:
-    """Vectors of many texts, which are finite however the model was damaged."""
     vectors = SentenceEncoder.from_pretrained(folder, num_threads=1).encode(TEXTS)
     assert vectors.ndim == 2
     assert len(vectors) == len(TEXTS)
@@ -196,7 +190,7 @@ def parse(folder: Path) -> Any:
 
 
 def marked() -> tuple[MarkedTokenizer, dict[str, Any]]:
-    """A tokenizer, and what configs say of it."""
+    """Return a tokenizer and the config values that depend on it."""
     tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), "end")
     (end,) = tokenizer.special.end
     marks = {"eos_token_id": end, "decoder_start_token_id": end}
@@ -244,8 +238,6 @@ def paraphrase(folder: Path) -> Any:
     return TemplatedWriter.from_pretrained(folder).write(SENTENCES[:2], templates, SHORT)
 
 
-# ---- data ----
-
 VECTORS = "".join(
     f"word{n} {' '.join(f'{x:.3f}' for x in np.random.default_rng(n).normal(size=8))}\n"
     for n in range(300)
@@ -289,7 +281,7 @@ def pairs_of(folder: Path) -> Any:
 
 
 def unpacked(folder: Path) -> Any:
-    """What an archive holds; where it is refused, nothing is left."""
+    """Return the content of an archive, or check that no files are left if it is refused."""
     (path,) = folder.iterdir()
     target = folder / "out"
     try:
@@ -303,7 +295,7 @@ def unpacked(folder: Path) -> Any:
 
 
 def converted(folder: Path) -> Any:
-    """The vectors of a converted release; where it is refused, nothing is left."""
+    """Return vectors of a converted release, or check that no files are left."""
     (path,) = folder.iterdir()
     target = folder / "out"
     try:
@@ -351,7 +343,7 @@ def make_results(folder: Path) -> None:
 
 
 def report(folder: Path) -> Any:
-    """The page of both; where it is refused, nothing is left."""
+    """Return the pages of a report, or check that no files are left."""
     try:
         sections = merge([folder / "one", folder / "two"])
         pages = write_page(sections, folder / "report")
@@ -367,8 +359,6 @@ def recipe(folder: Path) -> str:
 
 
 def writes(name: str, data: bytes) -> Callable[[Path], None]:
-    """A function that writes one file."""
-
     def write(folder: Path) -> None:
         (folder / name).write_bytes(data)
 
