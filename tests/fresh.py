@@ -1,6 +1,6 @@
 """Run programs in separate processes that start fast.
 
-They are forked from a process that has imported slow packages, but neither this package nor those of
+They are forked from a process that has imported slow packages, except this package and those from
 Hugging Face. Tests of imports or startup time need `subprocess` instead.
 """
 
@@ -36,7 +36,7 @@ def start(
     """Start `python -c program arguments...` as a process to join or kill.
 
     Args:
-        environment: Variables, by default those of this process.
+        environment: Variables, by default `os.environ`.
         folder: Working folder, by default the current one.
         output: File for standard output.
         errors: File for standard error.

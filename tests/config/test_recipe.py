@@ -354,26 +354,3 @@ def test_a_written_training_recipe_can_be_read(tmp_path: Path) -> None:
     assert recipe.tokenizer.orders == [2, 3]
     assert [source.path for source in recipe.data.sources] == ["pairs.tsv", "b.tsv"]
     assert read_recipe(ContrastiveRecipe, written(tmp_path, to_yaml(recipe))) == recipe
-
-
-@pytest.mark.parametrize(
-    ("override", "named"),
-    [
-        ("--margin 2.5", ["training.margin", "2.5"]),
-        ("--margin .nan", ["training.margin", "nan"]),
-        ("--learning_rate 0", ["training.learning_rate", "0.0"]),
-        ("--batch_size 0", ["training.batch_size", "0"]),
-        ("--vocab_size 2", ["tokenizer.vocab_size", "2147483647"]),
-        ("--negatives hard", ["training.negatives", "'hard'"]),
-        ("--kind word", ["kind", "'word'"]),
-        ("--seed -1", ["seed"]),
-        (f"--batch_size -{'9' * 300}", ["training.batch_size"]),
-    ],
-)
-def test_a_training_recipe_out_of_range_is_refused(
-    override: str, named: list[str], tmp_path: Path
-) -> None:
-    path = written(tmp_path, "data: {sources: [pairs.tsv]}")
-    with pytest.raises(RecipeError) as refused:
-        read_recipe(ContrastiveRecipe, path, override.split())
-    assert all(each in str(refused.value) for each in named)

@@ -2,9 +2,9 @@
 
 Usage: python -m tests.robustness.sanitized [--seed N] [--seconds N]
 
-`_words.c`, `_windows.c` and `_rows.c` are compiled with sanitizers that end the process at the first
-fault. A second interpreter, which allocates every string separately so that reads past its end are
-seen, runs them on random input. Results are compared with the tokenizer and numpy.
+The C modules are compiled with sanitizers that end the process at the first fault. A second
+interpreter, which allocates every string separately so that reads past its end are seen, runs them
+on random input. Results are compared with the tokenizer and numpy.
 """
 
 from __future__ import annotations

@@ -33,6 +33,15 @@ model: {{hidden_size: 8}}
 training: {{epochs: 1, mega_batch: 1}}
 run: {{development: none}}
 """
+DISTILLATION = f"""
+kind: distillation
+data: {{sources: [{PAIRS}]}}
+teachers: [tiny]
+tokenizer: {{kind: word, vocab_size: 100}}
+model: {{hidden_size: 8}}
+training: {{epochs: 1, batch_size: 20}}
+run: {{development: none}}
+"""
 SMALL = ["--vocab_size", "250", "--hidden_size", "24", "--batch_size", "8", "--development", "none"]
 SMALL += ["--mega_batch", "3", "--anneal_steps", "4", "--epochs", "4"]
 COMMAND = "import sys\nfrom paraphrastic_hf.cli.main import main\nsys.exit(main(sys.argv[1:]))"

@@ -14,7 +14,7 @@ from paraphrastic_hf.training.engine.recipe import SourceArguments
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import write_supervised
 from tests.trained import FAMILIES
-from tests.training.runs import BITEXT, PAIRS, recipe_of, trained, written
+from tests.training.runs import BITEXT, DISTILLATION, PAIRS, recipe_of, trained, written
 
 OTHERS = {
     "minimum_risk": f"""
@@ -24,14 +24,7 @@ data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], target_language: en,
 candidates: {{count: 4}}
 cost: {{metric: half}}
 """,
-    "distillation": f"""
-kind: distillation
-data: {{sources: [{PAIRS}]}}
-teachers: [english]
-tokenizer: {{kind: word, vocab_size: 100}}
-model: {{hidden_size: 8}}
-run: {{development: none}}
-""",
+    "distillation": DISTILLATION,
     "three languages": FAMILIES["mgt"].replace(
         "[en, fr]}", f"[en, fr]}}, {{path: {BITEXT}, languages: [zh, en]}}"
     ),
@@ -41,6 +34,14 @@ run: {{development: none}}
 TABLES: dict[type[ParaphrasticError], str] = {
     RecipeError: """
 word | --pooling last | model.pooling
+word | --margin 2.5 | training.margin
+word | --margin .nan | nan
+word | --learning_rate 0 | training.learning_rate
+word | --batch_size 0 | training.batch_size
+word | --batch_size -9999999999999999999999999999999999999999 | training.batch_size
+word | --vocab_size 2 | tokenizer.vocab_size
+word | --negatives hard | 'hard'
+word | --seed -1 | seed
 word | --variant 2 --model.kind recurrent | model.variant
 word | --cell gru --model.kind recurrent | cell
 word | --model.kind charagram | char_ngram

@@ -54,19 +54,13 @@ class Bounds:
         )
 
     def __str__(self) -> str:
-        if self.at_least is not None:
-            if self.at_most is not None:
-                return f"from {self.at_least} to {self.at_most}"
-            if self.below is not None:
-                return f"{self.at_least} to below {self.below}"
-            return "0 or more" if self.at_least == 0 else f"at least {self.at_least}"
-        if self.above is not None:
-            if self.at_most is not None:
-                return f"above {self.above}, at most {self.at_most}"
-            if self.below is not None:
-                return f"above {self.above} and below {self.below}"
-            return "positive" if self.above == 0 else f"above {self.above}"
-        return f"at most {self.at_most}" if self.below is None else f"below {self.below}"
+        if self.at_least is not None and self.at_most is not None:
+            return f"from {self.at_least} to {self.at_most}"
+        if self.at_least == 0 and self.below is None:
+            return "0 or more"
+        low = {"at least": self.at_least, "above": self.above}
+        limits = {**low, "at most": self.at_most, "below": self.below}
+        return " and ".join(f"{name} {n}" for name, n in limits.items() if n is not None)
 
 
 def argument(

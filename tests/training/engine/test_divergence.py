@@ -14,25 +14,9 @@ from paraphrastic_hf.errors import ParaphrasticError
 from paraphrastic_hf.training.contrastive.objective import ContrastiveObjective
 from paraphrastic_hf.training.kinds import Recipe, load_recipe
 from tests.generation import scpn
+from tests.trained import FAMILIES
 from tests.training import runs
-from tests.training.runs import PAIRS, assert_equal_weights, record, small_recipe
-
-DISTILLATION = f"""
-kind: distillation
-data: {{sources: [{{path: {PAIRS}, languages: [en, en], max_pairs: 40}}]}}
-teachers: [tiny]
-tokenizer: {{kind: word, vocab_size: 100}}
-model: {{hidden_size: 16}}
-training: {{epochs: 3, batch_size: 8}}
-run: {{development: none}}
-"""
-LANGUAGE_MODEL = f"""
-kind: language_model
-data: {{sources: [{{path: {PAIRS}, max_pairs: 40}}], held_out: 5}}
-tokenizer: {{kind: word, vocab_size: 100}}
-model: {{hidden_size: 16, heads: 2, layers: 1}}
-training: {{epochs: 1, steps: 3, batch_size: 8}}
-"""
+from tests.training.runs import DISTILLATION, assert_equal_weights, record, small_recipe
 
 
 def recipe_of(kind: str, folder: Path, rate: str) -> Recipe:
@@ -41,8 +25,8 @@ def recipe_of(kind: str, folder: Path, rate: str) -> Recipe:
         return small_recipe(folder, *options)
     if kind == "paraphrase":
         return load_recipe(scpn.write_recipe(folder), options)
-    text = {"distillation": DISTILLATION, "language_model": LANGUAGE_MODEL}[kind]
-    return runs.recipe_of(folder, text, *options)
+    text = {"distillation": DISTILLATION, **FAMILIES}[kind]
+    return runs.recipe_of(folder, text, *options, "--training.steps", "2", "--batch_size", "8")
 
 
 @pytest.mark.parametrize("kind", ["contrastive", "distillation", "paraphrase", "language_model"])

@@ -19,33 +19,20 @@ from tests.trained import FAMILIES
 from tests.training.engine import test_kills
 from tests.training.runs import (
     BITEXT,
-    PAIRS,
+    DISTILLATION,
     assert_equal_weights,
     breaking_at,
     log,
     recipe_of,
     train,
-    written,
 )
 
-DISTILLATION = f"""
-kind: distillation
-data: {{sources: [{PAIRS}]}}
-teachers: [tiny]
-tokenizer: {{kind: word, vocab_size: 100}}
-model: {{hidden_size: 8}}
-training: {{epochs: 1, batch_size: 20}}
-run: {{development: none}}
-"""
 UNEVEN = FAMILIES["mgt"].replace(
     "[en, fr]}", f"[en, fr]}}, {{path: {BITEXT}, languages: [en, de], max_pairs: 9}}"
 )
 OFTEN = ["--checkpoint_every", "2", "--log_every", "1"]
 RUNS = {  # recipe and options
-    "contrastive": (test_kills.CONTRASTIVE, ""),
-    "generative": (test_kills.GENERATIVE, ""),
-    "language_model": (test_kills.LANGUAGE_MODEL, ""),
-    "translation": (test_kills.TRANSLATION, ""),
+    **test_kills.RUNS,
     "dropout": (FAMILIES["word"], "--embedding_dropout 0.3 --negatives mix"),
     "mixture": (FAMILIES["mixture"], "--scramble 0.3 --lambda_w 1e-3"),
     # lambda_c needs the initial values, which a resumed run does not have
@@ -123,7 +110,7 @@ def test_weights_logs_and_files_equal_those_of_an_uninterrupted_run(
 
 @pytest.fixture
 def recipe(tmp_path: Path) -> Path:
-    return written(tmp_path, test_kills.CONTRASTIVE)
+    return test_kills.write_run("contrastive", tmp_path)
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -19,6 +19,7 @@ from paraphrastic_hf.io import locks
 from paraphrastic_hf.training.engine import memory, run, run_folder
 from paraphrastic_hf.training.engine.checkpoint import list_checkpoints
 from paraphrastic_hf.training.engine.loop import TrainingLoop
+from paraphrastic_hf.training.engine.recipe import SourceArguments
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.training.runs import CONTRASTIVE, train, written
 
@@ -215,8 +216,9 @@ def test_a_recipe_name_and_anything_but_lists_of_datasets_are_refused(
 ) -> None:
     with pytest.raises(TypeError, match="'own'"):
         train("own", tmp_path / "out")  # type: ignore[arg-type]
-    one = Dataset.from_dict({"first": ["a cat"], "second": ["a cat"]})
-    wrong: list[Any] = [one, {"train": one}, None, tmp_path, [None], [tmp_path]]
+    one, source = Dataset.from_dict({"first": ["a"], "second": ["b"]}), SourceArguments("half")
+    wrong: list[Any] = [one, {"train": one}, None, tmp_path, [None], [tmp_path], ["a.tsv"]]
+    wrong += [[("a", "b")], [("a.tsv", source)], [(one, source, 3)], [{"first": "a"}]]
     for datasets in wrong:
         with pytest.raises(TypeError, match="datasets"):
             train(load_recipe(recipe), tmp_path / "out", datasets=datasets)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tqdm.auto import tqdm
 
@@ -37,31 +37,12 @@ from paraphrastic_hf.training.engine.recipe import (
     SourceArguments,
     refuse_ignored,
 )
-from paraphrastic_hf.training.language_model.recipe import SentenceArguments
 
 logger = logging.getLogger(__name__)
 
 FEW_PAIRS = 100
 NOTHING = "No training data. Name files with --sources, or pass datasets."
 Rows = Iterable[tuple[str, list[str] | str]]  # location, and columns or an error message
-
-
-class TextRecipe(Protocol):
-    """A recipe with sources of text."""
-
-    @property
-    def data(self) -> DataArguments: ...
-    @property
-    def tokenizer(self) -> TokenizerArguments: ...
-    @property
-    def seed(self) -> int: ...
-
-
-class SentenceRecipe(TextRecipe, Protocol):
-    """A recipe with sentences of one language."""
-
-    @property
-    def data(self) -> SentenceArguments: ...
 
 
 @dataclass(frozen=True)
@@ -130,7 +111,7 @@ def check_datasets(datasets: Iterable[Any]) -> None:
 
 
 def read_sources(
-    recipe: TextRecipe,
+    recipe: Any,
     data_root: str | Path | None,
     datasets: Iterable[Any] = (),
     *,
@@ -139,9 +120,10 @@ def read_sources(
     """Read the pairs of a recipe's sources, then of `datasets`.
 
     Args:
+        recipe: Any recipe with `data`, `tokenizer` and `seed`.
         datasets: Datasets. `(dataset, SourceArguments)` sets languages, a cap or a weight.
     """
-    data = recipe.data
+    data: DataArguments = recipe.data
     rows = [_open_source(source, data_root) for source in data.sources]
     for number, item in enumerate(datasets):
         default = SourceArguments(path=f"dataset {number}")
@@ -188,7 +170,7 @@ def with_development(recipe: Any) -> Any:
 
 
 def read_sentences(
-    recipe: SentenceRecipe,
+    recipe: Any,
     data_root: str | Path | None,
     datasets: Iterable[Any] = (),
     *,

@@ -14,8 +14,8 @@ class Annealing:
 
     Attributes:
         factor: Factor of the rate at each annealing, above 0 and below 1. None for no annealing.
-        first: First epoch, counted from 1, that ends with annealing, as do all later ones. With None,
-            an epoch ends with annealing if its development score is not a new best.
+        first: First epoch, counted from 1, that ends with annealing, as do all later ones. None to
+            anneal after each epoch whose development score is not a new best.
         least: Training ends when the rate falls below this, above 0.
         rate: Initial rate, above 0.
         share: Current factor of the initial rate, above 0 and at most 1.
