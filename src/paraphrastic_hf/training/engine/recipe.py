@@ -229,6 +229,10 @@ class OptimizationArguments:
                 "at least 1: the rate falls from where warm-up ends; the papers take 4000",
             )
 
+    def key_set_by_length(self) -> str | None:
+        """Name a key whose effect at a step depends on the length of the run; None without one."""
+        return "training.schedule" if self.schedule == "linear" else None
+
 
 @dataclass(frozen=True)
 class TokenBatchArguments(OptimizationArguments):

@@ -3,8 +3,8 @@
 Beside the model (`encoders/storage/directory.py`) the directory holds `recipe.yaml`, every setting
 of the run; `run.json`, what happened; `README.md`, the model's card; `training.png`, the curve;
 and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts there are `work/`, the
-tokenizer and the tokenized text, and `checkpoints/`; both go at the end. What a kind of recipe adds
-is a `TrainingJob` (`kinds.py`).
+tokenizer and the tokenized text, which goes at the end, and `checkpoints/`, which stays so that the
+run can be trained longer. What a kind of recipe adds is a `TrainingJob` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from paraphrastic_hf.training.engine.run_folder import (
     finished_run,
     has_checkpoint,
     is_finished,
+    lengthen,
     new_accelerator,
     put_back,
     refuse_own_start,
@@ -62,6 +63,9 @@ def train(
 
     Run again after an interruption, with the same recipe, it goes on from the last checkpoint and,
     on CPU with the same number of threads, ends with the same weights bit for bit.
+
+    With more epochs or steps in the recipe, a finished run goes on too. It ends as a run that had
+    them from the start: bit for bit if it evaluates after every epoch, else up to rounding.
 
     Args:
         recipe: Every setting; `kinds.load_recipe` reads one.
@@ -101,7 +105,8 @@ def train(
     output = Path(output)
     context = Context(data_root, datasets, progress)
     job: TrainingJob | None = None
-    if overwrite or not is_finished(output):  # what a finished run was made of may be gone by now
+    # what a finished run was made of may be gone by now
+    if overwrite or not is_finished(output, recipe):
         refuse_own_start(recipe, output, data_root)
         job = JOBS[recipe.kind].load()(recipe, context)  # mistakes show before files are removed
     accelerator = new_accelerator(recipe.training.precision)
@@ -109,7 +114,7 @@ def train(
     with locked(output, is_main):
         is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
-        if job is None or is_finished(output):
+        if job is None or is_finished(output, recipe):
             return finished_run(output, recipe, data_root, datasets)
         work = output / "work" if work is None else Path(work)
         is_begun = False
@@ -118,6 +123,7 @@ def train(
             if is_main:
                 with nullcontext() if work.parent == output else locked(work):
                     stamp = text_stamp(recipe, data_root, datasets)
+                    lengthen(output, recipe, stamp)
                     keep_stamp(stamp, work)
                     job.prepare(work)
             accelerator.wait_for_everyone()
