@@ -201,7 +201,7 @@ def table_pages(known: dict[str, str]) -> dict[str, str]:
         >>> print(pages["tables/table-7.md"])
         # Table 7: words
         <BLANKLINE>
-        Thesis, 3. Here it holds.
+        Thesis, 3. Outcome: holds.
         <BLANKLINE>
             ls
         <BLANKLINE>
@@ -220,7 +220,7 @@ def table_pages(known: dict[str, str]) -> dict[str, str]:
         if named is None or not chapter.startswith("Thesis"):
             continue
         name, what, where, command, state = cells
-        parts = [f"# {name}: {what}", f"{chapter}. Here it {_said(state)}."]
+        parts = [f"# {name}: {what}", f"{chapter}. Outcome: {state}."]
         if command != "-":
             parts.append(f"    {command.strip('`')}")
         if link := re.search(r"\]\(([^)#]+)#?([^)]*)\)", where):
@@ -269,13 +269,6 @@ def moved(markdown: str, path: str, folder: str) -> str:
         return LINK.sub(from_there, text)
 
     return outside_code(markdown, change)
-
-
-def _said(state: str) -> str:
-    """A state as the end of a sentence."""
-    if state.startswith(("holds", "does not hold", "cannot be done here")):
-        return state
-    return f"is {state}" if state.startswith("not yet") else f"has {state}"
 
 
 def reference_pages(source: Path) -> dict[str, str]:
