@@ -1,10 +1,8 @@
-"""What mkdocs does beyond its configuration: brings pages in from where they are written, and makes
-those of the reference, the commands, the notebooks and the thesis's tables.
+"""Hooks of mkdocs: collect the written pages, generate the others.
 
-Every page has the path that its source has in the repository, so that a link between two files is
-right on the site as well. Files that are linked and are no pages are copied; a linked folder
-without a README becomes a page that lists its files. What is linked and not there is an error of
-the build.
+Pages keep their paths in the repository, so that links work on the site too. Linked files are
+copied. A linked folder without a README becomes a page that lists its files. A broken link is an
+error.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 from pymdownx.slugs import slugify
 
-WRITTEN = (  # patterns of the pages that people write
+WRITTEN = (  # patterns of handwritten pages
     *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     *(
         "docs/*.md",
@@ -35,15 +33,15 @@ WRITTEN = (  # patterns of the pages that people write
     ),
     "hub_cards/models/*.md",
 )
-WHOLE = ("layers", "losses", "metrics", "mining")  # folders whose modules are all in the reference
+WHOLE = ("layers", "losses", "metrics", "mining")  # folders with all modules in the reference
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(?=[)#\s])")
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"(#+) ")
-SLUG = slugify(case="lower")  # as `toc` in mkdocs.yml
+SLUG = slugify(case="lower")  # same as `toc` in mkdocs.yml
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages that there are in the places of folders in `nav`."""
+    """Replace folders in `nav` by their pages."""
     root = Path(str(config.config_file_path)).parent
     config["nav"] = expanded(config.nav or [], list(pages(root)))
     config.watch = [str(root / name) for name in ("docs", "README.md", "recipes", "src")]
@@ -51,7 +49,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages, and what they link to."""
+    """Add the pages and the files that they link to."""
     root = Path(str(config.config_file_path)).parent
     found = pages(root)
     for path, content in found.items():
@@ -79,7 +77,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Have links to folders and notebooks go to their pages."""
+    """Point links to folders and notebooks at their pages."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def whole(match: re.Match[str]) -> str:
@@ -93,7 +91,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def pages(root: Path) -> dict[str, str]:
-    """Every page in the nav by its path, in the order of the nav."""
+    """Return every page of the nav by path, in the order of the nav."""
     written = {
         path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
         for pattern in WRITTEN
@@ -113,9 +111,9 @@ def pages(root: Path) -> dict[str, str]:
 
 
 def expanded(nav: list[Any], known: list[str]) -> list[Any]:
-    """A nav where a path that ends in / has become the pages there that are named nowhere else.
+    """Return a nav with each path that ends in / replaced by its pages.
 
-    A page belongs to the longest such path; one without pages is left out.
+    Pages named elsewhere are omitted. A page belongs to the longest such path; empty paths vanish.
 
     Example:
         >>> expanded(["a.md", {"B": "b/"}, {"C": "c/"}], ["a.md", "b/x.md", "b/y.md"])
@@ -145,7 +143,7 @@ def expanded(nav: list[Any], known: list[str]) -> list[Any]:
 
 
 def targets(path: str, markdown: str) -> set[str]:
-    """The files and folders that a page links to, by their paths in the repository.
+    """Return the paths in the repository that a page links to.
 
     Example:
         >>> targets("docs/a.md", "[b](b.md#c) `[d](d.md)` [f](https://f.org) [g](#g)")
@@ -163,7 +161,7 @@ def targets(path: str, markdown: str) -> set[str]:
 
 
 def outside_code(markdown: str, change: Any) -> str:
-    """Markdown with its text changed and its code left alone."""
+    """Change the text of Markdown outside its code."""
     parts, at = [], 0
     for match in CODE.finditer(markdown):
         parts += [change(markdown[at : match.start()]), match[0]]
@@ -172,7 +170,7 @@ def outside_code(markdown: str, change: Any) -> str:
 
 
 def listed(folder: Path, path: str) -> str:
-    """A page that lists the files of a folder, and the READMEs of the folders in it."""
+    """Return a page that lists the files of a folder and the READMEs of its subfolders."""
     inner = sorted(each.name for each in folder.iterdir() if (each / "README.md").is_file())
     names = [*(f"{name}/README.md" for name in inner), *(each.name for each in _files_of(folder))]
     lines = [f"* [{name.removesuffix('/README.md')}]({name})" for name in names]
@@ -180,7 +178,7 @@ def listed(folder: Path, path: str) -> str:
 
 
 def notebook_page(notebook: dict[str, Any], name: str) -> str:
-    """A notebook as Markdown: its text, its code, and what the code printed."""
+    """Return a notebook as Markdown: text, code and output."""
     parts = []
     for cell in notebook["cells"]:
         source = "".join(cell["source"]).strip()
@@ -191,8 +189,9 @@ def notebook_page(notebook: dict[str, Any], name: str) -> str:
 
 
 def table_pages(known: dict[str, str]) -> dict[str, str]:
-    """A page for each table of the thesis that docs/tables.md has a row of: its state, its command,
-    and the section that the row links to, in which our figures are.
+    """Return a page for each table of the thesis in docs/tables.md.
+
+    A page has the outcome, the command, and the linked section with our figures.
 
     Example:
         >>> row = "| Table 7 | words | [r](r.md#a-part) | `ls` | holds |"
@@ -201,7 +200,7 @@ def table_pages(known: dict[str, str]) -> dict[str, str]:
         >>> print(pages["tables/table-7.md"])
         # Table 7: words
         <BLANKLINE>
-        Thesis, 3. Here it holds.
+        Thesis, 3. Outcome: holds.
         <BLANKLINE>
             ls
         <BLANKLINE>
@@ -220,7 +219,7 @@ def table_pages(known: dict[str, str]) -> dict[str, str]:
         if named is None or not chapter.startswith("Thesis"):
             continue
         name, what, where, command, state = cells
-        parts = [f"# {name}: {what}", f"{chapter}. Here it {_said(state)}."]
+        parts = [f"# {name}: {what}", f"{chapter}. Outcome: {state}."]
         if command != "-":
             parts.append(f"    {command.strip('`')}")
         if link := re.search(r"\]\(([^)#]+)#?([^)]*)\)", where):
@@ -233,7 +232,7 @@ def table_pages(known: dict[str, str]) -> dict[str, str]:
 
 
 def section(markdown: str, anchor: str) -> str:
-    """What stands under the heading of an anchor, to the next heading that is no deeper.
+    """Return the text below an anchor's heading, up to the next heading of its level or above.
 
     Example:
         >>> section("# A\\n## The `b` part\\nb\\n### c\\n## D", "the-b-part")
@@ -253,7 +252,7 @@ def section(markdown: str, anchor: str) -> str:
 
 
 def moved(markdown: str, path: str, folder: str) -> str:
-    """Markdown of one page with its links as they must be in another folder.
+    """Rewrite the links of a page for another folder.
 
     Example:
         >>> moved("[a](../a.md) [b](#b)", "docs/x.md", "tables")
@@ -271,16 +270,8 @@ def moved(markdown: str, path: str, folder: str) -> str:
     return outside_code(markdown, change)
 
 
-def _said(state: str) -> str:
-    """A state as the end of a sentence."""
-    if state.startswith(("holds", "does not hold", "cannot be done here")):
-        return state
-    return f"is {state}" if state.startswith("not yet") else f"has {state}"
-
-
 def reference_pages(source: Path) -> dict[str, str]:
-    """A page for each folder of the package with its public names: those that `paraphrastic_hf`
-    itself has, and of some folders every module."""
+    """Return a page for each folder: its public names, or all modules if in `WHOLE`."""
     import paraphrastic_hf
 
     lines: dict[str, list[str]] = {}
@@ -300,7 +291,7 @@ def reference_pages(source: Path) -> dict[str, str]:
 
 
 def command_pages() -> dict[str, str]:
-    """A page for each command with the help that it prints."""
+    """Return a page for each command with its help."""
     from paraphrastic_hf.cli.main import COMMANDS, build_parser
 
     result = {}

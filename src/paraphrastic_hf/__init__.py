@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.training.kinds import Recipe, load_recipe
     from paraphrastic_hf.training.search import tune
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PUBLIC = {
     "load_dataset": "paraphrastic_hf.corpora.load",

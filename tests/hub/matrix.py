@@ -342,7 +342,7 @@ def main() -> None:
     write_page(
         "tests.hub.matrix",
         markdown_table(["family", *COLUMNS], rows, "l" * 8),
-        markdown_table(["what goes wrong", "how it ends", "tried", "failures"], faults, "llrr"),
+        markdown_table(["fault", "result", "tried", "failures"], faults, "llrr"),
         markdown_table(["model", *FRESH], fresh, "llll"),
     )
 

@@ -14,6 +14,7 @@ from tests.trained import FAMILIES
 from tests.training.runs import (
     PAIRS,
     assert_close_weights,
+    assert_equal_weights,
     log,
     recipe_of,
     record,
@@ -68,6 +69,13 @@ def test_contrastive_runs_agree(name: str, tmp_path: Path) -> None:
     # weights may differ more. `test_contrastive.py` compares the gradients.
     assert_close_weights(two, one, atol=3e-3, rtol=0)
     assert float(((table(two) - table(one)).abs() > 2e-4).float().mean()) < 0.02
+
+
+def test_two_processes_lengthen_a_run(tmp_path: Path) -> None:
+    path = written(tmp_path, WORDS)
+    for output, epochs in (("longer", "2"), ("longer", "4"), ("whole", "4")):
+        train_in_two_processes(path, tmp_path / output, "--epochs", epochs)
+    assert_equal_weights(tmp_path / "longer", tmp_path / "whole")
 
 
 ALONE = ["--reconstructs", "[]", "--language_variables", "false", "--variational", "false"]

@@ -1,4 +1,4 @@
-"""What each page of the Space answers: strings in, HTML out. No gradio here."""
+"""Answers of the pages of the Space: strings in, HTML out, without gradio."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from paraphrastic_hf.mining.search import nearest_texts
 MOST_CHARACTERS = 2_000  # of a text
 MOST_LINES = 5_000  # of a pasted list
 EXACT = (
-    "The model averages token vectors, so the cosine is a sum over pairs of tokens. What is drawn "
-    "are the exact terms of that sum, times 100: in each text they add up to the cosine. A share "
-    "is not what the cosine would lose without the token: the lengths of the means would change."
+    "The numbers are exact contributions, times 100; in each text they add up to the cosine. "
+    "Removing a token changes the cosine by another amount, because the mean's length changes."
 )
 ERASED = (
-    "This model does more than average, so its cosine is no sum over tokens. What is drawn is by "
-    "how much the cosine falls when a word is left out, times 100; these numbers add up to nothing."
+    "The numbers show how much the cosine falls without a word, times 100. They do not add up to "
+    "the cosine, because this model does more than average."
 )
 
 encoder = functools.lru_cache(maxsize=8)(load_encoder)
@@ -35,10 +34,10 @@ scorer = functools.lru_cache(maxsize=8)(SimileScorer)
 
 
 def similarity(first: str, second: str, model: str) -> str:
-    """The cosine of two texts, and what each of their tokens has in it."""
+    """Return the cosine of two texts with the contributions of their tokens."""
     for text in (first, second):
         if not text.strip():
-            raise DataError("write two texts to compare")
+            raise DataError("Enter two texts to compare.")
         _refuse_long(text)
     chosen = encoder(model)
     if isinstance(chosen, SentenceEncoder) and chosen.table() is not None:
@@ -50,23 +49,23 @@ def similarity(first: str, second: str, model: str) -> str:
         cosine, why, table = float(np.asarray(chosen.similarity(first, second))[0, 0]), ERASED, ""
     largest = float(max((np.abs(side).max(initial=0) for side in shares), default=0))
     drawn = [drawing.tokens(*side, largest) for side in zip(names, shares, strict=True)]
-    unknown = [] if all(names) else [drawing.note("A text without a known token has the cosine 0.")]
+    unknown = [] if all(names) else [drawing.note("A text without a known token has cosine 0.")]
     return "".join(
         [drawing.headline(f"cosine {cosine:.3f}"), *drawn, table, drawing.note(why), *unknown]
     )
 
 
 def nearest(query: str, lines: str, model: str, count: float) -> str:
-    """The lines of a list that are nearest to a query, with their cosines."""
+    """Return the lines of a list nearest to a query, with their cosines."""
     texts = [(number, line) for number, line in enumerate(lines.splitlines(), 1) if line.strip()]
     if not query.strip() or not texts:
-        raise DataError("write a query, and paste a list with one sentence a line")
+        raise DataError("Enter a query and a list with one sentence per line.")
     for text in (query, *(line for _, line in texts)):
         _refuse_long(text)
     if len(texts) > MOST_LINES:
         raise DataError(
-            f"the list has {len(texts):,} lines, and {MOST_LINES:,} are searched here; "
-            "`paraphrastic neighbors` searches files of any size"
+            f"The list has {len(texts):,} lines; the limit is {MOST_LINES:,}. "
+            "`paraphrastic neighbors` searches files of any size."
         )
     chosen = encoder(model)
     listed = [line for _, line in texts]
@@ -77,7 +76,7 @@ def nearest(query: str, lines: str, model: str, count: float) -> str:
 
 
 def simile(baseline: str, other: str, references: str, model: str) -> str:
-    """SimiLE and SIM of one or two systems, whether they differ, and every segment."""
+    """Return SimiLE and SIM of one or two systems, p-values, and every segment."""
     truths = references.splitlines()
     systems = [
         (name, text.splitlines())
@@ -85,11 +84,11 @@ def simile(baseline: str, other: str, references: str, model: str) -> str:
         if text.strip()
     ]
     if not systems or not truths:
-        raise DataError("paste the output of a system and the references, one segment a line")
+        raise DataError("Enter a system's output and the references, one segment per line.")
     if len(truths) > MOST_LINES:
         raise DataError(
-            f"there are {len(truths):,} segments, and {MOST_LINES:,} are scored here; "
-            "`paraphrastic simile` scores files of any size"
+            f"There are {len(truths):,} segments; the limit is {MOST_LINES:,}. "
+            "`paraphrastic simile` scores files of any size."
         )
     results = compare_systems(scorer(model), systems, truths)
     columns = ["system", "SimiLE × 100", "95 %", "p", "SIM × 100", "95 %", "p"]
@@ -110,8 +109,8 @@ def simile(baseline: str, other: str, references: str, model: str) -> str:
     heads = ["segment", *(f"SimiLE {name}" for name in names), *names, "reference"]
     notes = [
         *([ONE_SEGMENT] if len(truths) == 1 else []),
-        "p is how likely two equally good systems differ at least as much (two-sided). Compare "
-        "scores only if their signatures are equal: " + results[0].scores.signature,
+        "p: probability that two equally good systems differ at least as much (two-sided). Compare "
+        "only scores with equal signatures: " + results[0].scores.signature,
     ]
     folded = (
         f"<details><summary>every segment</summary>{drawing.table(heads, by_segment)}</details>"
@@ -121,24 +120,24 @@ def simile(baseline: str, other: str, references: str, model: str) -> str:
 
 @functools.lru_cache(maxsize=2)
 def style_model(name: str) -> Any:
-    """A generative model of sentence pairs, which imports torch."""
+    """Load a generative model; imports torch."""
     from paraphrastic_hf import LatentGenerator
 
     return LatentGenerator.from_pretrained(name)
 
 
 def style_languages(name: str) -> list[str]:
-    """The languages in which a model writes one meaning in another sentence's style."""
+    """Return the languages that a model can write for style transfer."""
     tasks = [task.split("_", 1) for task in style_model(name).model.tasks()]
     return [language for verb, language in tasks if verb == "reconstruct"]
 
 
 def style(source: str, model_of_style: str, language: str, count: float, *, model: str) -> str:
-    """The meaning of one sentence in the style of another, written several times."""
+    """Write the meaning of one sentence in the style of another, several times."""
     from paraphrastic_hf import GenerationOptions
 
     if not source.strip() or not model_of_style.strip():
-        raise DataError("write a sentence, and another whose style it is to have")
+        raise DataError("Enter a sentence, and another one for the style.")
     for text in (source, model_of_style):
         _refuse_long(text)
     how = GenerationOptions(sample=True, outputs=int(count), seed=1, max_tokens=60)
@@ -150,8 +149,10 @@ def style(source: str, model_of_style: str, language: str, count: float, *, mode
 
 @functools.lru_cache(maxsize=2)
 def syntax_model(name: str, generator: str, parser: str) -> Any:
-    """A paraphraser that is told the syntax, which imports torch; for one that reads whole parses a
-    generator fills templates from what the parser says."""
+    """Load a paraphraser with a given syntax; imports torch.
+
+    A paraphraser that reads whole parses needs a generator, which completes templates.
+    """
     import paraphrastic_hf
 
     return paraphrastic_hf.SyntacticParaphraser.from_pretrained(
@@ -163,34 +164,34 @@ def syntax_model(name: str, generator: str, parser: str) -> Any:
 
 
 def syntax(text: str, templates: str, *, model: str, generator: str = "", parser: str = "") -> str:
-    """A sentence written by each of several templates, one a line."""
+    """Paraphrase a sentence with each template, one per line."""
     wanted = [line.strip() for line in templates.splitlines() if line.strip()]
     if not text.strip() or not wanted:
-        raise DataError("write a sentence, and templates as (ROOT (S (NP) (VP) (.))), one a line")
+        raise DataError(
+            "Enter a sentence and templates such as (ROOT (S (NP) (VP) (.))), one per line."
+        )
     _refuse_long(text)
     (written,) = syntax_model(model, generator, parser).paraphrase([text], wanted)
     rows = [(each.text, each.template, each.similarity, each.remark) for each in written]
-    return drawing.table(["written", "template", "cosine", "why it is not to be used"], rows)
+    return drawing.table(["written", "template", "cosine", "problem"], rows)
 
 
 def can_write_syntax() -> bool:
-    """Whether the installed package has paraphrasers that are told the syntax."""
+    """Return whether the installed package has syntactic paraphrasers."""
     import paraphrastic_hf
 
     return hasattr(paraphrastic_hf, "SyntacticParaphraser")
 
 
 def models() -> Sequence[str]:
-    """The encoders to choose from."""
+    """Return the encoders to choose from."""
     given = os.environ.get("PARAPHRASTIC_MODELS", "english,multilingual").split(",")
     return [name.strip() for name in given if name.strip()]
 
 
 def _refuse_long(text: str) -> None:
     if len(text) > MOST_CHARACTERS:
-        raise DataError(
-            f"a text has {len(text):,} characters; {MOST_CHARACTERS:,} are the most here"
-        )
+        raise DataError(f"A text has {len(text):,} characters; the limit is {MOST_CHARACTERS:,}.")
 
 
 def _ends(interval: Any) -> str:

@@ -1,4 +1,4 @@
-"""The Space: some pages, each with its fields, an answer, examples and a link to share."""
+"""The Space: pages with fields, an answer, examples and a link to share."""
 
 from __future__ import annotations
 
@@ -20,16 +20,13 @@ STYLE, SYNTAX, GENERATOR, PARSER = (
     os.environ.get(f"PARAPHRASTIC_{name}", "")
     for name in ("STYLE", "SYNTAX", "GENERATOR", "PARSER")
 )
-LONGEST_LINK = 6_000  # characters that servers and messages carry
-ABOUT = (
-    "# Sentences that mean the same\nSmall encoders for paraphrases, most of which only average "
-    "the vectors of a text's tokens."
-)
+LONGEST_LINK = 6_000  # characters that servers and messages accept
+ABOUT = "# Paraphrastic\nSmall, fast sentence encoders that place paraphrases close together."
 LINK = """(...values) => {
   const names = NAMES, query = new URLSearchParams({tab: TAB});
   names.forEach((name, i) => query.set(name, values[i]));
   const link = window.location.origin + window.location.pathname + "?" + query;
-  if (link.length > LONGEST) return "What is written is too long for a link.";
+  if (link.length > LONGEST) return "The input is too long for a link.";
   window.history.replaceState(null, "", link);
   window.parent.postMessage({queryString: query.toString()}, "https://huggingface.co");
   if (navigator.clipboard) navigator.clipboard.writeText(link).catch(() => {});
@@ -53,51 +50,48 @@ class Text:
     lines: int = 2
 
     def make(self) -> gr.Textbox:
-        """The field on the page."""
         return gr.Textbox(label=self.label, lines=self.lines, max_lines=12)
 
     def read(self, value: str) -> str | None:
-        """What a link gives; None if the field cannot have it."""
+        """Return the value of a link, or None if it is invalid."""
         return value
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A field with some choices, the first of which is chosen."""
+    """A field with choices; the first is the default."""
 
     label: str
     choices: Sequence[str]
 
     def make(self) -> gr.Dropdown:
-        """The field on the page."""
         return gr.Dropdown(list(self.choices), value=self.choices[0], label=self.label)
 
     def read(self, value: str) -> str | None:
-        """What a link gives; None if the field cannot have it, so that no link loads a model."""
+        """Return the value of a link, or None if it is not a choice: no link loads a model."""
         return value if value in self.choices else None
 
 
 @dataclass(frozen=True)
 class Count:
-    """A field for a number from 1 on."""
+    """A field for a number of at least 1."""
 
     label: str
     most: int
     value: int
 
     def make(self) -> gr.Slider:
-        """The field on the page."""
         return gr.Slider(1, self.most, value=self.value, step=1, label=self.label)
 
     def read(self, value: str) -> int | None:
-        """What a link gives; None if the field cannot have it."""
+        """Return the value of a link, or None if it is invalid."""
         is_number = value.isascii() and value.isdecimal() and len(value) < 4
         return int(value) if is_number and 1 <= int(value) <= self.most else None
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: a name for links, a title, fields by the names of links, and what answers them."""
+    """A page: its name in links, title, fields by their names in links, and answer function."""
 
     name: str
     title: str
@@ -108,14 +102,14 @@ class Page:
 
 
 def pages() -> list[Page]:
-    """The pages for which there is a model."""
+    """Return the pages that have a model."""
     models = answers.models()
     model = Choice("model", models)
     found = [
         Page(
             "similarity",
             "Similarity",
-            "How near two texts are, and what each token has in it.",
+            "Cosine of two texts, and the contribution of each token.",
             {"a": Text("first text"), "b": Text("second text"), "model": model},
             answers.similarity,
             [
@@ -127,12 +121,12 @@ def pages() -> list[Page]:
         Page(
             "nearest",
             "Nearest",
-            "The sentences of a list that are nearest to a query.",
+            "Sentences of a list nearest to a query.",
             {
                 "query": Text("query", 1),
-                "lines": Text("list, one sentence a line", 6),
+                "lines": Text("list, one sentence per line", 6),
                 "model": model,
-                "count": Count("how many", 50, 5),
+                "count": Count("number of results", 50, 5),
             },
             answers.nearest,
             [[QUERY, LINES, models[0], 3]],
@@ -140,10 +134,10 @@ def pages() -> list[Page]:
         Page(
             "simile",
             "SimiLE",
-            "Translations of one or two systems against references, one segment a line.",
+            "Score one or two systems against references, one segment per line.",
             {
                 "baseline": Text("baseline", 5),
-                "other": Text("other system (may be left out)", 5),
+                "other": Text("other system (optional)", 5),
                 "references": Text("references", 5),
                 "model": Choice("model", ["simile", *models]),
             },
@@ -157,12 +151,12 @@ def pages() -> list[Page]:
             Page(
                 "style",
                 "Style",
-                "The meaning of one sentence in the style of another.",
+                "Write the meaning of one sentence in the style of another.",
                 {
                     "source": Text("meaning of"),
                     "style": Text("in the style of"),
-                    "language": Choice("language to write", languages),
-                    "count": Count("how many", 10, 3),
+                    "language": Choice("language", languages),
+                    "count": Count("number of outputs", 10, 3),
                 },
                 functools.partial(answers.style, model=STYLE),
                 [["The cat sleeps on the wall.", "Where is my sister?", languages[0], 3]],
@@ -173,8 +167,8 @@ def pages() -> list[Page]:
             Page(
                 "syntax",
                 "Syntax",
-                "A sentence by the templates of its syntax that are given.",
-                {"text": Text("sentence"), "templates": Text("templates, one a line", 4)},
+                "Paraphrase a sentence with given syntactic templates.",
+                {"text": Text("sentence"), "templates": Text("templates, one per line", 4)},
                 functools.partial(answers.syntax, model=SYNTAX, generator=GENERATOR, parser=PARSER),
                 [[CATS[0], "(ROOT (S (NP) (VP) (.)))\n(ROOT (SBARQ (WHNP) (SQ) (.)))"]],
             )
@@ -183,7 +177,7 @@ def pages() -> list[Page]:
 
 
 def answered(answer: Callable[..., str]) -> Callable[..., str]:
-    """The same, where an error of the package is a message on the page."""
+    """Wrap an answer function so that errors of the package become messages on the page."""
 
     @functools.wraps(answer)
     def answer_or_say(*values: Any) -> str:
@@ -196,9 +190,9 @@ def answered(answer: Callable[..., str]) -> Callable[..., str]:
 
 
 def from_link(known: Sequence[Page], query: Mapping[str, str]) -> list[Any]:
-    """What a link asks for: the page to show, and for each page its fields and its answer.
+    """Return the page that a link shows, with the fields and the answer of each page.
 
-    A field stays as it is if the link lacks it, or has what it cannot be; then nothing is answered.
+    Missing or invalid fields stay unchanged; then there is no answer.
     """
     chosen = next((page for page in known if page.name == query.get("tab")), None)
     updates: list[Any] = [gr.Tabs(selected=chosen.name) if chosen else gr.skip()]
@@ -214,7 +208,7 @@ def from_link(known: Sequence[Page], query: Mapping[str, str]) -> list[Any]:
 
 
 def build() -> gr.Blocks:
-    """The whole app."""
+    """Build the app."""
     known = pages()
     with gr.Blocks(title="Paraphrastic", analytics_enabled=False) as app:
         gr.Markdown(ABOUT)
@@ -232,7 +226,7 @@ def build() -> gr.Blocks:
 
 
 def _show(page: Page) -> list[Any]:
-    """Lay out a page; returns its fields and its answer."""
+    """Lay out a page and return its fields and its answer."""
     gr.Markdown(page.about)
     fields = [field.make() for field in page.fields.values()]
     with gr.Row():

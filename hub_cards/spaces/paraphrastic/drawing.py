@@ -1,4 +1,4 @@
-"""Answers as HTML: token shares as colored chips, and tables that scroll on a narrow screen."""
+"""Answers as HTML: tokens as colored chips, and tables that scroll on narrow screens."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ footer {display: none !important}
 
 
 def tokens(names: Sequence[str], shares: np.ndarray, largest: float) -> str:
-    """Tokens in their order, each with its share in hundredths and a color as deep as it is large.
+    """Draw tokens in order, with their contributions in hundredths and a color by size.
 
     Args:
-        names: The tokens; pieces of one word stand side by side.
-        shares: The share of each, (tokens,).
-        largest: The absolute share that has the deepest color.
+        names: The tokens; pieces of a word are drawn together.
+        shares: Contributions, (tokens,).
+        largest: Absolute contribution with the deepest color.
     """
     words: list[list[str]] = []
     for name, share in zip(names, shares.tolist(), strict=True):
@@ -48,12 +48,12 @@ def tokens(names: Sequence[str], shares: np.ndarray, largest: float) -> str:
 
 
 def pairs(first: Sequence[str], second: Sequence[str], shares: np.ndarray) -> str:
-    """A table of the shares of all pairs of tokens, folded away; nothing if it would be too large.
+    """Draw a folded table of the contributions of all pairs of tokens, or nothing if too large.
 
     Args:
-        first: The tokens of the rows.
-        second: Those of the columns.
-        shares: (rows, columns).
+        first: Tokens of the rows.
+        second: Tokens of the columns.
+        shares: Contributions, (rows, columns).
     """
     if not 0 < shares.size <= MOST_CELLS:
         return ""
@@ -73,24 +73,24 @@ def pairs(first: Sequence[str], second: Sequence[str], shares: np.ndarray) -> st
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; cells that are numbers are set to the right."""
+    """Draw a table with numbers aligned to the right."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
 
 
 def note(text: str) -> str:
-    """What must be known to read an answer."""
+    """Draw a remark below an answer."""
     return f'<p class="note">{escape(text)}</p>'
 
 
 def headline(text: str) -> str:
-    """The answer in one line."""
+    """Draw the answer in one line."""
     return f'<p class="headline">{escape(text)}</p>'
 
 
 def hundredths(share: float) -> str:
-    """A share times 100, with its sign.
+    """Format a contribution times 100, with its sign.
 
     Example:
         >>> hundredths(0.123), hundredths(-0.0004), hundredths(-0.25)
@@ -101,7 +101,7 @@ def hundredths(share: float) -> str:
 
 
 def shade(share: float, largest: float) -> str:
-    """The style of a share: a color by its sign, as deep as it is large."""
+    """Return the style of a contribution: a color by sign and size."""
     depth = min(1.0, abs(share) / largest) if largest > 0 else 0.0
     return f"background: rgba({WITH if share >= 0 else AGAINST}, {0.75 * depth:.2f})"
 

@@ -65,7 +65,8 @@ def configure(parser: Parser) -> None:
     parser.add_argument(
         "--output",
         required=True,
-        help="the model directory to write; the same command resumes an interrupted run",
+        help="the model directory to write; the same command resumes an interrupted run, and with "
+        "more --epochs or --steps trains a finished one longer",
     )
     add_data_option(
         parser,
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> None:
     recipe, output = load_recipe(arguments.recipe, arguments.overrides), Path(arguments.output)
     check_output(arguments.output, is_folder=True)
     refuse_taken(output, recipe, arguments.overwrite)
-    if is_finished(output) and not arguments.overwrite:
+    if is_finished(output, recipe) and not arguments.overwrite:
         result = finished_run(output, recipe, arguments.data)
     else:
         check_text(recipe, arguments.data)

@@ -170,8 +170,8 @@ def _remarks(section: Section) -> list[str]:
     for results in section.results:
         memory = results["peak_memory"]
         took = f"{results['model']}: {results['seconds']:.1f} s"
-        took += f", {memory / 1e6:,.0f} MB of memory at the peak" if memory else ""
-        remarks.append(f"{took}; weights {results['settings']['weights']}.")
+        took += f", {memory / 1e6:,.0f} MB peak memory" if memory else ""
+        remarks.append(f"{took}, weights {results['settings']['weights']}.")
     return remarks + _skipped(section.results)
 
 

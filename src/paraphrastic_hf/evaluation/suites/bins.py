@@ -159,12 +159,11 @@ STS_BINS = Suite(
         "InferSent, AllNLI (Table 41)": _benchmark_of(70.6, 83.0, 56.6),
     },
     notes=(
-        "Length: tokens of the longer sentence of a pair, all pairs of STS 2012-2015 together. "
-        "The thesis does not name its tokenizer; Moses tokens, used here, come within 3 % of its "
-        "number of pairs in every bin.",
-        "Unknown words: of both sentences together, not in the encoder's own vocabulary. Table 20 "
-        "counts words that GloVe's 1.7 million do not have.",
-        "STS captions: MSRvid of 2012, images of 2014 and 2015; STS other: the rest of STS "
-        "2012-2016. Table 40 gives differences of two models on these.",
+        "Length: Moses tokens of the longer sentence, all pairs of STS 2012-2015. The number of "
+        "pairs per bin is within 3 % of the thesis's, which does not name its tokenizer.",
+        "Unknown words: words of both sentences outside the encoder's vocabulary. Table 20 counts "
+        "words outside GloVe's 1.7 million.",
+        "STS captions: MSRvid of 2012, images of 2014 and 2015. STS other: the rest of STS "
+        "2012-2016. Table 40 shows differences of two models on these.",
     ),
 )

@@ -44,8 +44,8 @@ DEVELOPMENT = Suite(
     {"clean": PairsTask(read_clean)},
     _headline,
     notes=(
-        "No test: recipes select models by these pairs, 100 of STS-B dev, 482 of SICK trial and "
-        "258 of Annotated-PPDB dev.",
+        "Not a test set: recipes select models by these pairs (100 of STS-B dev, 482 of SICK "
+        "trial, 258 of Annotated-PPDB dev).",
     ),
     hub_task=None,
 )

@@ -61,13 +61,13 @@ STS_HARD = Suite(
         "random Transformer (Table 51)": {"Hard+": 4.8, "Hard-": 17.9},
     },
     notes=(
-        "SWER: symmetric word error rate; low and high are the 20 % at either end, lowest and "
-        "highest the 10 %.",
-        "Hard+: high SWER and gold 4 to 5; Hard-: low SWER and gold 0 to 1. Repeated pairs count "
-        "in these two and once in the other splits, as in the published counts.",
-        "Of the two easy splits the thesis has 1,380 and 2,079 pairs, where its measure of overlap "
-        "may be another.",
-        'Negation: pairs with "not" or "\'t" in one sentence only.',
-        "Where SMT of 2013 is not in the data folder, the splits are others than the published.",
+        "SWER: symmetric word error rate. Low and high: the outer 20 %; lowest and highest: the "
+        "outer 10 %.",
+        "Hard+: high SWER and gold 4 to 5. Hard-: low SWER and gold 0 to 1. These two count "
+        "repeated pairs each time, the other splits once, as published.",
+        "The thesis has 1,380 and 2,079 pairs in the two easy splits; its measure of overlap may "
+        "differ.",
+        'Negation: pairs with "not" or "\'t" in only one sentence.',
+        "Without SMT of 2013 in the data folder, the splits differ from the published ones.",
     ),
 )

@@ -84,5 +84,5 @@ STS_METRICS = Suite(
             "METEOR symmetric": fmean([53.8, 48.2, 65.1, 70.0, 62.7]),
         }
     },
-    notes=("BLEU and chrF are sacrebleu's for sentences, METEOR is nltk's.",),
+    notes=("BLEU and chrF: sacrebleu, per sentence. METEOR: nltk.",),
 )

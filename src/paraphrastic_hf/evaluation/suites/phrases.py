@@ -97,10 +97,10 @@ PHRASES = Suite(
         },
     },
     notes=(
-        "Bigrams JN, NN, VN: each rating of a pair is a case of its own, as in the published file, "
-        "a line a rating; with a pair's mean rating (the column spearman) figures are higher.",
-        "The thesis tunes on Pavlick's sample for all but the column of Table 3 shown here, and "
-        "does not report the development set of Annotated-PPDB.",
-        "Annotated-PPDB dev is no test: recipes select models by its pairs (suite development).",
+        "Bigrams JN, NN, VN: each rating of a pair counts separately, as in the published file. "
+        "The column spearman uses each pair's mean rating and is higher.",
+        "The thesis tunes on Pavlick's sample except in the column of Table 3 shown here. It does "
+        "not report Annotated-PPDB dev.",
+        "Annotated-PPDB dev is not a test set: recipes select models by it (suite development).",
     ),
 )

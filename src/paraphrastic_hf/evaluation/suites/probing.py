@@ -195,15 +195,15 @@ PROBING = Suite(
         ),
     },
     notes=(
-        "Logistic regression, C (1/4 to 8) from the validation split.",
-        "The thesis trains on SentEval's 100,000 sentences of books. X-Probe, where SentEval's "
-        "files are not at hand, has Wikipedia, 10,000 sentences to test on and 10,000 more: 8,000 "
-        "to train on and 2,000 to choose C (5,000 in all for Len.); Word has 1,000 classes, so 8 "
-        "examples of each. The figures are not the thesis's.",
-        f"Punctuation and gender are made from {TEXTS}/LANGUAGE.txt in the data folder, or from "
-        "the bitext in the folder train beside it (English of en-fr, French, Spanish): up to "
-        "100,000, 10,000 and 10,000 sentences, fewer if there are fewer.",
-        "Of a model with several encoders the headline is of the first; the others are groups.",
+        "Logistic regression, C (1/4 to 8) selected on the validation split.",
+        "The thesis trains on SentEval's 100,000 sentences of books. X-Probe, used without "
+        "SentEval's files, has 10,000 test sentences of Wikipedia and 10,000 others: 8,000 for "
+        "training, 2,000 for C (5,000 in all for Len.). Word has 1,000 classes with 8 examples "
+        "each. Figures of the two do not compare.",
+        f"Punctuation and gender use {TEXTS}/LANGUAGE.txt in the data folder, or bitext in the "
+        "folder train beside it: up to 100,000 sentences of English (en-fr), 10,000 of French and "
+        "10,000 of Spanish.",
+        "For a model with several encoders, the headline shows the first; the others are groups.",
     ),
     hub_task=CLASSIFICATION,
 )

@@ -274,14 +274,14 @@ TATOEBA = Suite(
         "thesis MGT (Table 56)": _paper(95.4, 53.8),
     },
     notes=(
-        "Accuracy is the mean of xx-en and en-xx; MTEB F1 is F1 x 100 of xx-en, every English "
-        "sentence a class.",
-        "Zero-shot is the thesis's word: its models saw Spanish and Turkish but no Galician or "
-        "Azerbaijani; what another model was trained on is in its card.",
-        "All languages: mean over those of the data folder, 112 in all.",
-        "The packaged multilingual model was trained on other pairs of Tatoeba: no foreign "
-        "sentence of the six languages checked is among them, but 0.4 % (Turkish) to 28 % "
-        "(Chinese) of the English ones are; the English model on those of French, German, Spanish.",
+        "Accuracy: mean of xx-en and en-xx. MTEB F1: F1 x 100 of xx-en with each English sentence "
+        "as a class.",
+        "Zero-shot refers to the thesis's models, trained on Spanish and Turkish but not on "
+        "Galician and Azerbaijani.",
+        "All languages: mean over those in the data folder, at most 112.",
+        "The packaged models were trained on other pairs of Tatoeba, english on French, German and "
+        "Spanish. In six languages checked, multilingual saw no foreign test sentence, and 0.4 % "
+        "(Turkish) to 28 % (Chinese) of the English ones.",
     ),
 )
 
@@ -296,11 +296,11 @@ BUCC = Suite(
         "thesis MGT (Table 57)": {"fr-en ratio": 86.95, "de-en ratio": 90.3, "ru-en ratio": 89.0},
     },
     notes=(
-        "The threshold is tuned on one half of the source sentences (every other) for the other, "
-        "both ways round, and the two results are averaged.",
-        "Union of both directions' best candidates, k = 4, one-to-one by competitive linking.",
-        "The papers report fr-en, de-en and ru-en on the whole training sets: SP (40k) 76.8 and "
-        "77.5 (Table 44); MGT 87.0, 90.3 and 89.0, LASER 87.6, 91.2 and 90.0 (Table 57).",
+        "The threshold is tuned on every other source sentence and tested on the rest, then the "
+        "other way round; the mean is reported.",
+        "Candidates: union of both directions, k = 4; one-to-one by competitive linking.",
+        "The papers report fr-en, de-en and ru-en on the whole training sets: SP (40k) 76.8, 77.5 "
+        "(Table 44); MGT 87.0, 90.3, 89.0; LASER 87.6, 91.2, 90.0 (Table 57).",
         "zh-en is XTREME's small pack: 8,624 against 13,589 sentences, 257 pairs.",
     ),
 )

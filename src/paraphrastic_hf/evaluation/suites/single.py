@@ -76,7 +76,7 @@ STS17 = Suite(
         "best of the task (Table 43)": _tracks(75.4, 74.9, 85.6, 83.0, 85.5, 77.1),
     },
     notes=(
-        "es-en-wmt is track 4b, which the papers leave out. The papers' models of en-es, en-ar "
-        "and en-tr know these languages; an English one does not.",
+        "es-en-wmt is track 4b, which the papers omit. The papers' models of en-es, en-ar and "
+        "en-tr know these languages; English models do not.",
     ),
 )

@@ -249,16 +249,14 @@ SPEED = Suite(
     notes=(
         "Table 45, batches of 128 on a Quadro GP100: SP of 300 dimensions 855,571, of 1,024 "
         "683,204; Schwenk (2018) 2,601; Chidambaram et al. (2018) 3,049.",
-        "One call of `encode` a batch: distinct sentences of STS 2012-2016, in each repetition "
-        "others as long as there are any. Text: strings to vectors. Tokens: ids to vectors, where "
-        "the encoder has a step between; for averaging models that is the torch model, whereas "
-        "text takes the path without torch.",
-        "Never met: averaging encoders of this package remember words. Before each repetition they "
-        "forget them and meet other sentences of STS, as many as there are to time; `text, no word "
-        "known` is without that. Other encoders keep what they keep from one repetition to the "
-        "next.",
-        "The machine is the group of the rows: the CPU, and CUDA where there is one; there a "
-        "tokens figure counts the copy to it.",
+        "Each batch is one call of `encode` with distinct sentences of STS 2012-2016, new ones in "
+        "each repetition while they last. Text: strings to vectors. Tokens: ids to vectors; for "
+        "averaging models with torch, whereas text is encoded without it.",
+        "Averaging encoders of this package cache words. Before each repetition the cache is "
+        "cleared and filled with other sentences of STS, as many as are timed; `text, no word "
+        "known` omits this. Other encoders keep their caches between repetitions.",
+        "Groups of rows are devices: the CPU, and CUDA if available, where tokens include the "
+        "copy to the GPU.",
     ),
     is_kept=False,
     hub_task=None,

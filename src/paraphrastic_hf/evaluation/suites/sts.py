@@ -129,10 +129,11 @@ STS = Suite(
     },
     notes=(
         *(f"{name}: {text}." for name, text in CONVENTIONS.items()),
-        "STS-B dev is no test: 1,131 of its 1,500 pairs are in STS 2012-2016, 125 in STS17 en-en.",
-        "The mean of 22 datasets is of fewer where Twitter (PIT-2015) or SMT of 2013 is not in the "
-        "data folder, as its name then says; a paper's 21 are its 22 without Twitter, of the 2017 "
-        "paper those of Table 4, whose mean is above that of its Tables 2 and 3.",
-        "The thesis has 25 datasets; where SMT of 2013 is not in the data folder there are 24.",
+        "STS-B dev is not a test set: 1,131 of its 1,500 pairs are in STS 2012-2016, 125 in STS17 "
+        "en-en.",
+        "Without Twitter (PIT-2015) or SMT of 2013 in the data folder, the mean of 22 datasets "
+        "has fewer, and another name. A paper's 21 datasets exclude Twitter; the 2017 paper's are "
+        "those of Table 4, with a higher mean than in Tables 2 and 3.",
+        "The thesis has 25 datasets; without SMT of 2013 there are 24.",
     ),
 )

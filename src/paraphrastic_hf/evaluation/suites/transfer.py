@@ -193,15 +193,16 @@ TRANSFER = Suite(
         ),
     },
     notes=(
-        "Logistic regression with an L2 penalty. MR, CR, SUBJ, MPQA: ten folds, C from ten folds "
-        "of the other nine; TREC, MRPC: C from ten folds of the training set; SST, SICK: C from "
-        "the validation set. C is one of SentEval's for scikit-learn: 1/4 to 8, for TREC and MRPC "
-        "1/2 to 32.",
-        "SST is trained on the phrases of the training trees, as in SentEval; SST-5 on sentences.",
-        "More than two classes: softmax with free intercepts. SentEval's scikit-learn fitted one "
-        "classifier a class and penalized the intercepts.",
-        "SICK-R: Kullback-Leibler divergence from the distribution of scores, C (1/4 to 1024) by "
-        "Pearson r on the validation set. SentEval stops squared errors early, without a penalty.",
+        "Logistic regression with an L2 penalty. MR, CR, SUBJ, MPQA: ten folds, C selected on ten "
+        "folds of the other nine. TREC, MRPC: C selected on ten folds of the training set. SST, "
+        "SICK: C selected on the validation set. Values of C as in SentEval for scikit-learn: 1/4 "
+        "to 8, for TREC and MRPC 1/2 to 32.",
+        "SST trains on phrases of the training trees, as in SentEval, SST-5 on sentences.",
+        "More than two classes: softmax without a penalty on intercepts. SentEval's scikit-learn "
+        "fits one classifier per class and penalizes intercepts.",
+        "SICK-R: Kullback-Leibler divergence from the distribution of scores, C (1/4 to 1024) "
+        "selected by Pearson's r on the validation set. SentEval uses squared errors with early "
+        "stopping, without a penalty.",
     ),
     hub_task=CLASSIFICATION,
 )

@@ -113,5 +113,5 @@ WMT_DA = Suite(
             "METEOR 2016": 57.2,
         }
     },
-    notes=("BLEU and chrF are sacrebleu's for sentences, METEOR is nltk's.",),
+    notes=("BLEU and chrF: sacrebleu, per sentence. METEOR: nltk.",),
 )

@@ -129,8 +129,8 @@ WORDS = Suite(
         "thesis CHARAGRAM, large (Table 15)": {"SL999": 70.6},
     },
     notes=(
-        f"{TUNED}: what the thesis tunes word vectors by (3.5.3).",
-        "Unknown words: of the distinct words of a set, those for which the encoder's tokenizer "
-        "has no known token; only for tokenizers of this package. Such a pair has cosine 0.",
+        f"{TUNED}: the score by which the thesis tunes word vectors (3.5.3).",
+        "Unknown words: distinct words of a set without a known token; only for tokenizers of "
+        "this package. Pairs with one have cosine 0.",
     ),
 )

@@ -92,12 +92,12 @@ XNLI = Suite(
         "LASER (Table 56)": _paper(73.9, 71.3),
     },
     notes=(
-        "Here only development sets: each of ten folds is tested, in every language, by a "
-        "classifier of the other nine folds of English, 2,241 pairs. The thesis learns from the "
-        "570,000 pairs of SNLI and tests on the test sets, so its figures are far higher.",
-        "Logistic regression on u, v, |u - v| and u * v; C (1/4 to 8) from ten folds of the nine. "
-        "Vectors are divided by the root mean square of the lengths of the English ones.",
-        "Languages whose files are not in the data folder are left out.",
+        "Development sets only: a classifier trained on nine of ten folds of English (2,241 "
+        "pairs) is tested on the tenth in every language. The thesis trains on 570,000 pairs of "
+        "SNLI and uses the test sets, so its figures are far higher.",
+        "Logistic regression on u, v, |u - v| and u * v; C (1/4 to 8) selected on ten folds of "
+        "the nine. Vectors are divided by the root mean square length of the English ones.",
+        "Languages without files in the data folder are omitted.",
     ),
     hub_task=CLASSIFICATION,
 )

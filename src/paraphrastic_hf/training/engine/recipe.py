@@ -217,6 +217,10 @@ class OptimizationArguments:
                 "at least 1 (the papers use 4000)",
             )
 
+    def key_set_by_length(self) -> str | None:
+        """Return a key whose effect at a step depends on the length of the run, or None."""
+        return "training.schedule" if self.schedule == "linear" else None
+
 
 @dataclass(frozen=True)
 class TokenBatchArguments(OptimizationArguments):

@@ -1,8 +1,9 @@
 """Run a recipe of any kind, from data to a finished model directory.
 
 The directory holds the model, `recipe.yaml` (all settings), `run.json` (the results), `README.md`
-(the model card), `training.png` and `logs/`. An unfinished run also has `work/` (tokenizer and
-tokenized text) and `checkpoints/`. Each kind of recipe implements a `TrainingJob` (`kinds.py`).
+(the model card), `training.png`, `logs/` and `checkpoints/`, with which the run can be trained
+longer. An unfinished run also has `work/`, with the tokenizer and the tokenized text. Each kind of
+recipe implements a `TrainingJob` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from paraphrastic_hf.training.engine.run_folder import (
     finished_run,
     has_checkpoint,
     is_finished,
+    lengthen,
     new_accelerator,
     put_back,
     refuse_own_start,
@@ -60,6 +62,10 @@ def train(
 
     The same call resumes an interrupted run from its last checkpoint. On CPU with the same number
     of threads, the resumed run ends with bit-identical weights.
+
+    A recipe with more epochs or steps also resumes a finished run. The result equals that of a run
+    with this length from the start: bit for bit if it evaluates after every epoch, else up to
+    rounding.
 
     Args:
         recipe: All settings, such as `load_recipe` reads from a file.
@@ -99,7 +105,7 @@ def train(
     output = Path(output)
     context = Context(data_root, datasets, progress)
     job: TrainingJob | None = None
-    if overwrite or not is_finished(output):  # a finished run no longer needs its data
+    if overwrite or not is_finished(output, recipe):  # a finished run no longer needs its data
         refuse_own_start(recipe, output, data_root)
         job = JOBS[recipe.kind].load()(recipe, context)  # checks the recipe before files change
     accelerator = new_accelerator(recipe.training.precision)
@@ -107,7 +113,7 @@ def train(
     with locked(output, is_main):
         is_new = claim(output, recipe, overwrite) if is_main else False
         accelerator.wait_for_everyone()
-        if job is None or is_finished(output):
+        if job is None or is_finished(output, recipe):
             return finished_run(output, recipe, data_root, datasets)
         work = output / "work" if work is None else Path(work)
         is_begun = False
@@ -116,6 +122,7 @@ def train(
             if is_main:
                 with nullcontext() if work.parent == output else locked(work):
                     stamp = text_stamp(recipe, data_root, datasets)
+                    lengthen(output, recipe, stamp)
                     keep_stamp(stamp, work)
                     job.prepare(work)
             accelerator.wait_for_everyone()

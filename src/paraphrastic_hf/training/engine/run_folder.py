@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from paraphrastic_hf.errors import CheckpointError, RecipeError
 from paraphrastic_hf.io.files import read_json, remove, write_bytes
 from paraphrastic_hf.training.engine.paths import named_weights, resolve_model
 from paraphrastic_hf.training.engine.progress import Progress
-from paraphrastic_hf.training.engine.provenance import refuse_other_text, text_stamp
+from paraphrastic_hf.training.engine.provenance import Stamp, refuse_other_text, text_stamp
 from paraphrastic_hf.training.kinds import Recipe
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
     """Claim the folder `output` for this recipe, or raise.
 
     A run that is overwritten is set aside until the new one is finished. It is put back if the new
-    one ends before its first checkpoint.
+    one ends before its first checkpoint. A run that `recipe` lengthens does not change until
+    `lengthen`.
 
     Returns:
         True if a new run begins, False if an earlier one resumes.
@@ -79,6 +82,8 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
         _set_aside(output)
     else:
         refuse_other_run(output, recipe)
+        if is_longer(output, recipe):
+            return False
     try:
         text = to_record(recipe)
         if not record.exists() or record.read_bytes() != text:  # the record may lack newer keys
@@ -90,7 +95,13 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 
 def refuse_other_run(output: Path, recipe: Recipe) -> None:
     """Raise if a folder holds another run or other files, without changing it."""
-    if _is_ours(output):
+    if is_longer(output, recipe):
+        if key := recipe.training.key_set_by_length():
+            raise RecipeError(
+                f"{key} depends on the length of the run, so the run in {output} cannot be trained "
+                "longer. Use another --output, or --overwrite."
+            )
+    elif _is_ours(output):
         old, new = _record(output / "recipe.yaml", type(recipe)), to_yaml(recipe)
         if old != new:
             changed = [line.strip() for line in new.splitlines() if line not in old.splitlines()]
@@ -102,6 +113,41 @@ def refuse_other_run(output: Path, recipe: Recipe) -> None:
             )
     elif output.is_dir() and any(path.suffix != ".part" for path in output.iterdir()):
         raise RecipeError(f"{output} contains other files. Use another --output.")
+
+
+def is_longer(output: Path, recipe: Recipe) -> bool:
+    """Return whether a recipe lengthens a run with a checkpoint and changes nothing else."""
+    if not has_checkpoint(output):
+        return False
+    try:
+        run = build(type(recipe), read_mapping(output / "recipe.yaml"))
+    except RecipeError:
+        return False
+    old, new = run.training, recipe.training
+    alike = replace(recipe, training=replace(new, epochs=old.epochs, steps=old.steps))
+    ends = [(t.epochs, math.inf if t.steps is None else t.steps) for t in (old, new)]
+    is_more = ends[0] != ends[1] and all(one <= two for one, two in zip(*ends, strict=True))
+    return is_more and to_yaml(alike) == to_yaml(run)
+
+
+def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
+    """Make an earlier run unfinished and record the recipe, if it is a longer one.
+
+    Raises:
+        CheckpointError: The run is finished and was trained on other text.
+    """
+    if not is_longer(output, recipe):
+        return
+    record = output / "run.json"
+    if record.exists():
+        _refuse_other_text(output, read_json(record), stamp)
+        record.unlink()  # first, so that a killed process leaves a run that `recipe` lengthens
+    write_bytes(output / "recipe.yaml", to_record(recipe))
+
+
+def _refuse_other_text(output: Path, record: dict[str, Any], stamp: Stamp) -> None:
+    # Runs of an earlier version have no stamp.
+    refuse_other_text(record.get("text", stamp), stamp, f"The run in {output}", START_AFRESH)
 
 
 def _set_aside(output: Path) -> None:
@@ -162,9 +208,10 @@ def remove_run(output: Path) -> None:
         remove(path)
 
 
-def is_finished(output: Path) -> bool:
-    """Return whether the folder holds a finished run."""
-    return (output / "run.json").exists()
+def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
+    """Return whether the folder holds a finished run that `recipe`, if any, does not lengthen."""
+    is_over = (output / "run.json").exists()
+    return is_over and (recipe is None or not is_longer(output, recipe))
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
@@ -180,8 +227,7 @@ def finished_run(
     stamp, path = text_stamp(recipe, data_root, datasets), output / "run.json"
     try:
         record = read_json(path)
-        # Runs of an earlier version have no stamp.
-        refuse_other_text(record.get("text", stamp), stamp, f"The run in {output}", START_AFRESH)
+        _refuse_other_text(output, record, stamp)
         done = Progress.of(record["progress"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
@@ -205,6 +251,9 @@ def circumstances() -> dict[str, Any]:
 
 
 def clear_work(output: Path) -> None:
-    """Remove the files of an unfinished run, the run that it replaced first."""
-    for name in (ASIDE, "work", "checkpoints"):
+    """Remove the run that was replaced and the work folder.
+
+    Checkpoints stay, so that the run can be trained longer.
+    """
+    for name in (ASIDE, "work"):
         shutil.rmtree(output / name, ignore_errors=True)

@@ -204,6 +204,9 @@ class GenerativeTraining(TokenBatchArguments):
         at_least=1,
     )
 
+    def key_set_by_length(self) -> str | None:
+        return super().key_set_by_length() or ("training.kl_rise" if self.kl_rise else None)
+
 
 @dataclass(frozen=True)
 class GenerativeRunArguments(RunArguments):

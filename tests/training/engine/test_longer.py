@@ -1,0 +1,89 @@
+"""A recipe with more epochs or steps resumes a run from its last checkpoint."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from paraphrastic_hf.errors import CheckpointError, RecipeError
+from tests.data_root import write_supervised
+from tests.training.engine.test_interruption import RUNS
+from tests.training.runs import (
+    CONTRASTIVE,
+    PAIRS,
+    assert_equal_weights,
+    breaking_at,
+    log,
+    recipe_of,
+    record,
+    train,
+)
+
+# Checkpoints bring tables up to date, which rounds, so both runs write one at every step.
+EACH_STEP = ["--checkpoint_every", "1", "--log_every", "1", "--schedule", "constant"]
+QUICK = ("contrastive", "tagging", "annealed")
+FIXED_KL = {"generative", "mgt", "center"}  # kinds whose KL weight rises by default
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in RUNS if n not in QUICK)]
+)
+def test_a_run_trained_longer_equals_a_long_run(name: str, tmp_path: Path) -> None:
+    text, settings = RUNS[name]
+    kl = ["--kl_rise", "0"] if name in FIXED_KL else []
+    options = [*EACH_STEP, *settings.split(), *kl]
+    root = write_supervised(tmp_path / "data")
+    short, long = (recipe_of(tmp_path, text, *options, "--epochs", n) for n in "24")
+    whole, longer = tmp_path / "whole", tmp_path / "longer"
+    expected = train(long, whole, data_root=root)
+    with breaking_at(expected.step // 4):  # an unfinished run can be lengthened too
+        train(short, longer, data_root=root)
+    train(recipe_of(tmp_path, text, *options, "--epochs", "3"), longer, data_root=root)
+    found = train(long, longer, data_root=root)
+    found.seconds = expected.seconds
+    assert found == expected
+    assert_equal_weights(longer, whole)
+    assert log(longer) == log(whole)
+    assert train(long, longer, data_root=root).step == expected.step  # finished
+    with pytest.raises(RecipeError, match="epochs: 2"):
+        train(short, longer, data_root=root)
+
+
+def test_steps_can_be_raised_too(tmp_path: Path) -> None:
+    for steps in (2, 3):
+        recipe = recipe_of(tmp_path, CONTRASTIVE, "--batch_size", "10", "--steps", str(steps))
+        assert train(recipe, tmp_path / "out").step == steps
+
+
+@pytest.mark.parametrize(
+    ("options", "key"), [(["--schedule", "linear"], "schedule"), (["--margin", "0.5"], "margin")]
+)
+def test_other_recipes_do_not_lengthen_a_run(options: list[str], key: str, tmp_path: Path) -> None:
+    kept = options if key == "schedule" else []
+    train(recipe_of(tmp_path, CONTRASTIVE, *kept), tmp_path / "out")
+    before = record(tmp_path / "out")
+    with pytest.raises(RecipeError, match=key):
+        train(recipe_of(tmp_path, CONTRASTIVE, *options, "--epochs", "2"), tmp_path / "out")
+    assert record(tmp_path / "out") == before
+
+
+def test_a_run_is_not_lengthened_with_other_text(tmp_path: Path) -> None:
+    text = CONTRASTIVE.replace(str(PAIRS), str(tmp_path / "pairs.tsv"))
+    shutil.copy(PAIRS, tmp_path / "pairs.tsv")
+    train(recipe_of(tmp_path, text), tmp_path / "out")
+    before = record(tmp_path / "out")
+    with (tmp_path / "pairs.tsv").open("a", encoding="utf-8") as file:
+        file.write("a dog barks\tthe dog is barking\n")
+    with pytest.raises(CheckpointError, match=r"pairs\.tsv"):
+        train(recipe_of(tmp_path, text, "--epochs", "2"), tmp_path / "out")
+    assert record(tmp_path / "out") == before
+    assert train(recipe_of(tmp_path, text, "--epochs", "2"), tmp_path / "new").examples == 122
+
+
+def test_without_checkpoints_a_run_is_not_lengthened(tmp_path: Path) -> None:
+    train(recipe_of(tmp_path, CONTRASTIVE), tmp_path / "out")
+    shutil.rmtree(tmp_path / "out" / "checkpoints")
+    with pytest.raises(RecipeError, match="epochs: 2"):
+        train(recipe_of(tmp_path, CONTRASTIVE, "--epochs", "2"), tmp_path / "out")
