@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] the a cat dog mat sleeps on".split()  # noqa: SIM905
+WORDS = [
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+    *("the", "a", "cat", "dog", "mat", "sleeps", "on"),
+]
 
 
 def save_bert(folder: Path) -> Path:

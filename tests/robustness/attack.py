@@ -265,6 +265,10 @@ def is_short(message: str) -> bool:
     return bool(message.strip()) and "Traceback" not in message and len(message) < 2000
 
 
+def described(what: str, wrong: str) -> str:
+    return f"{what}: {wrong}" if wrong else ""
+
+
 class Attack:
     """The attacks on one command."""
 
@@ -317,8 +321,7 @@ class Attack:
             return f"{what}: traceback {errors[-600:]}"
         if status == 0:  # it ended before the signal took effect
             return ""
-        wrong = self._again()
-        return f"{what}: {wrong}" if wrong else ""
+        return described(what, self._again())
 
     def full(self) -> str:
         self._empty()
@@ -331,16 +334,14 @@ class Attack:
             status, _, errors = self._run().wait()
             what = f"disk of {size} bytes for {self.size}, status {status}"
             if status == 0:
-                wrong = differs(self.whole, contents(self.out))
-                return f"{what}: {wrong}" if wrong else ""
+                return described(what, differs(self.whole, contents(self.out)))
             if status < 0 or not is_short(errors):
                 return f"{what}: {errors[-700:]}"
             if str(self.out) not in errors:
                 return f"{what}: no file is named: {errors}"
             larger = ["mount", "-o", f"remount,size={self.size * 4 + (64 << 20)}", str(self.out)]
             subprocess.run(larger, check=True)
-            wrong = self._again()
-            return f"{what}: {wrong}" if wrong else ""
+            return described(what, self._again())
         finally:
             subprocess.run(["umount", "-l", str(self.out)], check=True)
 
@@ -361,8 +362,7 @@ class Attack:
         now = contents(self.out)
         if is_other and not differs(self.changed or {}, now):
             return ""
-        wrong = differs(self.whole, now)
-        return f"{what}: {wrong}" if wrong else ""
+        return described(what, differs(self.whole, now))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -55,21 +57,24 @@ def usage(steps: int, size: int) -> list[list[int]]:
     ]
 
 
-def train_table(
-    steps: int, size: int, is_sparse: bool, optimizer_of: type, decay: bool = False
-) -> Tensor:
-    weight = parameter(size, 3)
-    optimizer = optimizer_of([weight], lr=LR)
+def gradients_of_rows(steps: int, size: int, dim: int, dtype: torch.dtype) -> Iterator[Tensor]:
     for step, rows in enumerate(usage(steps, size)):
-        if decay:
-            optimizer.param_groups[0]["lr"] = LR * (1 - step / steps)
-        values = torch.randn(len(rows), 3, generator=seeded(1000 + step), dtype=torch.float64)
-        gradient = row_sparse(rows, values, size)
-        weight.grad = gradient if is_sparse else gradient.to_dense()
-        optimizer.step()
-    if isinstance(optimizer, RowAdam):
-        optimizer.catch_up()
-    return weight.detach()
+        values = torch.randn(len(rows), dim, generator=seeded(1000 + step), dtype=torch.float64)
+        yield row_sparse(rows, values.to(dtype), size)
+
+
+def trained(
+    start: Tensor, gradients: Iterable[Tensor], decay: float = 0.0, eps: float = 1e-8
+) -> tuple[RowAdam, Tensor, Tensor]:
+    """Return `RowAdam` and its table before catching up, and the table of dense Adam."""
+    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    optimizers = RowAdam([table], lr=LR, eps=eps), torch.optim.Adam([dense], lr=LR, eps=eps)
+    for step, gradient in enumerate(gradients):
+        table.grad, dense.grad = gradient, gradient.to_dense()
+        for optimizer in optimizers:
+            optimizer.param_groups[0]["lr"] = LR * (1 - step * decay)
+            optimizer.step()
+    return optimizers[0], table.detach(), dense.detach()
 
 
 @pytest.fixture(params=[300, RowAdam.WINDOW], ids=["short window", "long window"])
@@ -80,27 +85,21 @@ def window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(("steps", "decay"), [(1, False), (300, False), (301, True), (650, True)])
 @pytest.mark.usefixtures("window")
 def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> None:
+    gradients = gradients_of_rows(steps, 12, 3, torch.float64)
+    ours, table, dense = trained(parameter(12, 3).detach(), gradients, decay / steps)
+    ours.catch_up()
     # Rows move by about 1. Eps is applied once per gap, and rates are in single precision.
-    found = train_table(steps, 12, True, RowAdam, decay)
-    expected = train_table(steps, 12, False, torch.optim.Adam, decay)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    torch.testing.assert_close(table, dense, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_table_may_alternate_between_sparse_and_dense_gradients(dtype: torch.dtype) -> None:
-    mixed, dense = parameter(6, 2).to(dtype), parameter(6, 2).to(dtype)
-    mixed, dense = (nn.Parameter(weight.detach()) for weight in (mixed, dense))
-    ours, theirs = RowAdam([mixed], lr=LR, eps=0.0), torch.optim.Adam([dense], lr=LR, eps=0.0)
-    for step, rows in enumerate(usage(40, 6)):
-        values = torch.randn(len(rows), 2, generator=seeded(step), dtype=torch.float64).to(dtype)
-        mixed.grad = row_sparse(rows, values, 6)
-        if not step or step % 5 == 3:  # the first step makes every second moment positive
-            mixed.grad = torch.randn(6, 2, generator=seeded(step), dtype=torch.float64).to(dtype)
-        dense.grad = mixed.grad.to_dense() if mixed.grad.is_sparse else mixed.grad
-        ours.step()
-        theirs.step()
+    gradients = list(gradients_of_rows(40, 6, 2, dtype))
+    for step in (0, *range(3, 40, 5)):  # the first step makes every second moment positive
+        gradients[step] = torch.randn(6, 2, generator=seeded(step), dtype=torch.float64).to(dtype)
+    ours, table, dense = trained(parameter(6, 2).detach().to(dtype), gradients, eps=0.0)
     ours.catch_up()
-    torch.testing.assert_close(mixed, dense, rtol=0, atol=LR / 1000)
+    torch.testing.assert_close(table, dense, rtol=0, atol=LR / 1000)
 
 
 def test_the_memory_layout_of_a_gradient_does_not_matter() -> None:
@@ -195,16 +194,8 @@ def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("compiled", "window")
 def test_single_precision_equals_dense_adam_up_to_rounding() -> None:
-    size, steps = 40, 700
-    start = torch.randn(size, 17, generator=seeded(0))
-    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
-    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
-    for step, rows in enumerate(usage(steps, size)):
-        values = torch.randn(len(rows), 17, generator=seeded(step))
-        table.grad = row_sparse(rows, values, size)
-        dense.grad = table.grad.to_dense()
-        ours.step()
-        theirs.step()
+    gradients = gradients_of_rows(700, 40, 17, torch.float32)
+    ours, table, dense = trained(torch.randn(40, 17, generator=seeded(0)), gradients)
     ours.catch_up()
     torch.testing.assert_close(table, dense, atol=2e-4, rtol=1e-4)
 
@@ -213,17 +204,16 @@ def test_single_precision_equals_dense_adam_up_to_rounding() -> None:
 def test_a_row_catches_up_once_on_600_missed_steps() -> None:
     """Row 1 has a gradient in the first step only, row 2 never."""
     start = torch.randn(3, 5, generator=seeded(0))
-    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
-    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
-    for step in range(600):
-        rows = [0] if step else [0, 1]
-        values = torch.randn(len(rows), 5, generator=seeded(step))
-        table.grad = row_sparse(rows, values, 3)
-        dense.grad = table.grad.to_dense()
-        ours.step()
-        theirs.step()
-    ours._catch_up(table, ours.param_groups[0], torch.tensor([1, 2, 1, 1]))
-    torch.testing.assert_close(table[1:], dense[1:], atol=1e-6, rtol=1e-5)
+    used = [[0, 1], *[[0]] * 599]
+    gradients = (
+        row_sparse(rows, torch.randn(len(rows), 5, generator=seeded(step)), 3)
+        for step, rows in enumerate(used)
+    )
+    ours, _, dense = trained(start, gradients)
+    group = ours.param_groups[0]
+    (table,) = group["params"]
+    ours._catch_up(table, group, torch.tensor([1, 2, 1, 1]))
+    torch.testing.assert_close(table[1:].detach(), dense[1:], atol=1e-6, rtol=1e-5)
     assert torch.equal(table[2], start[2])
 
 

@@ -52,7 +52,7 @@ def read_development(name: str, data_root: str | Path | None) -> Sequence[Scored
         return _read(name, evaluation_files(root))
     except DataError as error:
         fix = "To train without a development set, use --development none."
-        raise type(error)(f"{error}. {fix}") from error
+        raise type(error)(f"{str(error).removesuffix('.')}. {fix}") from error
 
 
 def _read(name: str, folder: Path) -> list[ScoredPairs]:

@@ -31,10 +31,7 @@ class MiniBatch:
 
     @property
     def sentences(self) -> np.ndarray:
-        """(2 to 4, pairs) sentence numbers of the pairs, then of their negatives.
-
-        The anchor replaces a missing negative (-1), and the loss masks that term.
-        """
+        """(2 to 4, pairs) numbers of the pairs and negatives, with anchors for missing ones."""
         if self.negatives is None:
             return self.pairs
         anchors = self.pairs[: len(self.negatives)]

@@ -12,9 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 class Interruption:
-    """Context manager that only records the first SIGINT or SIGTERM.
-
-    A second signal acts as usual.
+    """Context manager that only records the first SIGINT or SIGTERM. A second one acts as usual.
 
     Signals that the program already handles or ignores keep their handlers. Outside the main thread
     it does nothing, since Python delivers signals only to the main thread.

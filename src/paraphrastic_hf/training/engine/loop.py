@@ -187,7 +187,6 @@ class TrainingLoop:
 
     @property
     def best_weights(self) -> Path:
-        """Path of the weights with the highest development score so far."""
         return self.directory / "checkpoints" / "best.safetensors"
 
     def resume(self) -> bool:
@@ -271,10 +270,9 @@ class TrainingLoop:
         return at.epoch >= self.training.epochs or (most is not None and at.step >= most)
 
     def _show(self, bar: Any, log: TrainingLog) -> None:
-        shown = {"loss": f"{log.mean_loss:.3f}"}
-        if self.progress.best_score is not None:
-            shown["dev"] = f"{self.progress.best_score:.2f}"
-        bar.set_postfix(shown)
+        best = self.progress.best_score
+        dev = {} if best is None else {"dev": f"{best:.2f}"}
+        bar.set_postfix({"loss": f"{log.mean_loss:.3f}", **dev})
 
     @property
     def _is_distributed(self) -> bool:

@@ -16,13 +16,8 @@ BYTES = 4  # of a float32
 GIGABYTE = 1 << 30
 SMALLEST_TABLE = 3  # rows, while the vocabulary is not known yet
 OF_MODEL = ("model.hidden_size", "tokenizer.vocab_size")
-LARGE = (  # keys that determine memory use (no kind of recipe has all)
-    *OF_MODEL,
-    "candidates.count",
-    "training.batch_size",
-    "training.batch_tokens",
-    "data.max_length",
-)
+BATCHES = ("candidates.count", "training.batch_size", "training.batch_tokens", "data.max_length")
+LARGE = (*OF_MODEL, *BATCHES)  # keys that determine memory use (no kind of recipe has all)
 
 
 def what_to_lower(recipe: Any) -> str:

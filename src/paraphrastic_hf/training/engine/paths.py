@@ -47,7 +47,8 @@ def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
     try:
         check_model_name(name)
     except ModelError as error:
-        raise ModelError(f"{error} (tried {_listed(candidates)})") from None
+        reason = str(error).removesuffix(".")
+        raise ModelError(f"{reason} (tried {_listed(candidates)})") from None
     return name
 
 

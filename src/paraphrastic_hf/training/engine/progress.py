@@ -9,29 +9,17 @@ from typing import Any
 
 @dataclass
 class Progress:
-    """The progress of a run.
+    """The progress of a run."""
 
-    Attributes:
-        epoch: From 0.
-        position: Examples of the epoch already seen.
-        step: Optimizer steps since training began.
-        examples: Examples since training began.
-        seconds: Training time without evaluation.
-        best_score: Highest development score, or None before the first evaluation.
-        best_step: Step of the best score.
-        next_evaluation: First step at which to evaluate again.
-        next_checkpoint: First step at which to write a checkpoint again.
-    """
-
-    epoch: int = 0
-    position: int = 0
-    step: int = 0
-    examples: int = 0
-    seconds: float = 0.0
-    best_score: float | None = None
+    epoch: int = 0  # from 0
+    position: int = 0  # examples of the epoch so far
+    step: int = 0  # optimizer steps so far
+    examples: int = 0  # so far
+    seconds: float = 0.0  # of training, without evaluation
+    best_score: float | None = None  # highest development score
     best_step: int | None = None
-    next_evaluation: int = 0
-    next_checkpoint: int = 0
+    next_evaluation: int = 0  # step
+    next_checkpoint: int = 0  # step
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Progress:

@@ -60,9 +60,8 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, CSV (with a header line), JSON Lines, text or parquet file, or saved dataset, "
-        "possibly as .gz, .xz or .bz2, relative to the data root, else to the working folder (the "
-        "other way round for ./)",
+        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset (.gz, .xz "
+        "and .bz2 are unpacked), under the data root or the working folder (first if it begins ./)",
     )
     dataset: DatasetArguments | None = argument(
         None, help="corpus, instead of a path, as in {name: multi30k, config: en-fr}"
@@ -72,22 +71,17 @@ class SourceArguments:
         None, help="language codes of the sides (default: those of a bitext corpus, else en, en)"
     )
     columns: list[str] | None = argument(
-        None,
-        help='the two text columns, by name or number from 1, as in ["2", "3"] '
-        "(default: detected by name or content)",
+        None, help='names or numbers (from 1) of the two text columns, as in ["2", "3"]'
     )
     beside: dict[str, Any] = argument(
-        {},
-        help="further columns to keep with each pair, as new name: column name or number from 1, "
-        "such as {score: 3}",
+        {}, help="further columns to keep: new names with column names or numbers, as in {score: 3}"
     )
     max_pairs: int | None = argument(
         None, help="size of a random sample of the pairs (default: all pairs)", at_least=0
     )
     weight: float = argument(
         1.0,
-        help="contrastive, distillation: uses of each pair per epoch (0.5: a new random half each "
-        "epoch)",
+        help="contrastive, distillation: uses of each pair per epoch (0.5: a random half)",
         at_least=0,
         at_most=1000,
     )
@@ -96,8 +90,7 @@ class SourceArguments:
     )
     hold_out: bool = argument(
         True,
-        help="whether development clean-and-bitext may hold out pairs (use false for mined pairs "
-        "and others that no translator made)",
+        help="whether development clean-and-bitext may hold out pairs (use false for mined pairs)",
     )
 
     @staticmethod
@@ -135,10 +128,7 @@ class DataArguments:
     )
     bad_rows: str = argument("skip", help="treatment of malformed rows", choices=BAD_ROWS)
     max_bad_rows: float = argument(
-        MAX_BAD_ROWS,
-        help="largest share of malformed rows in a source before the run fails",
-        at_least=0,
-        at_most=1,
+        MAX_BAD_ROWS, help="largest share of malformed rows in a source", at_least=0, at_most=1
     )
 
 
@@ -153,21 +143,14 @@ class OptimizationArguments:
     batch_size: int = argument(128, help="examples in a mini-batch", at_least=1)
     optimizer: str = argument(
         "adam",
-        help="optimizer (on CPU, adam and adagrad update only the embedding rows in the batch if "
-        "the model supports it)",
+        help="optimizer (on CPU, adam and adagrad update only the embedding rows of a batch)",
         choices=("adam", "adagrad", "sgd", "nesterov"),
     )
     betas: list[float] = argument(
-        [0.9, 0.999],
-        help="adam: decay rates of the first and second moment estimates",
-        at_least=0,
-        below=1,
+        [0.9, 0.999], help="adam: decay rates of the two moment estimates", at_least=0, below=1
     )
     weight_decay: float = argument(
-        0.0,
-        help="adam: decoupled weight decay, multiplied by the learning rate",
-        at_least=0,
-        at_most=1,
+        0.0, help="adam: decoupled weight decay (times the learning rate)", at_least=0, at_most=1
     )
     momentum: float | None = argument(
         None, help="sgd, nesterov: momentum factor (default: 0)", at_least=0, below=1
@@ -175,8 +158,7 @@ class OptimizationArguments:
     learning_rate: float = argument(1e-3, help="learning rate at the end of warm-up", above=0)
     schedule: str = argument(
         "constant",
-        help="learning rate after warm-up: constant, linear decay to 0 at the end of the run, or "
-        "decay with the inverse square root of the step",
+        help="learning rate after warm-up: constant, linear to 0, or by inverse root of the step",
         choices=("constant", "linear", "inverse_root"),
     )
     warmup_steps: int = argument(0, help="steps of linear learning-rate warm-up from 0", at_least=0)
@@ -185,8 +167,7 @@ class OptimizationArguments:
     )
     precision: str = argument(
         "fp32",
-        help="number format of matrix products (bf16 has 8 significant bits and is faster on "
-        "hardware that supports it)",
+        help="number format of matrix products (bf16: 8 significant bits, fast where supported)",
         choices=("fp32", "bf16"),
     )
 
@@ -205,17 +186,11 @@ class OptimizationArguments:
         if len(self.betas) != 2:
             raise must_be("training.betas", self.betas, "two numbers")
         if self.optimizer == "nesterov" and not self.momentum:
-            raise must_be(
-                "training.momentum with optimizer nesterov",
-                self.momentum,
-                "above 0 (the thesis uses 0.99)",
-            )
+            key = "training.momentum with optimizer nesterov"
+            raise must_be(key, self.momentum, "above 0 (the thesis uses 0.99)")
         if self.schedule == "inverse_root" and self.warmup_steps <= 0:
-            raise must_be(
-                "training.warmup_steps with schedule inverse_root",
-                self.warmup_steps,
-                "at least 1 (the papers use 4000)",
-            )
+            key = "training.warmup_steps with schedule inverse_root"
+            raise must_be(key, self.warmup_steps, "at least 1 (the papers use 4000)")
 
     def key_set_by_length(self) -> str | None:
         """Return a key whose effect at a step depends on the length of the run, or None."""
@@ -238,10 +213,7 @@ class SmoothedArguments(TokenBatchArguments):
     """Optimization of a label-smoothed cross-entropy in token batches."""
 
     label_smoothing: float = argument(
-        0.1,
-        help="share of the target probability spread evenly over the vocabulary",
-        at_least=0,
-        below=1,
+        0.1, help="share of the target probability spread over the vocabulary", at_least=0, below=1
     )
 
 
@@ -285,10 +257,8 @@ def check_place(source: Any, name: str) -> None:
     if source.columns is not None and len(source.columns) != 2:
         raise must_be(f"columns of {name}", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):
-        raise RecipeError(
-            f"data.sources: each source needs either a path or a dataset, got path {source.path!r} "
-            f"and {'no' if source.dataset is None else 'a'} dataset"
-        )
+        found = "neither" if source.path is None else f"both ({source.path})"
+        raise RecipeError(f"data.sources: each source needs a path or a dataset, got {found}")
 
 
 def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
@@ -298,11 +268,8 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
     if source.languages is not None and len(source.languages) != 2:
         raise must_be(f"languages of {source.name}", source.languages, "two names")
     if not all(isinstance(name, str) and name.isidentifier() for name in source.beside):
-        raise must_be(
-            f"names in beside of {source.name}",
-            list(source.beside),
-            "made of letters, digits and underscores",
-        )
+        key = f"names in beside of {source.name}"
+        raise must_be(key, list(source.beside), "made of letters, digits and underscores")
     if source.second is not None and source.beside:
         raise must_be(f"beside of {source.name}, an aligned text file,", source.beside, "empty")
 
