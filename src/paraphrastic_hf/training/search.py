@@ -151,7 +151,7 @@ def results(study: Any, grid: Grid) -> list[Trial]:
             {key: values[key][trial.params[key]] for key in grid}, trial.value, **trial.user_attrs
         )
         for trial in study.trials
-        if trial.user_attrs  # interrupted and repeated proposals have none
+        if trial.user_attrs  # empty for interrupted and repeated proposals
     ]
     return sorted(trials, key=lambda trial: math.inf if trial.score is None else -trial.score)
 

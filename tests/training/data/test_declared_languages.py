@@ -46,7 +46,7 @@ def test_text_in_another_language_gives_a_warning(
     assert all(re.search(key, text) for key, text in zip(noticed, found, strict=True))
 
 
-def test_scripts_without_spaces_and_from_right_to_left_are_told_apart() -> None:
+def test_scripts_without_spaces_and_from_right_to_left_are_distinguished() -> None:
     arabic = "القطة تنام على الجدار في الليل"
     texts = ["猫正在墙上睡觉，外面下着雨", "猫は壁の上で眠っています", arabic]
     assert languages_of(texts) == ["zh", "ja", "ar"]

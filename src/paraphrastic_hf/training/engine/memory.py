@@ -1,4 +1,4 @@
-"""Checks whether a model fits into this machine's memory."""
+"""Check whether a model fits into the machine's memory."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ class Progress:
     seconds: float = 0.0  # of training, without evaluation
     best_score: float | None = None  # highest development score
     best_step: int | None = None
-    next_evaluation: int = 0  # step
-    next_checkpoint: int = 0  # step
+    next_evaluation: int = 0  # step of the next evaluation
+    next_checkpoint: int = 0  # step of the next checkpoint
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Progress:
