@@ -1,4 +1,4 @@
-"""A run of a generative model of sentence pairs: translations to a finished model (thesis, 5.4)."""
+"""A run of a generative model of sentence pairs: translations to a model (thesis, 5.4)."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ from paraphrastic_hf.training.kinds import Context
 
 logger = logging.getLogger(__name__)
 
-GAUGED = 500  # held-out pairs that are measured at every evaluation
-WEIGHTED = 100  # and those whose likelihood is estimated by importance at the end
-SMALL_KL = 0.1  # nats a sentence; a variable below it holds nothing
+GAUGED = 500  # held-out pairs measured at every evaluation
+WEIGHTED = 100  # held-out pairs whose likelihood is estimated by importance sampling at the end
+SMALL_KL = 0.1  # nats per sentence, below which a posterior has collapsed
 CONFIGS: dict[str, type[LatentConfig]] = {"bgt": BGTConfig, "mgt": MGTConfig}
 MODELS: dict[str, type[LatentModel]] = {"bgt": BGTModel, "mgt": MGTModel}
 
@@ -79,7 +79,6 @@ class Generative:
             self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
 
     def prepare(self, work: Path) -> None:
-        """Tokenizer and tokenized pairs in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
@@ -102,7 +101,6 @@ class Generative:
         build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
 
     def build(self, work: Path) -> LatentModel:
-        """The model with random weights, or with the semantic table at its given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus")
         self.to_find = read_held_out(work) if self.holds_out else {}
@@ -116,16 +114,16 @@ class Generative:
         lost = bitexts.codes() - self.kept.codes()
         if lost:
             raise DataError(
-                f"all pairs in {', '.join(sorted(lost))} are held out, and none is left to learn "
-                "from: lower data.held_out, or name more text"
+                f"data.held_out leaves no training pairs in {', '.join(sorted(lost))}: lower it, "
+                "or add text"
             )
         if self.start is not None:
             started = self.start.model
             started.scores_part = self.recipe.training.candidates is not None
             for code in languages[len(own) :]:
-                logger.info("the model takes in the language %s", code)
+                logger.info("adding the language %s to the model", code)
                 started.add_language(code)
-            if self.recipe.training.center:  # room for what a checkpoint of this run holds
+            if self.recipe.training.center:  # so that checkpoints of this run can be loaded
                 started.center_on(torch.zeros(started.config.hidden_size))
             return started
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
@@ -133,14 +131,13 @@ class Generative:
         model.scores_part = self.recipe.training.candidates is not None
         if self.recipe.model.vectors is not None:
             path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
-            if self.recipe.model.adds_average:  # vectors of SP have no end mark to average
+            if self.recipe.model.adds_average:  # SP averages no end token
                 with torch.no_grad():
                     model.get_input_embeddings().weight[config.eos_token_id] = 0.0
             start_from_vectors(model, self.tokenizer, path)
         return model
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
-        """The pairs, in batches of about equally many tokens."""
         self._objective = GenerativeObjective(
             self.recipe, self.corpus, self.kept, model, accelerator
         )
@@ -151,19 +148,19 @@ class Generative:
         first = self.recipe.training.decoders_first
         if first >= steps > 0:
             logger.warning(
-                "training.decoders_first is %d and the run has %d steps: the encoder of the "
-                "meaning stays as it begins to the end",
+                "training.decoders_first is %d, but the run has only %d steps: the semantic "
+                "encoder will not be trained",
                 first,
                 steps,
             )
         if first and self.start is None and self.recipe.model.vectors is None:
             logger.warning(
-                "training.decoders_first keeps an encoder that begins at random: name what it "
-                "begins with by model.vectors or start, or leave it out"
+                "training.decoders_first freezes a random encoder: set model.vectors or start, or "
+                "remove it"
             )
 
     def development(self) -> Callable[[Any], float] | None:
-        """The score on the development set, with the gauges of the held-out pairs beside it."""
+        """Return the development score, with diagnostics on the held-out pairs."""
         if self.recipe.run.development == "none":
             return None
         scorer = development_scorer(
@@ -178,7 +175,7 @@ class Generative:
             if gauges is None:
                 assert scorer is not None
                 return scorer(model)
-            if model.training:  # not before and after it
+            if model.training:  # not before or after training
                 _warn_of_collapse(gauges)
                 self._objective.aggression.observe(sum(gauges.mutual_information.values()))
             figures = gauges.flat()
@@ -192,7 +189,6 @@ class Generative:
         return score
 
     def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
-        """The model directory, and what the model makes of the held-out pairs."""
         self._center(model)
         gauges = self._measure(model, len(self.held_out))
         to_find = {name: len(pairs) for name, pairs in self.to_find.items()}
@@ -205,7 +201,7 @@ class Generative:
             "vocab_size": self.tokenizer.vocab_size,
         }
         if gauges is not None:
-            if self.recipe.run.development == "none":  # else the last evaluation has said it
+            if self.recipe.run.development == "none":  # else the last evaluation warned
                 _warn_of_collapse(gauges)
             record["held_out"] = asdict(gauges)
         if gauges is not None and has_likelihood(model):
@@ -217,7 +213,8 @@ class Generative:
         return record
 
     def _center(self, model: LatentModel) -> None:
-        """Take from sentence vectors the mean of some sentences of training, if asked for."""
+        """Subtract from sentence vectors the mean over some training sentences, if `center` is
+        set."""
         most = self.recipe.training.center
         if not most:
             return
@@ -257,7 +254,7 @@ class Generative:
             ("intermediate_size", given.feed_forward),
             ("latent_at", given.latent_at),
         ):
-            if value is not None:  # else the model's own
+            if value is not None:  # else the default of the model
                 settings[key] = value
         if given.kind == "mgt":
             settings["reconstructs"] = given.reconstructs is None
@@ -274,32 +271,29 @@ class Generative:
 
 
 def _check_number(kind: str, languages: set[str]) -> None:
-    """Refuse more than two languages of a BGT."""
     if kind == "bgt" and len(languages) > 2:
         raise RecipeError(
-            f"a bgt is of two languages, and the sources have {', '.join(sorted(languages))}: "
-            "train an mgt (model.kind: mgt), or leave sources out"
+            f"model.kind bgt needs two languages, got {', '.join(sorted(languages))}: set it to "
+            "mgt, or remove sources"
         )
 
 
 def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
-    """The model that a recipe's `start` names: a path as of `resolve_path`, or a Hub repository."""
     return LatentGenerator.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
-    """Refuse what a trained model cannot go on with."""
+    """Refuse settings and languages that the model named by `start` does not support."""
     new = sorted(languages - set(model.config.languages))
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
-            f"start ({recipe.start}) is of {', '.join(model.config.languages)} and can take in no "
-            f"other language, and the sources have {', '.join(new)}: start from an "
-            "mgt, which takes them in, or leave sources out"
+            f"start ({recipe.start}) has the languages {', '.join(model.config.languages)} and "
+            f"cannot add {', '.join(new)}: start from an mgt, or remove sources"
         )
     if model.config.is_centered and not recipe.training.center:
         raise RecipeError(
-            f"start ({recipe.start}) has a mean taken from its sentence vectors, which training "
-            "moves: set training.center, such as 10000, to take it anew"
+            f"start ({recipe.start}) subtracts a mean vector, which training changes: set "
+            "training.center, such as 10000, to compute it again"
         )
     training, is_plain = recipe.training, not model.config.is_variational
     for name, asked in (
@@ -308,28 +302,28 @@ def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set
     ):
         if asked and is_plain:
             raise RecipeError(
-                f"training.{name} needs variables with a prior, which start ({recipe.start}) has "
-                "not: leave it out"
+                f"training.{name} needs variables with a prior, which start ({recipe.start}) "
+                "lacks: remove it"
             )
     codes = list(model.config.languages)[:2]
     tasks = model.tasks_between(codes)
     read = {side for task in tasks for side in model.sides_read(task, SEMANTIC, codes)}
     if recipe.needs_both_sides and len(read) < 2:
         raise RecipeError(
-            f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, and start "
-            f"({recipe.start}) infers that of one: leave it out"
+            f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, but start "
+            f"({recipe.start}) infers one: remove it"
         )
 
 
 def _check_languages(sources: list[SourcePairs]) -> set[str]:
-    """The languages of the sources, each of which must be translations."""
+    """Return the languages of the sources, each of which must be translations."""
     found: set[str] = set()
     for item in sources:
         own = item.source.languages or ()
         if len(set(own)) != 2:
             raise DataError(
-                f"{item.source.name} has the languages {', '.join(own)}: every source must be "
-                "translations; name their languages with languages: [en, fr]"
+                f"{item.source.name} must have two languages, got {', '.join(own)}: name them, "
+                "such as languages: [en, fr]"
             )
         found |= set(own)
     return found
@@ -339,9 +333,8 @@ def _warn_of_collapse(gauges: LatentDiagnostics) -> None:
     for variable, kl in gauges.kl.items():
         if kl < SMALL_KL:
             logger.warning(
-                "the variable %s holds nothing (%.3f nats a sentence, %d active units): its "
-                "posterior has collapsed onto the prior. Lower training.kl_weight, or let it rise "
-                "more slowly with training.kl_rise",
+                "posterior collapse: the variable %s holds %.3f nats per sentence and %d active "
+                "units. Lower training.kl_weight, or raise training.kl_rise",
                 variable,
                 kl,
                 gauges.active_units[variable],

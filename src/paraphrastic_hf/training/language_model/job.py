@@ -1,4 +1,4 @@
-"""A language model over sentences: objective and run."""
+"""The objective and the run of a language model over sentences."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class TokenBatch:
     """Some sentences of a step.
 
     Attributes:
-        own: (sentences,) numbers of this process's share of them.
-        weight: Factor of the mean loss of this share: its part of the predicted tokens of the whole
-            step, times the number of processes, whose gradients are averaged.
+        own: Numbers of this process's sentences, (sentences,).
+        weight: Factor of the mean loss of these: their share of the tokens predicted in the step,
+            times the number of processes, over which gradients are averaged.
     """
 
     own: np.ndarray
@@ -55,7 +55,7 @@ class TokenBatch:
 
 
 class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
-    """Predicting every next token of sentences, by smoothed cross-entropy."""
+    """Smoothed cross-entropy of every next token of a sentence."""
 
     def __init__(
         self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
@@ -65,7 +65,6 @@ class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
         super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_batches)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next step: so many batches of like length as are accumulated."""
         chosen = self.next_batches(epoch, position)
         world = self.accelerator.num_processes
         of_step = sum(map(self._predicted, chosen))
@@ -77,7 +76,7 @@ class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
         yield Step(batches, sum(map(len, chosen)))
 
     def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
-        """The cross-entropy, of the right token and of its smoothing."""
+        """Return the cross-entropy, split into the correct tokens and the smoothing."""
         ids, mask = self.sentences.padded(batch.own, self.max_length)
         device = self.accelerator.device
         inputs, targets = (torch.from_numpy(part).to(device) for part in (ids[:, :-1], ids[:, 1:]))
@@ -92,7 +91,7 @@ class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
         return Losses.of(parts)
 
     def _predicted(self, batch: np.ndarray) -> int:
-        """Tokens that are predicted: all but the first of each sentence."""
+        """Count the predicted tokens: all but the first of each sentence."""
         return int(self.lengths[batch].sum()) - len(batch)
 
 
@@ -105,7 +104,6 @@ class LanguageModeling:
         check_sources(recipe.data, context.data_root)
 
     def prepare(self, work: Path) -> None:
-        """The tokenizer, the sentences to train on and those held out, in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
@@ -126,16 +124,16 @@ class LanguageModeling:
         else:
             order = np.random.default_rng([recipe.seed, 4]).permutation(order)
         if len(order) - count < max(1, 0 if given else count):
+            key = "run.development" if given else "data.held_out"
             raise DataError(
-                f"data.held_out ({count:,}) must leave as many sentences to train on, and there "
-                f"are {len(order):,} in all, each counted once: set it lower, or give more"
+                f"{key} ({count:,}) leaves too few of the {len(order):,} distinct sentences to "
+                "train on: hold out fewer, or add text"
             )
         held_out, kept = (np.sort(part) for part in np.split(order, [count]))
         columns = {"sentences": ids.select(kept), "held_out": ids.select(held_out)}
         write_columns(work / "corpus", columns, {})
 
     def build(self, work: Path) -> LanguageModel:
-        """The model with random weights."""
         self.tokenizer = cast(MarkedTokenizer, load_tokenizer(work / "tokenizer"))
         self.columns, _ = read_columns(work / "corpus")
         special = self.tokenizer.special
@@ -164,17 +162,15 @@ class LanguageModeling:
             raise RecipeError(f"model: {error.__cause__ or error}") from error
 
     def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
-        """The sentences, in batches of about equally many tokens."""
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Minus the cross-entropy of the held-out sentences, in nats a token."""
+        """Return minus the cross-entropy of the held-out sentences, in nats per token."""
         if not len(self.columns["held_out"]):
             return None
         return lambda model: Evaluation.of_parts([(-0.01, self._judged(model))])
 
     def save(self, model: LanguageModel, output: Path) -> dict[str, Any]:
-        """The model directory, and the perplexity of the held-out sentences."""
         held_out = len(self.columns["held_out"])
         cross_entropy = self._judged(model).score / 100 if held_out else math.nan
         save_model(model.to("cpu"), self.tokenizer.for_prompts(), output, LANGUAGE_MODEL)
@@ -193,7 +189,7 @@ class LanguageModeling:
         }
 
     def _judged(self, model: LanguageModel) -> Judged:
-        """The nats of each held-out sentence, and its tokens."""
+        """Return the nats and the tokens of each held-out sentence."""
         found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
         measure = "nats a token"
         return Judged("held out", "sentences", measure, -found.nats[None], found.tokens[None])

@@ -1,6 +1,6 @@
-"""Every key that the recipe of a paraphrase generator has alone (thesis, 4.6 and chapter 6).
+"""Recipe keys of paraphrase generators (thesis, 4.6 and chapter 6).
 
-Sizes and optimization are those of the released SCPN unless a help text says otherwise.
+Sizes and optimization follow the released SCPN unless a help text says otherwise.
 """
 
 from __future__ import annotations
@@ -41,35 +41,38 @@ OF_KIND = {
 
 @dataclass(frozen=True)
 class ParaphraseData(DataArguments):
-    """Which pairs to train on: sentence1, sentence2, and tree1, tree2 where parses are read."""
+    """Training pairs, with the columns sentence1 and sentence2, and tree1 and tree2 if parses
+    are read."""
 
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
-        "swap": "data.both_directions trains on each pair both ways; leave it out",
+        "swap": "data.both_directions trains on each pair in both directions",
     }
     both_directions: bool = argument(
-        True, help="train on each pair both ways (6.2.2); else the second sentence is written"
+        True,
+        help="train on each pair in both directions (6.2.2). Otherwise the second sentence is "
+        "the target",
     )
     differing: bool = argument(
         True,
-        help="leave out pairs whose parses are the same (released code); with false, and with "
-        "model.template none, pairs need no parses",
+        help="leave out pairs with equal parses (released code). With false and model.template "
+        "none, pairs need no parses",
     )
     max_template: int = argument(
-        300, help="leave out pairs with a parse of more tokens", at_least=1, at_most=2**31 - 1
+        300, help="leave out pairs with more tokens in a parse", at_least=1, at_most=2**31 - 1
     )
     max_length: int = argument(
-        100, help="leave out pairs with a sentence of more tokens", at_least=1, at_most=2**31 - 1
+        100, help="leave out pairs with more tokens in a sentence", at_least=1, at_most=2**31 - 1
     )
     bpe: str | None = argument(
         None,
-        help="a file of byte pair codes, such as the released scpn/bpe.codes, in the place of the "
-        "tokenizer that is trained; relative to the data root",
+        help="file of byte pair codes that replaces the trained tokenizer, such as the released "
+        "scpn/bpe.codes. Relative to the data root",
     )
     held_out: int = argument(
         2000,
-        help="pairs that are not trained on, nor is any other pair with one of their sentences; "
-        "they choose the checkpoint",
+        help="pairs excluded from training, with all other pairs that share a sentence with "
+        "them. They select the checkpoint",
         at_least=0,
     )
 
@@ -80,66 +83,74 @@ class ParaphraserArguments:
 
     kind: str = argument(
         SCPN,
-        help="scpn, LSTMs steered by a parse; paraphraser, the same without parse and copies "
-        "(4.6); marian or bart, transformers' own classes, which read a sentence, <sep> and the "
+        help="scpn: LSTMs controlled by a parse. paraphraser: the same without parse and copying "
+        "(4.6). marian, bart: classes of transformers, which read the sentence, <sep> and the "
         "parse as one text",
         choices=(SCPN, PARAPHRASER, *STOCK),
     )
     writes: str = argument(
         SENTENCE,
-        help="sentence; or parse, for a parse generator, which reads the parse of the sentence",
+        help="output: a sentence, or a parse (a parse generator, which reads the parse of the "
+        "sentence)",
         choices=(SENTENCE, PARSE),
     )
     template: str = argument(
         PARSE,
-        help="what is read beside the source, of what is written: its whole parse; its template, "
-        "the top two levels; or none, which is the thesis's model without z",
+        help="control input taken from the target: its parse, its template (the top two levels "
+        "of the parse), or none (the thesis's model without z)",
         choices=(PARSE, TEMPLATE, NONE),
     )
-    hidden_size: int = argument(512, help="numbers of a state", at_least=1, at_most=MOST_DIMENSIONS)
-    decoder_layers: int = argument(2, help="layers that write", at_least=1, at_most=1000)
-    dropout: float = argument(
-        0.0,
-        help="probability that a number is zeroed in training (the thesis states none)",
-        at_least=0,
-        below=1,
+    hidden_size: int = argument(
+        512, help="dimensions of a hidden state", at_least=1, at_most=MOST_DIMENSIONS
     )
-    tie: bool = argument(False, help="one table of tokens for reading and for the output layer")
+    decoder_layers: int = argument(2, help="layers of the decoder", at_least=1, at_most=1000)
+    dropout: float = argument(
+        0.0, help="dropout probability (not stated in the thesis)", at_least=0, below=1
+    )
+    tie: bool = argument(
+        False,
+        help="scpn, paraphraser: share one embedding table between encoder, decoder and output "
+        "layer",
+    )
     copy: bool | None = argument(
-        None, help="scpn: tokens of the source may be copied; true if absent"
+        None, help="scpn: allow copying tokens of the source. true if absent"
     )
     embedding_size: int | None = argument(
         None,
-        help="scpn, paraphraser: numbers of a token's vector; 300 if absent",
+        help="scpn, paraphraser: dimensions of a token vector. 300 if absent",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     template_embedding_size: int | None = argument(
         None,
-        help="scpn: numbers of the vector of a parse's token; 56 if absent",
+        help="scpn: dimensions of the vector of a parse token. 56 if absent",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     template_hidden_size: int | None = argument(
         None,
-        help="scpn: numbers of a state of what reads the parse; 128 if absent",
+        help="scpn: dimensions of a hidden state of the parse encoder. 128 if absent",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     encoder_layers: int | None = argument(
-        None, help="marian, bart: blocks that read; as many as write if absent", at_least=1
+        None, help="marian, bart: layers of the encoder. decoder_layers if absent", at_least=1
     )
     heads: int | None = argument(
-        None, help="marian, bart: attention heads of a block; 4 if absent", at_least=1
+        None, help="marian, bart: attention heads per block. 4 if absent", at_least=1
     )
     feed_forward: int | None = argument(
         None,
-        help="marian, bart: units of a block's feed-forward layer; 4 times hidden_size if absent",
+        help="marian, bart: units of the feed-forward layer of a block. 4 times hidden_size if "
+        "absent",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     positions: int | None = argument(
-        None, help="marian, bart: most tokens of a text; 512 if absent", at_least=2
+        None,
+        help="marian, bart: longest text that the model can read or write, in tokens. 512 if "
+        "absent",
+        at_least=2,
     )
 
 
@@ -158,42 +169,45 @@ class ParaphraseTraining(AveragedArguments):
 
 @dataclass(frozen=True)
 class ParaphraseRunArguments(RunArguments):
-    """Checkpoints, logs and the choice of the weights that are kept."""
+    """Checkpoints, logs and model selection."""
 
     development: str = argument(
         HELD_OUT,
-        help="what picks the checkpoint: held_out, the likelihood of held-out pairs; a file, that "
-        "of its pairs, which is read like the first source; none keeps the last",
+        help="score that selects the checkpoint. held_out: likelihood of the held-out pairs. "
+        "none: keep the last checkpoint. Or a file, read like the first source, for the "
+        "likelihood of its pairs",
         choices=(HELD_OUT, NONE, FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraseRecipe:
-    """A whole training run of a paraphrase generator."""
+    """A training run of a paraphrase generator."""
 
     kind: str = argument(
-        "paraphrase", help="what is trained: a paraphrase generator", choices=("paraphrase",)
+        "paraphrase", help="model to train: a paraphrase generator", choices=("paraphrase",)
     )
-    data: ParaphraseData = argument(ParaphraseData(), help="what to train on")
+    data: ParaphraseData = argument(ParaphraseData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(
             vocab_size=32_000, lowercase=True, marks="end", character_coverage=0.9999
         ),
-        help="how sentences become ids; parses have a vocabulary of their own",
+        help="tokenizer of sentences (parses have their own vocabulary). Needs marks end",
     )
-    model: ParaphraserArguments = argument(ParaphraserArguments(), help="the model")
+    model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
     training: ParaphraseTraining = argument(
-        ParaphraseTraining(learning_rate=5e-5, batch_size=64), help="the objective"
+        ParaphraseTraining(learning_rate=5e-5, batch_size=64), help="objective and optimization"
     )
-    run: ParaphraseRunArguments = argument(ParaphraseRunArguments(), help="checkpoints and logs")
+    run: ParaphraseRunArguments = argument(
+        ParaphraseRunArguments(), help="checkpoints, logs and model selection"
+    )
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
             check_source(source, self.data.ignored)
-        check_marks(self.tokenizer, "end", "a paraphrase is written until its end")
+        check_marks(self.tokenizer, "end", "a paraphrase needs an end token")
         model, training, run = self.model, self.training, self.run
         refuse_keys_of_others("model", model, OF_KIND)
         is_plain = model.kind == PARAPHRASER
@@ -201,22 +215,18 @@ class ParaphraseRecipe:
             raise must_be(
                 "model.template and model.writes of a paraphraser",
                 (model.template, model.writes),
-                "none and sentence: what is steered by a parse is kind scpn",
+                "none and sentence, or set model.kind to scpn",
             )
         if model.writes != SENTENCE and model.template != TEMPLATE:
             raise must_be(
                 "model.template with model.writes parse",
                 model.template,
-                "template: a parse generator fills a template",
+                "template",
             )
         if self.data.bpe is not None and model.writes != SENTENCE:
-            raise must_be(
-                "data.bpe with model.writes parse",
-                self.data.bpe,
-                "left out: parses have a vocabulary of their own",
-            )
+            raise must_be("data.bpe with model.writes parse", self.data.bpe, "left out")
         if model.tie and model.kind in STOCK:
-            raise must_be(f"model.tie of {model.kind}", model.tie, "left out: it has one table")
+            raise must_be(f"model.tie of {model.kind}", model.tie, "left out: its table is shared")
         check_chosen_by_score(training, self.data.held_out, run.development)
         if run.keep_checkpoints < training.average:
             raise must_be(

@@ -1,4 +1,4 @@
-"""From a supervised recipe to a model at its start: an encoder, new or trained, and a new head."""
+"""Build the initial model of a supervised recipe: an encoder and a new head."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def build_supervised(
     start: SentenceEncoder | None,
     data_root: str | Path | None = None,
 ) -> SupervisedModel:
-    """The model a recipe asks for, its encoder at its start, and frozen if asked for."""
+    """Return the initial model of a recipe, frozen as `training.freeze` asks."""
     if start is None:
         encoder: SentenceEncoderModel = build_encoder(recipe.model, tokenizer, data_root)
     else:
@@ -51,12 +51,12 @@ def with_parts(
     tokenizer: TextTokenizer,
     data_root: str | Path | None,
 ) -> SentenceEncoderModel:
-    """A trained encoder, with the recipe's parts beside it, if it has any."""
+    """Return a trained encoder, concatenated with the recipe's parts if it has any."""
     if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
         return encoder
     if isinstance(encoder, MixedModel):
         raise RecipeError(
-            f"start ({recipe.start}) is a mixture, which no parts can stand beside: leave them out"
+            f"start ({recipe.start}) is a mixture, which cannot be extended: remove parts"
         )
     made = [
         build_encoder(part.model, part_tokenizer, data_root)

@@ -1,5 +1,5 @@
-"""A supervised run: a corpus with gold scores or labels to a finished model and its scores on the
-test split (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
+"""A supervised run: a labeled corpus to a model and its test scores (thesis, 3.2.4; Wieting and
+Gimpel, 2017, 4.3)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from paraphrastic_hf.training.supervised.tasks import TASKS, Examples
 
 
 class Supervised:
-    """Training on gold scores or labels, `kind: supervised`."""
+    """Training on scores or labels, `kind: supervised`."""
 
     def __init__(self, recipe: SupervisedRecipe, context: Context) -> None:
         check_supervised(recipe)
@@ -47,13 +47,12 @@ class Supervised:
             resolve_vectors(recipe.model.vectors, context.data_root)
 
     def prepare(self, work: Path) -> None:
-        """The tokenizer in `work`."""
         if (work / "ready").exists():
             return
         if self.start is not None:
             tokenizer = self._beside(self.start.tokenizer)
         else:
-            # Given vectors are the vocabulary in the papers; a random table has the training words.
+            # The papers keep every word that has a given vector, else the words of training.
             splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
             lines = self.task.lines(splits)
             tokenizer = train_tokenizer(
@@ -63,7 +62,7 @@ class Supervised:
         (work / "ready").touch()
 
     def _beside(self, tokenizer: TextTokenizer) -> TextTokenizer:
-        """The tokenizer of `start`, and those of the parts beside it."""
+        """Return the tokenizer of `start`, joined with new ones for the parts."""
         parts = self.recipe.parts
         lines = list(self.task.lines(SPLITS[:1])) if parts else []
         made = [
@@ -73,7 +72,6 @@ class Supervised:
         return MixedTokenizer([tokenizer, *made]) if made else tokenizer
 
     def build(self, work: Path) -> SupervisedModel:
-        """The model at its start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.examples: dict[str, Examples] = {
             split: self.task.examples(split, self.tokenizer) for split in SPLITS
@@ -81,13 +79,11 @@ class Supervised:
         return build_supervised(self.recipe, self.task, self.tokenizer, self.start, self.data_root)
 
     def objective(self, model: SupervisedModel, accelerator: Accelerator) -> SupervisedObjective:
-        """The training split, batch by batch."""
         return SupervisedObjective(
             self.recipe, self.examples["train"], self.tokenizer, model, accelerator
         )
 
     def development(self) -> Callable[[Any], float]:
-        """The task's measure on the validation split."""
         task, examples = self.task, self.examples["validation"]
 
         def score(model: SupervisedModel) -> Evaluation:
@@ -97,7 +93,6 @@ class Supervised:
         return score
 
     def save(self, model: SupervisedModel, output: Path) -> dict[str, Any]:
-        """The model directory, and scores on the validation and test splits."""
         scores = {split: self.task.scores(model, self.examples[split])[0] for split in SPLITS[1:]}
         layouts: dict[type, Layout] = {TaggerModel: TAGGER, ParserModel: PARSER}
         layout = layouts.get(type(model), SUPERVISED)
@@ -113,7 +108,7 @@ class Supervised:
 
 
 def check_supervised(recipe: SupervisedRecipe) -> None:
-    """Refuse an encoder without a meaning before any text is read."""
+    """Refuse contradictory encoder settings before any text is read."""
     if recipe.start is None:
         check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
     for part in recipe.parts:

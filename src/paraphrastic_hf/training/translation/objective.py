@@ -23,7 +23,7 @@ from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
 from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments
 from paraphrastic_hf.training.translation.recipe import TranslationRecipe
 
-SCORES_AT_A_TIME = 2**25  # of held-out pairs: a number for each token and entry of the vocabulary
+SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out pairs
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class TranslationBatch:
     """Some pairs of a step.
 
     Attributes:
-        own: (pairs, 2) sentences of this process's share of them: sources, then targets.
-        weight: Factor of the mean loss of this share: its part of the target tokens of the whole
-            step, times the number of processes, whose gradients are averaged.
+        own: Numbers of source and target of this process's pairs, (pairs, 2).
+        weight: Factor of the mean loss of these: their share of the target tokens of the step,
+            times the number of processes, over which gradients are averaged.
     """
 
     own: np.ndarray
@@ -41,13 +41,12 @@ class TranslationBatch:
 
 
 class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArguments]):
-    """Predicting every token of a target from its source and the tokens before.
+    """Cross-entropy of every target token, given its source and the tokens before it.
 
     Args:
-        sides: (pairs, 2) numbers of the sources and of the targets to train on.
-        templates: What is read beside the sources (thesis, 6.3), as `seq2seq_inputs` takes it.
-        gives_loss: Whether the model computes the loss itself, without a score for every entry of
-            the vocabulary, where targets are not smoothed.
+        sides: Numbers of source and target of the training pairs, (pairs, 2).
+        templates: Texts read beside the sources (thesis, 6.3), as for `seq2seq_inputs`.
+        gives_loss: Whether the model computes an unsmoothed loss itself, which saves memory.
     """
 
     def __init__(
@@ -70,7 +69,6 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArgume
         self.gives_loss = gives_loss and not args.label_smoothing
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next step: so many batches of like lengths as are accumulated."""
         chosen = self.next_batches(epoch, position)
         of_step = sum(int(self.lengths[batch, 1].sum()) for batch in chosen)
         batches = []
@@ -82,7 +80,7 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArgume
         yield Step(batches, sum(map(len, chosen)))
 
     def loss(self, model: nn.Module, batch: TranslationBatch, epoch: int, step: int) -> Losses:
-        """The cross-entropy, of the right token and of its smoothing."""
+        """Return the cross-entropy, split into the correct tokens and the smoothing."""
         inputs, targets = seq2seq_inputs(
             self.sentences, batch.own, self.start, self.accelerator.device, self.templates
         )
@@ -104,15 +102,15 @@ def seq2seq_inputs(
     device: torch.device,
     templates: Ragged | None = None,
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """What an encoder-decoder reads of pairs, and what it is to predict.
+    """Return the inputs of an encoder-decoder for some pairs, and the tokens to predict.
 
     Args:
-        sides: (pairs, 2) numbers of the sources and of the targets.
-        templates: Token ids of what is read beside the sources of some models, one for each target:
-            their numbers are those of the last sentences.
+        sides: Numbers of sources and targets, (pairs, 2).
+        templates: Token ids of what is read beside the sources, one for each target. Targets are
+            the last sentences, in the order of the templates.
 
     Returns:
-        The arguments of the model, whose `logits_at` are the tokens to predict; and these tokens,
+        The arguments of the model, where `logits_at` marks the tokens to predict, and these tokens,
         (tokens,).
     """
     source, source_mask = sentences.padded(sides[:, 0])
@@ -142,12 +140,11 @@ def nats_of_targets(
     batch_tokens: int,
     templates: Ragged | None = None,
 ) -> np.ndarray:
-    """Cross-entropy of each target, (pairs,), in nats, without dropout and smoothing.
+    """Return the cross-entropy of each target in nats, (pairs,), without dropout and smoothing.
 
     Args:
-        model: The model; it is put in evaluation mode for as long as this takes.
-        sides: (pairs, 2) numbers of the sources and of the targets, at least one pair.
-        templates: As of `seq2seq_inputs`.
+        sides: Numbers of sources and targets, (pairs, 2), at least one pair.
+        templates: As for `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)
     plan = plan_pair_batches(

@@ -1,7 +1,7 @@
-"""Every key that the recipe of a translation model has alone (thesis, 7.3).
+"""Recipe keys of translation models (thesis, 7.3).
 
-Sizes are the thesis's unless a help text says otherwise. The optimizer is Adam; that of the thesis,
-Nesterov's with gradients renormalized, is in `recipes/beyond-bleu-2019/mle.yaml`.
+Sizes follow the thesis unless a help text says otherwise. The optimizer is Adam. The thesis uses
+Nesterov's method with renormalized gradients, as in `recipes/beyond-bleu-2019/mle.yaml`.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ OF_FAMILY = {
 
 @dataclass(frozen=True)
 class TranslationData(ParallelArguments):
-    """Which translations to train on."""
+    """Training translations."""
 
     held_out: int = argument(
         2000,
-        help="pairs that are not trained on, nor is any other pair with one of their sentences; "
-        "they choose the checkpoint and anneal the learning rate",
+        help="pairs excluded from training, with all other pairs that share a sentence with "
+        "them. They select the checkpoint and anneal the learning rate",
         at_least=0,
     )
     max_length: int = argument(
-        100, help="leave out pairs with a side of more tokens", at_least=1, at_most=2**31 - 1
+        100, help="leave out pairs with more tokens on a side", at_least=1, at_most=2**31 - 1
     )
 
 
@@ -57,43 +57,41 @@ class TranslatorArguments:
 
     kind: str = argument(
         "gated_conv",
-        help="gated_conv, gated convolutions with attention in every layer of the decoder; or "
-        "marian, a transformer of transformers' own classes, which CTranslate2 converts",
+        help="gated_conv: gated convolutions with attention in every decoder layer. marian: the "
+        "transformer of transformers' MarianMTModel, which CTranslate2 can convert",
         choices=tuple(OF_FAMILY),
     )
     hidden_size: int = argument(
-        256, help="numbers of a token's state", at_least=1, at_most=MOST_DIMENSIONS
+        256, help="dimensions of a hidden state", at_least=1, at_most=MOST_DIMENSIONS
     )
     encoder_layers: int = argument(4, help="layers of the encoder", at_least=1, at_most=1000)
     decoder_layers: int = argument(3, help="layers of the decoder", at_least=1, at_most=1000)
     dropout: float = argument(
-        0.2,
-        help="probability that a number is zeroed in training (no paper states it)",
-        at_least=0,
-        below=1,
+        0.2, help="dropout probability (stated in no paper)", at_least=0, below=1
     )
     positions: int = argument(
-        1024, help="most tokens of a text that the model has places for", at_least=2
+        1024, help="longest text that the model can read or write, in tokens", at_least=2
     )
     tie: bool = argument(
         True,
-        help="one table of tokens for encoder, decoder and output layer (the thesis has three)",
+        help="share one embedding table between encoder, decoder and output layer (the thesis "
+        "has three). Always true for marian",
     )
     embedding_size: int | None = argument(
         None,
-        help="gated_conv: numbers of a row of a table; hidden_size if absent",
+        help="gated_conv: dimensions of a token vector. hidden_size if absent",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     kernel_width: int | None = argument(
-        None, help="gated_conv: tokens that a convolution reads, odd; 3 if absent", at_least=1
+        None, help="gated_conv: width of the convolutions in tokens, odd. 3 if absent", at_least=1
     )
     heads: int | None = argument(
-        None, help="marian: attention heads of a block; 4 if absent", at_least=1
+        None, help="marian: attention heads per block. 4 if absent", at_least=1
     )
     feed_forward: int | None = argument(
         None,
-        help="marian: units of the feed-forward layer of a block; 4 times hidden_size if absent",
+        help="marian: units of the feed-forward layer of a block. 4 times hidden_size if absent",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
@@ -105,51 +103,53 @@ class TranslationTraining(AveragedArguments):
 
     epochs: int = argument(
         20,
-        help="passes over the data, fewer where annealing ends the run; the thesis has over 200",
+        help="passes over the data, unless annealing ends the run earlier (thesis: over 200)",
         at_least=0,
     )
 
 
 @dataclass(frozen=True)
 class TranslationRunArguments(RunArguments):
-    """Checkpoints, logs and the choice of the weights that are kept."""
+    """Checkpoints, logs and model selection."""
 
     development: str = argument(
         HELD_OUT,
-        help="what picks the checkpoint, of held-out pairs: held_out, their likelihood; or bleu, "
-        "that of the likeliest translations of 500 of them; a file, the likelihood of its pairs, "
-        "which is read like the first source; none keeps the last",
+        help="score that selects the checkpoint. held_out: likelihood of the held-out pairs. "
+        "bleu: BLEU of the greedy translations of 500 held-out pairs. none: keep the last "
+        "checkpoint. Or a file, read like the first source, for the likelihood of its pairs",
         choices=(HELD_OUT, BLEU, NONE, FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRecipe:
-    """A whole training run of a translation model."""
+    """A training run of a translation model."""
 
     kind: str = argument(
-        "translation", help="what is trained: a translation model", choices=("translation",)
+        "translation", help="model to train: a translation model", choices=("translation",)
     )
-    data: TranslationData = argument(TranslationData(), help="what to train on")
+    data: TranslationData = argument(TranslationData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(
             vocab_size=40_000, lowercase=False, marks="end", character_coverage=0.9999
         ),
-        help="how text of both sides becomes ids; sentences must have an end",
+        help="tokenizer of both sides. Needs marks end",
     )
-    model: TranslatorArguments = argument(TranslatorArguments(), help="the model")
+    model: TranslatorArguments = argument(TranslatorArguments(), help="translation model")
     training: TranslationTraining = argument(
         TranslationTraining(schedule="inverse_root", warmup_steps=1000, clip=1.0),
-        help="the objective",
+        help="objective and optimization",
     )
-    run: TranslationRunArguments = argument(TranslationRunArguments(), help="checkpoints and logs")
+    run: TranslationRunArguments = argument(
+        TranslationRunArguments(), help="checkpoints, logs and model selection"
+    )
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
         check_bounds(self)
         for source in self.data.sources:
             check_source(source, self.data.ignored)
-        check_marks(self.tokenizer, "end", "a translation is written until its end")
+        check_marks(self.tokenizer, "end", "a translation needs an end token")
         model, training, run = self.model, self.training, self.run
         refuse_keys_of_others("model", model, OF_FAMILY)
         check_chosen_by_score(training, self.data.held_out, run.development)
