@@ -10,7 +10,7 @@ import pytest
 from paraphrastic_hf import SentenceEncoder, train
 from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.training.data.sources import SourcePairs
-from paraphrastic_hf.training.distillation.objective import lessons
+from paraphrastic_hf.training.distillation.objective import make_examples
 from paraphrastic_hf.training.distillation.recipe import TeacherArguments
 from paraphrastic_hf.training.distillation.teacher import load_teacher, narrowed, teacher_vectors
 from paraphrastic_hf.training.engine.recipe import SourceArguments
@@ -113,7 +113,7 @@ CATS = ("a cat", "the cat"), ("the cat", "one cat"), ("a cat", "the cat")
 def test_who_reads_what_for_each_sentence(
     source: SourcePairs, teachers: list[list[str]], expected: list[tuple[str, tuple[str, ...]]]
 ) -> None:
-    found = lessons([source], teachers=teachers, learns=[])
+    found = make_examples([source], teachers=teachers, learns=[])
     assert [(each.text, each.reads) for each in found] == expected
 
 
@@ -124,7 +124,7 @@ def test_a_language_that_no_source_has_is_refused(
     teachers: list[str], learns: list[str], key: str
 ) -> None:
     with pytest.raises(DataError, match=key):
-        lessons([bitext(("a cat", "eine Katze"))], teachers=[["en"], teachers], learns=learns)
+        make_examples([bitext(("a cat", "eine Katze"))], teachers=[["en"], teachers], learns=learns)
 
 
 def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:

@@ -256,10 +256,7 @@ def test_draws_follow_their_seed_and_blocks_draw_apart(generator: LatentGenerato
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        *(("beams", value) for value in (0, -1)),
-        *(("outputs", 6), ("top_p", 0), ("temperature", 0)),
-    ],
+    [*(("beams", value) for value in (0, -1)), *(("outputs", 6), ("top_p", 0), ("temperature", 0))],
 )
 def test_writing_without_a_meaning_is_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match="beams" if name == "outputs" else name):

@@ -68,7 +68,7 @@ class ContrastiveObjective:
         dropout = any(model.embedding_dropout or model.word_dropout for model in models)
         scrambles, is_first = self.arguments.scramble, self.arguments.scramble_before_negatives
         self._chooses_scrambled = bool(scrambles and is_first)
-        self._embeds_alike_in_training = not dropout and not (scrambles and not is_first)
+        self._embeds_equally_in_training = not dropout and not (scrambles and not is_first)
         self._sides = 2 if self.arguments.hinge == "two_sided" else 1
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
@@ -79,7 +79,7 @@ class ContrastiveObjective:
         return ceil(self.examples(epoch) / self.arguments.batch_size)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield a step for each mini-batch of the next mega-batch, with this process's share of it.
+        """Yield a step for each mini-batch of the next mega-batch.
 
         Args:
             step: Mini-batches since training began, which determine the mega-batch size while
@@ -96,7 +96,9 @@ class ContrastiveObjective:
         firsts = self._plan(epoch)[0][position : position + size * args.batch_size]
         sentences = interleave(firsts)
         alone = self.accelerator.num_processes == 1
-        if args.objective == "infonce" or (size == 1 and alone and self._embeds_alike_in_training):
+        if args.objective == "infonce" or (
+            size == 1 and alone and self._embeds_equally_in_training
+        ):
             # No negatives, or `loss` selects them from the embeddings of the step itself.
             batches = iter([MiniBatch(np.stack([firsts, firsts ^ 1]))])
         else:
@@ -146,7 +148,7 @@ class ContrastiveObjective:
     def _infonce(self, vectors: Tensor, rows: Tensor, batch: MiniBatch) -> Tensor:
         """Return InfoNCE over the whole batch, summed over the widths.
 
-        Every process computes all of it, with gradients only for its own sentences.
+        Every process computes the whole loss, with gradients only for its own sentences.
         """
         args, world = self.arguments, self.accelerator.num_processes
         vectors = vectors[rows[:2].T.reshape(-1)]

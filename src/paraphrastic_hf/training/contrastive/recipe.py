@@ -12,11 +12,7 @@ from itertools import pairwise
 from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
-from paraphrastic_hf.training.engine.recipe import (
-    DataArguments,
-    OptimizationArguments,
-    must_be,
-)
+from paraphrastic_hf.training.engine.recipe import DataArguments, OptimizationArguments, must_be
 
 HINGES = ("two_sided", "one_sided")
 
@@ -31,7 +27,7 @@ class ContrastiveTraining(OptimizationArguments):
     batch_size: int = argument(128, help="pairs per mini-batch (at-scale release)", at_least=1)
     mega_batch: int = argument(
         60,
-        help="mini-batches from whose sentences negatives are selected. 1 uses those of the "
+        help="mini-batches from whose sentences negatives are selected. 1 selects within the "
         "mini-batch",
         at_least=1,
     )
@@ -128,8 +124,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters. It pulls those of an identity-RNN, "
-        "and with `start` all of them, toward their initial values instead of 0",
+        help="weight of the L2 penalty on all other parameters. It pulls them toward 0, but "
+        "toward their initial values in an identity-RNN and with `start`",
         at_least=0,
     )
     lambda_all: float = argument(

@@ -25,10 +25,10 @@ from paraphrastic_hf.training.data.held_out import read_held_out
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.distillation.objective import (
+    DistillationCorpus,
+    DistillationExample,
     DistillationObjective,
-    Lesson,
-    Lessons,
-    lessons,
+    make_examples,
     sentences_by_source,
 )
 from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
@@ -52,13 +52,13 @@ class Distillation(EncoderRun[DistillationRecipe]):
             return
         recipe, sources = self.recipe, self.read_pairs(work)
         languages = [it.languages or recipe.data.teacher_languages for it in recipe.teachers]
-        found = lessons(sources, languages, recipe.data.languages)
+        found = make_examples(sources, languages, recipe.data.languages)
         tokenizer = self._tokenizer(found, work / "tokenizer")
-        reads, rows = _distinct([lesson.reads for lesson in found])
+        reads, rows = _distinct([example.reads for example in found])
         vectors = self._vectors(reads, work)
-        write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
+        write_corpus(found, rows, vectors, tokenizer, sources, work / "corpus")
 
-    def _tokenizer(self, found: Sequence[Lesson], folder: Path) -> TextTokenizer:
+    def _tokenizer(self, found: Sequence[DistillationExample], folder: Path) -> TextTokenizer:
         """Return the student's tokenizer, which an interrupted run may have left in `folder`."""
         if folder.is_dir():
             return load_tokenizer(folder)
@@ -114,7 +114,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
 
     def build(self, work: Path) -> SentenceEncoderModel:
         self.tokenizer = load_tokenizer(work / "tokenizer")
-        self.corpus = Lessons.load(work / "corpus")
+        self.corpus = DistillationCorpus.load(work / "corpus")
         self.held_out = read_held_out(work) if self.holds_out else {}
         return self.encoder_at_start()
 
@@ -137,15 +137,15 @@ def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
     return list(row_of), np.array([row_of[item] for item in items], np.int32)
 
 
-def write_lessons(
-    found: Sequence[Lesson],
+def write_corpus(
+    found: Sequence[DistillationExample],
     rows: np.ndarray,
     vectors: np.ndarray,
     tokenizer: TextTokenizer,
     sources: Sequence[SourcePairs],
     directory: Path,
 ) -> None:
-    """Tokenize sentences and write them with their vectors, for `Lessons.load`.
+    """Tokenize sentences and write them with their vectors, for `DistillationCorpus.load`.
 
     Sentences without a known token or with a zero vector are left out.
 
@@ -159,14 +159,14 @@ def write_lessons(
     if not len(known):
         raise DataError("no sentence has a known token and a nonzero teacher vector")
     kept = [found[number] for number in known.tolist()]
-    languages = sorted({lesson.language for lesson in kept})
+    languages = sorted({example.language for example in kept})
     number_of = {name: number for number, name in enumerate(languages)}
     columns: dict[str, Column] = {
         "sentences": ids.select(known),
         "row": rows[known],
         "vectors": vectors.astype(np.float16),
-        "source": np.array([lesson.source for lesson in kept], np.int16),
-        "language": np.array([number_of[lesson.language] for lesson in kept], np.int16),
+        "source": np.array([example.source for example in kept], np.int16),
+        "language": np.array([number_of[example.language] for example in kept], np.int16),
     }
     meta = {
         "names": [item.source.name for item in sources],

@@ -25,7 +25,7 @@ from paraphrastic_hf.training.engine.loop import Losses
 
 
 @dataclass(frozen=True)
-class Lesson:
+class DistillationExample:
     """A sentence that the student learns.
 
     Attributes:
@@ -42,7 +42,7 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Lessons:
+class DistillationCorpus:
     """Tokenized sentences with their target vectors.
 
     Attributes:
@@ -70,15 +70,15 @@ class Lessons:
         return size_of_epoch(self.source, self.weights)
 
     @classmethod
-    def load(cls, directory: Path) -> Lessons:
-        """Memory-map the folder that `write_lessons` wrote."""
+    def load(cls, directory: Path) -> DistillationCorpus:
+        """Memory-map the folder that `write_corpus` wrote."""
         columns, meta = read_columns(directory)
         return cls(**columns, **meta)
 
 
-def lessons(
+def make_examples(
     sources: Sequence[SourcePairs], teachers: Sequence[Sequence[str]], learns: Sequence[str]
-) -> list[Lesson]:
+) -> list[DistillationExample]:
     """Return every distinct sentence of the pairs once, with what each teacher reads for it.
 
     Args:
@@ -88,7 +88,7 @@ def lessons(
     Raises:
         DataError: No sentence is in a language of the student, or a teacher reads neither side.
     """
-    found: dict[tuple[str, tuple[str, ...]], Lesson] = {}
+    found: dict[tuple[str, tuple[str, ...]], DistillationExample] = {}
     for number, item in enumerate(sources):
         languages = item.source.languages or ["en", "en"]
         sides = [side for side in (0, 1) if not learns or languages[side] in learns]
@@ -96,8 +96,8 @@ def lessons(
         for pair in item.pairs:
             for side in sides:
                 reads = tuple(pair[other] for other in read[side])
-                lesson = Lesson(pair[side], reads, languages[side], number)
-                found.setdefault((lesson.text, reads), lesson)
+                example = DistillationExample(pair[side], reads, languages[side], number)
+                found.setdefault((example.text, reads), example)
     if not found:
         raise DataError(
             f"no source has sentences in {', '.join(learns)}: set data.languages to languages of "
@@ -134,7 +134,7 @@ class DistillationObjective:
     def __init__(
         self,
         recipe: DistillationRecipe,
-        corpus: Lessons,
+        corpus: DistillationCorpus,
         model: SentenceEncoderModel,
         accelerator: Accelerator,
     ) -> None:
@@ -185,7 +185,7 @@ class DistillationObjective:
         return self._order[1]
 
 
-def sentences_by_source(corpus: Lessons) -> Mapping[str, int]:
+def sentences_by_source(corpus: DistillationCorpus) -> Mapping[str, int]:
     """Count the sentences of each source."""
     counts = np.bincount(corpus.source, minlength=len(corpus.names))
     return dict(zip(corpus.names, counts.tolist(), strict=True))

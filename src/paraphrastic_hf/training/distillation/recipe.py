@@ -12,11 +12,7 @@ from typing import Any, ClassVar
 from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
-from paraphrastic_hf.training.engine.recipe import (
-    DataArguments,
-    OptimizationArguments,
-    must_be,
-)
+from paraphrastic_hf.training.engine.recipe import DataArguments, OptimizationArguments, must_be
 
 ENGINES = ("torch", "ctranslate2", "python")
 PRECISIONS = ("float32", "bfloat16")
@@ -27,7 +23,7 @@ class LearnedSentences(DataArguments):
     """Sentences whose vectors are learned."""
 
     ignored: ClassVar[Mapping[str, str]] = {
-        "swap": "each sentence is learned by itself; leave it out",
+        "swap": "each sentence is learned by itself; leave it out"
     }
     languages: list[str] = argument(
         [], help="languages that the student learns. All languages of the sources if empty"
@@ -99,8 +95,8 @@ class DistillationTraining(OptimizationArguments):
     batch_size: int = argument(1024, help="sentences per mini-batch", at_least=1)
     contrastive: float = argument(
         0.0,
-        help="weight of a hinge beside the regression, which requires each sentence to be closer "
-        "to its teacher vector than to those of other texts in the batch. 0 for none",
+        help="weight of a hinge beside the regression: a sentence must be closer to its own "
+        "teacher vector than to any other of the batch. 0 for none",
         at_least=0,
     )
     margin: float = argument(

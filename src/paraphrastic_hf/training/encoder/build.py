@@ -61,7 +61,7 @@ def check_encoders(recipe: EncoderRecipe) -> None:
         return
     configs = [check_encoder(encoder) for encoder in recipe.encoders]
     _check_finish(recipe)
-    if recipe.keeps_tables and all(_is_its_table(encoder) for encoder in recipe.encoders):
+    if recipe.keeps_tables and all(_is_table_only(encoder) for encoder in recipe.encoders):
         raise RecipeError(
             "training.freeze tables leaves nothing to train in an average of token vectors: set "
             "model.kind to weighted, or remove it"
@@ -115,7 +115,7 @@ def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
     return config
 
 
-def _is_its_table(encoder: EncoderArguments) -> bool:
+def _is_table_only(encoder: EncoderArguments) -> bool:
     """Whether the encoder has no parameters besides its table of token vectors."""
     with torch.device("meta"):
         model = encoder_class(encoder.model.kind)(build_config(encoder.model, SMALLEST_TABLE))

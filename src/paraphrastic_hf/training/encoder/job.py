@@ -61,7 +61,7 @@ class EncoderRun(Generic[AnyRecipe]):
         return sources
 
     def encoder_at_start(self) -> SentenceEncoderModel:
-        """Return the encoder with random weights, or those of the recipe's `start`."""
+        """Return the encoder with random weights, or with the recipe's `start`."""
         recipe = self.recipe
         if self.start is not None:
             model = encoder_from_start(self.start, recipe.model)
@@ -86,10 +86,7 @@ class EncoderRun(Generic[AnyRecipe]):
     def development(self) -> Callable[[Any], float] | None:
         """Return the score on the development set, as a function of the model."""
         return development_scorer(
-            self.recipe.run.development,
-            self.tokenizer,
-            self.development_pairs,
-            self.held_out,
+            self.recipe.run.development, self.tokenizer, self.development_pairs, self.held_out
         )
 
     def save_finished(

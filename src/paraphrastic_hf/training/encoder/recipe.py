@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.settings import (
     EncoderArguments,
     ModelArguments,
     TokenizerArguments,
+    check_recipe,
     refuse_beside_start,
 )
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
     OptimizationArguments,
     RunArguments,
-    check_source,
     must_be,
     seed_argument,
 )
 
-DEVELOPMENT_SETS = (
-    "none",
-    "clean",
-    "clean-and-bitext",
-    "sts17-en-en",
-    "stsb-dev",
-    "ws353-tuning",
-)
+DEVELOPMENT_SETS = ("none", "clean", "clean-and-bitext", "sts17-en-en", "stsb-dev", "ws353-tuning")
 
 
 @dataclass(frozen=True)
@@ -49,9 +42,7 @@ class FinishArguments:
         at_most=0.5,
     )
     sample: int = argument(
-        60_000,
-        help="training sentences from which the principal axes are computed",
-        at_least=1,
+        60_000, help="training sentences from which the principal axes are computed", at_least=1
     )
     dimension: int | None = argument(
         None, help="number of leading principal axes to keep. All if absent", at_least=1
@@ -132,9 +123,7 @@ class EncoderRecipe:
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source, self.data.ignored)
+        check_recipe(self)
         dimension = self.finish.dimension
         if self.start is None and (dimension or 0) > self.model.hidden_size:
             raise must_be("finish.dimension", dimension, "from 1 to model.hidden_size")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
-from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.config.recipe import argument, check_bounds
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.training.engine.recipe import must_be
+from paraphrastic_hf.training.engine.recipe import check_source, must_be
 
 MOST_ENTRIES = 2**31 - 1  # ids are 32-bit integers
 MOST_DIMENSIONS = 1_000_000
@@ -83,8 +83,8 @@ class TokenizerArguments:
     )
     apart: list[str] = argument(
         [],
-        help="languages whose pieces are kept separate from those of all other languages, even if "
-        "spelled the same (5.3.2). finish.drop_apart drops them from the saved model",
+        help="languages that share no pieces with any other language, even if spelled the same "
+        "(5.3.2). finish.drop_apart drops their pieces from the saved model",
     )
     from_model: str | None = argument(
         None,
@@ -106,6 +106,17 @@ class TokenizerArguments:
                 self.apart,
                 "empty with tokenizer.from_model, whose pieces are fixed",
             )
+
+
+def check_recipe(recipe: Any) -> None:
+    """Refuse numbers out of bounds and contradictory sources.
+
+    Raises:
+        RecipeError: There is one.
+    """
+    check_bounds(recipe)
+    for source in recipe.data.sources:
+        check_source(source, recipe.data.ignored)
 
 
 def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:

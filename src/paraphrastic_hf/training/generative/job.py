@@ -49,7 +49,7 @@ from paraphrastic_hf.training.kinds import Context
 
 logger = logging.getLogger(__name__)
 
-GAUGED = 500  # held-out pairs measured at every evaluation
+MEASURED = 500  # held-out pairs measured at every evaluation
 WEIGHTED = 100  # held-out pairs whose likelihood is estimated by importance sampling at the end
 SMALL_KL = 0.1  # nats per sentence, below which a posterior has collapsed
 CONFIGS: dict[str, type[LatentConfig]] = {"bgt": BGTConfig, "mgt": MGTConfig}
@@ -72,7 +72,7 @@ class Generative:
         self.start: LatentGenerator | None = None
         if recipe.start is not None:
             self.start = _load_start(recipe.start, context.data_root)
-            _check_of_start(self.start.model, recipe, given)
+            _check_start(self.start.model, recipe, given)
             return
         _check_number(recipe.model.kind, given)
         if len(given) >= 2:
@@ -95,7 +95,7 @@ class Generative:
             lines = (side for source in sources for pair in source.pairs for side in pair)
             tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
         else:
-            _check_of_start(self.start.model, recipe, found)
+            _check_start(self.start.model, recipe, found)
             tokenizer = self.start.tokenizer
         tokenizer.save(work / "tokenizer")
         build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
@@ -141,10 +141,10 @@ class Generative:
         self._objective = GenerativeObjective(
             self.recipe, self.corpus, self.kept, model, accelerator
         )
-        self._warn_of_stillness(self._objective.total_steps)
+        self._warn_of_frozen_encoder(self._objective.total_steps)
         return self._objective
 
-    def _warn_of_stillness(self, steps: int) -> None:
+    def _warn_of_frozen_encoder(self, steps: int) -> None:
         first = self.recipe.training.decoders_first
         if first >= steps > 0:
             logger.warning(
@@ -171,7 +171,7 @@ class Generative:
 
         def score(model: LatentModel) -> float:
             self._center(model)
-            gauges = self._measure(model, GAUGED)
+            gauges = self._measure(model, MEASURED)
             if gauges is None:
                 assert scorer is not None
                 return scorer(model)
@@ -282,7 +282,7 @@ def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
     return LatentGenerator.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
-def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
+def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
     """Refuse settings and languages that the model named by `start` does not support."""
     new = sorted(languages - set(model.config.languages))
     if new and not isinstance(model, MGTModel):

@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import DEVELOPMENT_SETS
-from paraphrastic_hf.training.encoder.settings import TokenizerArguments, check_marks
+from paraphrastic_hf.training.encoder.settings import TokenizerArguments, check_marks, check_recipe
 from paraphrastic_hf.training.engine.recipe import (
     HELD_OUT,
     MORE_THAN_ONCE,
     DataArguments,
     RunArguments,
     TokenBatchArguments,
-    check_source,
     must_be,
     seed_argument,
 )
@@ -60,9 +59,7 @@ class LatentArguments:
         choices=("bgt", "mgt"),
     )
     hidden_size: int = argument(
-        1024,
-        help="dimensions of a latent variable, which are those of a sentence vector",
-        at_least=1,
+        1024, help="dimensions of a latent variable, and thus of a sentence vector", at_least=1
     )
     state_size: int | None = argument(
         None,
@@ -253,9 +250,7 @@ class GenerativeRecipe:
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source, self.data.ignored)
+        check_recipe(self)
         check_marks(self.tokenizer, "end", "a decoder needs an end token")
         model, training = self.model, self.training
         if self.start is not None and (self.tokenizer, model) != (
@@ -267,7 +262,7 @@ class GenerativeRecipe:
                 "tokenizer and model"
             )
         if model.kind == "mgt":
-            _refuse_of_mgt(model)
+            _check_mgt(model)
         elif model.translation_scorer:
             raise RecipeError("model.translation_scorer is a key of mgt, not of bgt: remove it")
         written = (model.reconstructs, model.translates)
@@ -312,7 +307,7 @@ class GenerativeRecipe:
         return found or ("run.development clean-and-bitext" if is_both else "")
 
 
-def _refuse_of_mgt(model: LatentArguments) -> None:
+def _check_mgt(model: LatentArguments) -> None:
     if model.reconstructs:
         raise must_be("model.reconstructs of an mgt", model.reconstructs, "left out or []")
     if model.translates is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
-from torch import Tensor, nn
+from torch import nn
 
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.storage.directory import LANGUAGE_MODEL, save_model
@@ -20,41 +19,23 @@ from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.generation.likelihood import perplexity_of, sentence_likelihoods
 from paraphrastic_hf.io.pairs import iterate_lines
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step, plan_batches
+from paraphrastic_hf.training.data.batching import plan_batches
 from paraphrastic_hf.training.data.corpus import has_columns, read_columns, write_columns
 from paraphrastic_hf.training.data.sources import check_sources, read_sentences
-from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.loop import Evaluation, Losses
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.engine.paths import resolve_path
 from paraphrastic_hf.training.kinds import Context
-from paraphrastic_hf.training.language_model.recipe import (
-    LanguageModelRecipe,
-    LanguageModelTraining,
-)
+from paraphrastic_hf.training.language_model.recipe import LanguageModelRecipe
+from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective, TokenBatch
 
 
-@dataclass(frozen=True)
-class TokenBatch:
-    """Some sentences of a step.
-
-    Attributes:
-        own: Numbers of this process's sentences, (sentences,).
-        weight: Factor of the mean loss of these: their share of the tokens predicted in the step,
-            times the number of processes, over which gradients are averaged.
-    """
-
-    own: np.ndarray
-    weight: float
-
-
-class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
+class LanguageModelObjective(CrossEntropyObjective):
     """Smoothed cross-entropy of every next token of a sentence."""
 
     def __init__(
@@ -64,35 +45,16 @@ class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
         lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
         super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_batches)
 
-    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        chosen = self.next_batches(epoch, position)
-        world = self.accelerator.num_processes
-        of_step = sum(map(self._predicted, chosen))
-        batches = []
-        for batch in chosen:
-            share = self.share(batch)
-            of_share = self._predicted(share.examples[: share.size])
-            batches.append(TokenBatch(share.examples, of_share * world / of_step))
-        yield Step(batches, sum(map(len, chosen)))
-
     def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
-        """Return the cross-entropy, split into the correct tokens and the smoothing."""
         ids, mask = self.sentences.padded(batch.own, self.max_length)
         device = self.accelerator.device
         inputs, targets = (torch.from_numpy(part).to(device) for part in (ids[:, :-1], ids[:, 1:]))
         is_predicted = torch.from_numpy(mask[:, 1:].astype(bool)).to(device)
         logits = model(input_ids=inputs, logits_at=is_predicted).logits  # (tokens, vocab)
-        right, everyone = cross_entropy_parts(
-            logits, targets[is_predicted], self.arguments.label_smoothing
-        )
-        parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
-        if everyone is not None:
-            parts["smoothing"] = everyone * batch.weight
-        return Losses.of(parts)
+        return self.smoothed(logits, targets[is_predicted], batch.weight)
 
-    def _predicted(self, batch: np.ndarray) -> int:
-        """Count the predicted tokens: all but the first of each sentence."""
-        return int(self.lengths[batch].sum()) - len(batch)
+    def predicted(self, examples: np.ndarray) -> int:
+        return int(self.lengths[examples].sum()) - len(examples)  # all but the start tokens
 
 
 class LanguageModeling:

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.training.encoder.settings import (
     MOST_DIMENSIONS,
     TokenizerArguments,
     check_marks,
+    check_recipe,
 )
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
     RunArguments,
     SmoothedArguments,
-    check_source,
     must_be,
     seed_argument,
 )
@@ -98,9 +98,7 @@ class LanguageModelRecipe:
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source, self.data.ignored)
+        check_recipe(self)
         size, heads = self.model.hidden_size, self.model.heads
         if size % heads != 0 or size % 2 != 0:
             raise must_be(

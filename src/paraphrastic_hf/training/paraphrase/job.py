@@ -36,12 +36,7 @@ from paraphrastic_hf.training.paraphrase.parsed_pairs import (
     with_tree_columns,
     writes_sentences,
 )
-from paraphrastic_hf.training.paraphrase.recipe import (
-    PARAPHRASER,
-    SCPN,
-    STOCK,
-    ParaphraseRecipe,
-)
+from paraphrastic_hf.training.paraphrase.recipe import PARAPHRASER, SCPN, STOCK, ParaphraseRecipe
 from paraphrastic_hf.training.seq2seq.job import POSITIONS, Seq2SeqRun, stock_model
 from paraphrastic_hf.training.translation.objective import TranslationObjective
 

@@ -2,8 +2,7 @@
 6.2.2).
 
 A row has two sentences and their trees. Sentence s of the corpus is side s % 2 of pair s // 2, and
-its partner is s XOR 1. What is read, what is written and the template of a sentence share its
-number.
+its partner is s XOR 1. Source text, target text and template of a sentence share its number.
 """
 
 from __future__ import annotations

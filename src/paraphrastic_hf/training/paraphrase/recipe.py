@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.training.encoder.settings import (
     MOST_DIMENSIONS,
     TokenizerArguments,
     check_marks,
+    check_recipe,
 )
 from paraphrastic_hf.training.engine.recipe import (
     HELD_OUT,
@@ -21,7 +22,6 @@ from paraphrastic_hf.training.engine.recipe import (
     NONE,
     DataArguments,
     RunArguments,
-    check_source,
     must_be,
     refuse_keys_of_others,
     seed_argument,
@@ -32,11 +32,7 @@ SENTENCE, PARSE, TEMPLATE = "sentence", "parse", "template"
 SCPN, PARAPHRASER, STOCK = "scpn", "paraphraser", ("marian", "bart")
 RECURRENT = ("embedding_size", "template_embedding_size", "template_hidden_size", "copy")
 TRANSFORMER = ("encoder_layers", "heads", "feed_forward", "positions")
-OF_KIND = {
-    SCPN: RECURRENT,
-    PARAPHRASER: ("embedding_size",),
-    **dict.fromkeys(STOCK, TRANSFORMER),
-}
+OF_KIND = {SCPN: RECURRENT, PARAPHRASER: ("embedding_size",), **dict.fromkeys(STOCK, TRANSFORMER)}
 
 
 @dataclass(frozen=True)
@@ -204,9 +200,7 @@ class ParaphraseRecipe:
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source, self.data.ignored)
+        check_recipe(self)
         check_marks(self.tokenizer, "end", "a paraphrase needs an end token")
         model, training, run = self.model, self.training, self.run
         refuse_keys_of_others("model", model, OF_KIND)
@@ -218,19 +212,9 @@ class ParaphraseRecipe:
                 "none and sentence, or set model.kind to scpn",
             )
         if model.writes != SENTENCE and model.template != TEMPLATE:
-            raise must_be(
-                "model.template with model.writes parse",
-                model.template,
-                "template",
-            )
+            raise must_be("model.template with model.writes parse", model.template, "template")
         if self.data.bpe is not None and model.writes != SENTENCE:
             raise must_be("data.bpe with model.writes parse", self.data.bpe, "left out")
         if model.tie and model.kind in STOCK:
             raise must_be(f"model.tie of {model.kind}", model.tie, "left out: its table is shared")
-        check_chosen_by_score(training, self.data.held_out, run.development)
-        if run.keep_checkpoints < training.average:
-            raise must_be(
-                f"run.keep_checkpoints with training.average {training.average}",
-                run.keep_checkpoints,
-                "at least as large",
-            )
+        check_chosen_by_score(training, self.data.held_out, run)

@@ -29,7 +29,7 @@ STOCK_CLASSES: dict[str, tuple[Any, Any]] = {
     "marian": (TrainedMarian, marian_config),
     "bart": (TrainedBart, bart_config),
 }
-HEADS, WIDER, POSITIONS = 4, 4, 512  # defaults of stock models
+HEADS, FEED_FORWARD_FACTOR, POSITIONS = 4, 4, 512  # defaults of stock models
 
 
 class Seq2SeqRun:
@@ -129,7 +129,7 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
             f"model.hidden_size with {heads} heads must be even and a multiple of {heads}, got "
             f"{size}"
         )
-    wide = given.feed_forward or WIDER * size
+    wide = given.feed_forward or FEED_FORWARD_FACTOR * size
     model_class, make_config = STOCK_CLASSES[given.kind]
     return model_class, make_config(
         tokens,

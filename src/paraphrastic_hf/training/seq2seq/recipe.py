@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from paraphrastic_hf.config.recipe import argument, names_file
 from paraphrastic_hf.training.engine.recipe import (
@@ -43,9 +43,8 @@ class AnnealedArguments(SmoothedArguments):
     )
     anneal_from: int | None = argument(
         None,
-        help="epoch at whose end, and at that of every later one, the learning rate is "
-        "multiplied by anneal (thesis: 200, minimum risk 10). If absent, the development score "
-        "decides",
+        help="epoch at whose end the learning rate is multiplied by anneal, as at every later "
+        "one (thesis: 200, minimum risk 10). If absent, the development score decides",
         at_least=1,
     )
     anneal_until: float = argument(
@@ -59,16 +58,15 @@ class AveragedArguments(AnnealedArguments):
 
     average: int = argument(
         1,
-        help="number of last checkpoints whose weights are averaged. The average is saved if it "
-        "scores better than the best checkpoint, or if run.development is none. 1 for no "
-        "averaging",
+        help="last checkpoints whose weights are averaged. The average is saved if it beats the "
+        "best checkpoint, or if run.development is none. 1 disables averaging",
         at_least=1,
     )
 
 
-def check_chosen_by_score(training: AnnealedArguments, held_out: int, development: str) -> None:
-    """Refuse to select a checkpoint, or to anneal, by a score of held-out pairs if none are held
-    out."""
+def check_chosen_by_score(training: AnnealedArguments, held_out: int, run: Any) -> None:
+    """Refuse contradictory keys of model selection, annealing and averaging."""
+    development = run.development
     if development != "none" and not held_out and not names_file(development):
         key = f"data.held_out with run.development {development}"
         raise must_be(key, held_out, "at least 1, or set run.development to none")
@@ -79,3 +77,7 @@ def check_chosen_by_score(training: AnnealedArguments, held_out: int, developmen
         key = "training.anneal_from without training.anneal"
         wanted = "left out, or set training.anneal (thesis: 0.1)"
         raise must_be(key, training.anneal_from, wanted)
+    average = training.average if isinstance(training, AveragedArguments) else 1
+    if run.keep_checkpoints < average:
+        key = f"run.keep_checkpoints with training.average {average}"
+        raise must_be(key, run.keep_checkpoints, "at least as large")

@@ -50,7 +50,7 @@ class Supervised:
         if (work / "ready").exists():
             return
         if self.start is not None:
-            tokenizer = self._beside(self.start.tokenizer)
+            tokenizer = self._with_parts(self.start.tokenizer)
         else:
             # The papers keep every word that has a given vector, else the words of training.
             splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
@@ -61,7 +61,7 @@ class Supervised:
         tokenizer.save(work / "tokenizer")
         (work / "ready").touch()
 
-    def _beside(self, tokenizer: TextTokenizer) -> TextTokenizer:
+    def _with_parts(self, tokenizer: TextTokenizer) -> TextTokenizer:
         """Return the tokenizer of `start`, joined with new ones for the parts."""
         parts = self.recipe.parts
         lines = list(self.task.lines(SPLITS[:1])) if parts else []

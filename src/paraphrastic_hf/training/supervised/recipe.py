@@ -177,8 +177,8 @@ class SupervisedRecipe:
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="new encoders whose vectors are concatenated with those of `start`, such as one of "
-        "character n-grams",
+        help="new encoders, such as one of character n-grams, whose vectors are concatenated "
+        "with the encoder of `start`",
     )
     head: HeadArguments = argument(HeadArguments(), help="layers on top of sentence vectors")
     training: SupervisedTraining = argument(SupervisedTraining(), help="objective and optimization")
@@ -206,6 +206,8 @@ class SupervisedRecipe:
         task, head, training = self.task, self.head, self.training
         of_words = ("tagging", "parsing")
         for name, value, owners in (
+            ("task.scores", task.scores, ("relatedness",)),
+            ("task.extra_examples", task.extra_examples, ("sentiment", "entailment")),
             ("task.tags", task.tags, ("tagging",)),
             ("task.held_out", task.held_out, ("tagging",)),
             ("task.extra_corpora", task.extra_corpora or None, ("parsing",)),
@@ -225,15 +227,8 @@ class SupervisedRecipe:
 
     def _refuse_contradictions(self) -> None:
         task, model, training = self.task, self.model, self.training
-        if task.scores is not None and task.kind != "relatedness":
-            raise RecipeError(f"task.scores is a key of relatedness, not of {task.kind}: remove it")
         if task.dataset.split != "train":
             raise must_be("task.dataset.split", task.dataset.split, "left out: all are used")
-        if task.extra_examples is not None and task.kind not in ("sentiment", "entailment"):
-            raise RecipeError(
-                f"task.extra_examples is a key of sentiment and entailment, not of {task.kind}: "
-                "remove it"
-            )
         refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return

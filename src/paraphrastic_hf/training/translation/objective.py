@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,35 +10,19 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step, plan_pair_batches
-from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.data.batching import plan_pair_batches
 from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.engine.loop import Losses
 from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
-from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments
+from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective, TokenBatch
 from paraphrastic_hf.training.translation.recipe import TranslationRecipe
 
 SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out pairs
 
 
-@dataclass(frozen=True)
-class TranslationBatch:
-    """Some pairs of a step.
-
-    Attributes:
-        own: Numbers of source and target of this process's pairs, (pairs, 2).
-        weight: Factor of the mean loss of these: their share of the target tokens of the step,
-            times the number of processes, over which gradients are averaged.
-    """
-
-    own: np.ndarray
-    weight: float
-
-
-class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArguments]):
+class TranslationObjective(AnnealedObjective, CrossEntropyObjective):
     """Cross-entropy of every target token, given its source and the tokens before it.
 
     Args:
@@ -68,31 +50,17 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArgume
         self.templates, self.annealing = templates, Annealing.of(recipe.training)
         self.gives_loss = gives_loss and not args.label_smoothing
 
-    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        chosen = self.next_batches(epoch, position)
-        of_step = sum(int(self.lengths[batch, 1].sum()) for batch in chosen)
-        batches = []
-        for batch in chosen:
-            share = self.share(batch)
-            tokens = int(self.lengths[share.examples[: share.size], 1].sum())
-            weight = tokens * self.accelerator.num_processes / of_step
-            batches.append(TranslationBatch(self.sides[share.examples], weight))
-        yield Step(batches, sum(map(len, chosen)))
-
-    def loss(self, model: nn.Module, batch: TranslationBatch, epoch: int, step: int) -> Losses:
-        """Return the cross-entropy, split into the correct tokens and the smoothing."""
-        inputs, targets = seq2seq_inputs(
-            self.sentences, batch.own, self.start, self.accelerator.device, self.templates
-        )
+    def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
+        sides, device = self.sides[batch.own], self.accelerator.device
+        inputs, targets = seq2seq_inputs(self.sentences, sides, self.start, device, self.templates)
         if self.gives_loss:
             loss = model(**inputs, targets=targets).loss
             return Losses.of({"cross_entropy": loss * batch.weight})
         logits = model(**inputs).logits  # (tokens, vocab)
-        right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
-        parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
-        if everyone is not None:
-            parts["smoothing"] = everyone * batch.weight
-        return Losses.of(parts)
+        return self.smoothed(logits, targets, batch.weight)
+
+    def predicted(self, examples: np.ndarray) -> int:
+        return int(self.lengths[examples, 1].sum())
 
 
 def seq2seq_inputs(

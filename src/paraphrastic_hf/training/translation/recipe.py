@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.training.encoder.settings import (
     MOST_DIMENSIONS,
     TokenizerArguments,
     check_marks,
+    check_recipe,
 )
 from paraphrastic_hf.training.engine.recipe import (
     HELD_OUT,
     NONE,
     RunArguments,
-    check_source,
     must_be,
     refuse_keys_of_others,
     seed_argument,
@@ -30,10 +30,7 @@ from paraphrastic_hf.training.seq2seq.recipe import (
 )
 
 BLEU = "bleu"
-OF_FAMILY = {
-    "gated_conv": ("embedding_size", "kernel_width"),
-    "marian": ("heads", "feed_forward"),
-}
+OF_FAMILY = {"gated_conv": ("embedding_size", "kernel_width"), "marian": ("heads", "feed_forward")}
 
 
 @dataclass(frozen=True)
@@ -146,22 +143,14 @@ class TranslationRecipe:
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source, self.data.ignored)
+        check_recipe(self)
         check_marks(self.tokenizer, "end", "a translation needs an end token")
         model, training, run = self.model, self.training, self.run
         refuse_keys_of_others("model", model, OF_FAMILY)
-        check_chosen_by_score(training, self.data.held_out, run.development)
+        check_chosen_by_score(training, self.data.held_out, run)
         if self.data.max_length > model.positions:
             raise must_be(
                 f"data.max_length with {model.positions} model.positions",
                 self.data.max_length,
                 "at most as large",
-            )
-        if run.keep_checkpoints < training.average:
-            raise must_be(
-                f"run.keep_checkpoints with training.average {training.average}",
-                run.keep_checkpoints,
-                "at least as large",
             )
