@@ -191,34 +191,25 @@ class ContrastiveObjective:
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
         chosen = np.flatnonzero(self._plan(epoch)[1][sentences])
         marks = self.corpus.special.start, self.corpus.special.end
-        if self.arguments.scramble_swaps:
-            movable = (mask[chosen] == 1) & ~np.isin(ids[chosen], [*marks[0], *marks[1]])
-            keys = self._swap_keys(sentences[chosen], movable, epoch, step)
-        else:
-            keys = self._keys(sentences[chosen], ids.shape[1], epoch, step)
+        movable = (mask[chosen] == 1) & ~np.isin(ids[chosen], [*marks[0], *marks[1]])
+        keys = self._keys(sentences[chosen], movable, epoch, step)
         scramble(ids, mask, chosen, keys, *marks)
         offsets = np.concatenate([[0], np.cumsum(mask.sum(1))])
         return Ragged(ids[mask == 1].astype(np.int32), offsets)
 
-    def _keys(self, sentences: np.ndarray, width: int, epoch: int, step: int) -> np.ndarray:
-        """Sort keys that shuffle the tokens of sentences, (sentences, width)."""
-        if not self._chooses_scrambled:
-            return np.random.default_rng([self.seed, step, 2]).random((len(sentences), width))
-        # One order per sentence and epoch, shared by the selection of negatives and all steps.
-        keys = np.empty((len(sentences), width))
-        for row, sentence in zip(keys, sentences.tolist(), strict=True):
-            np.random.default_rng([self.seed, epoch, 4, sentence]).random(out=row)
-        return keys
-
-    def _swap_keys(
+    def _keys(
         self, sentences: np.ndarray, movable: np.ndarray, epoch: int, step: int
     ) -> np.ndarray:
-        """Sort keys that swap some tokens of sentences, (sentences, width)."""
+        """Sort keys that shuffle, or swap, the tokens of sentences, (sentences, width)."""
+        swaps = self.arguments.scramble_swaps
+        if not swaps and not self._chooses_scrambled:
+            return np.random.default_rng([self.seed, step, 2]).random(movable.shape)
+        # Negatives that are chosen when scrambled need one order per sentence and epoch.
         when = [epoch, 4] if self._chooses_scrambled else [step, 2]
         keys = np.empty(movable.shape)
         for row, free, sentence in zip(keys, movable, sentences.tolist(), strict=True):
             generator = np.random.default_rng([self.seed, *when, sentence])
-            row[:] = swap_keys(free, self.arguments.scramble_swaps, generator)
+            row[:] = swap_keys(free, swaps, generator) if swaps else generator.random(len(row))
         return keys
 
     def _choose(self, sentences: np.ndarray, epoch: int, step: int) -> np.ndarray:

@@ -22,101 +22,93 @@ class ContrastiveTraining(OptimizationArguments):
     """The contrastive objective and its optimization."""
 
     epochs: int = argument(
-        10, help="passes over the data. 0 saves the untrained model", at_least=0, at_most=1_000_000
+        10, help="passes over the data (0: save the untrained model)", at_least=0, at_most=1_000_000
     )
     batch_size: int = argument(128, help="pairs per mini-batch (at-scale release)", at_least=1)
     mega_batch: int = argument(
         60,
-        help="mini-batches from whose sentences negatives are selected. 1 selects within the "
-        "mini-batch",
+        help="mini-batches whose sentences negatives are selected from (1: within the mini-batch)",
         at_least=1,
     )
     anneal_steps: int = argument(
         150,
-        help="steps after which the mega-batch grows by one mini-batch. 0 starts at full size",
+        help="steps after which the mega-batch grows by a mini-batch (0: full size at once)",
         at_least=0,
     )
     negatives: str = argument(
         "max",
-        help="selection of negatives. max: the most similar candidate. rand: a random one. mix: "
-        "max or rand, at random for each sentence",
+        help="negatives: most similar candidate (max), random one (rand), either at random (mix)",
         choices=("max", "mix", "rand"),
     )
     pool: str = argument(
         "partner_language",
-        help="candidates for the negative of a sentence. partner_language: all sentences of the "
-        "mega-batch in the language of its partner. opposite_side: those in the column of its "
-        "partner, whatever their language (released code)",
+        help="candidates for the negative of a sentence: all sentences of the mega-batch in the "
+        "language of its partner, or in the column of its partner, whatever their language "
+        "(released code)",
         choices=("partner_language", "opposite_side"),
     )
     exclude: str = argument(
         "duplicates",
-        help="sentences that are never negatives of each other. duplicates: equal ones. clusters: "
-        "all that a chain of pairs connects. partners: a sentence and all partners of it or of its "
-        "duplicates. partners_and_lemmas: also the lemmas of the partners (3.5.1)",
+        help="sentences that are never negatives of each other. duplicates: equal ones. "
+        "clusters: all that a chain of pairs connects. partners: a sentence and all partners of "
+        "it or its duplicates. partners_and_lemmas: also the lemmas of the partners (3.5.1)",
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(
         "cosine",
-        help="similarity in the hinge and in the selection of negatives (3.5.1: dot)",
+        help="similarity of the hinge and the selection of negatives (3.5.1: dot)",
         choices=("cosine", "dot"),
     )
     objective: str = argument(
         "margin",
-        help="loss. margin: hinge against a selected negative. infonce: softmax over all sentences "
-        "of the mini-batch. both: their sum. infonce and both need mega_batch 1",
+        help="hinge against a selected negative (margin), softmax over the mini-batch (infonce), "
+        "or their sum (both). infonce and both need mega_batch 1",
         choices=("margin", "infonce", "both"),
     )
     margin: float = argument(
-        0.4, help="margin of the hinge, in units of the similarity. 0 to 2 for cosine"
+        0.4, help="margin of the hinge, in units of the similarity (cosine: 0 to 2)"
     )
     hinge: str = argument(
         "two_sided",
-        help="two_sided: each sentence of a pair has its own negative, as in 3.1.3 and all "
-        "released code. one_sided: only the first sentence, as in 4.4, 5.1.1 and 7.2.1",
+        help="whether each sentence of a pair has a negative (3.1.3, all released code) or only "
+        "the first (4.4, 5.1.1, 7.2.1)",
         choices=HINGES,
     )
     temperature: float = argument(
         0.05, help="temperature of the infonce softmax over cosines", above=0
     )
     matryoshka: list[int] = argument(
-        [],
-        help="leading dimensions that are also trained as embeddings, ascending, such as [64, 128, "
-        "256]",
+        [], help="leading dimensions to train as embeddings too, ascending, such as [64, 128, 256]"
     )
     scramble: float = argument(
         0.0,
-        help="probability of shuffling the tokens of both sentences of a pair. Has no effect on "
-        "averages",
+        help="probability of shuffling the tokens of a pair (without effect on averages)",
         at_least=0,
         at_most=1,
     )
     scramble_before_negatives: bool = argument(
-        False,
-        help="select negatives among the shuffled sentences, as in the 2017 paper (4.2), instead "
-        "of the original ones",
+        False, help="select negatives among shuffled sentences (2017, 4.2), not the original ones"
     )
     scramble_swaps: float = argument(
         0.0,
-        help="mean number of token swaps in a scrambled sentence (Poisson, 2017, footnote 5). 0 "
-        "shuffles all tokens",
+        help="mean token swaps in a scrambled sentence (Poisson, 2017, footnote 5; 0: shuffle "
+        "all tokens)",
         at_least=0,
     )
     scramble_sides: str = argument(
         "together",
-        help="scramble the sentences of a pair together, or each with its own probability (2017, "
-        "footnote 5)",
+        help="scramble both sentences of a pair, or each by its own chance (2017, footnote 5)",
         choices=("together", "apart"),
     )
     first_epoch: str = argument(
         "shuffled",
-        help="order of the pairs in the first epoch. file_order is a curriculum if the best pairs "
-        "come first (3.7.2.4)",
+        help="order of the first epoch (file_order: a curriculum if the best pairs come first, "
+        "3.7.2.4)",
         choices=("shuffled", "file_order"),
     )
     freeze: str = argument(
         "none",
-        help="parameters that are not trained: none, or the tables of token vectors (3.2.2.1)",
+        help="parameters not to train: none, or the tables of token vectors (3.2.2.1)",
         choices=("none", "tables"),
     )
     lambda_w: float = argument(
@@ -124,8 +116,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters. It pulls them toward 0, but "
-        "toward their initial values in an identity-RNN and with `start`",
+        help="weight of the L2 penalty on all other parameters (toward 0; with `start` and in an "
+        "identity-RNN, toward the initial values)",
         at_least=0,
     )
     lambda_all: float = argument(
@@ -169,9 +161,8 @@ class ContrastiveData(DataArguments):
 
     language_exponent: float = argument(
         1.0,
-        help="exponent that balances language pairs: each gets a share of the epoch proportional "
-        "to its weighted number of pairs to this power. 1 follows the data, 0 samples all language "
-        "pairs equally",
+        help="exponent for balancing language pairs: each is sampled in proportion to its "
+        "weighted number of pairs to this power (1: as in the data, 0: uniformly)",
         at_least=0,
         at_most=1,
     )
@@ -182,9 +173,7 @@ class ContrastiveRecipe(EncoderRecipe):
     """A contrastive training run."""
 
     kind: str = argument(
-        "contrastive",
-        help="model to train: a sentence encoder, on sentence pairs",
-        choices=("contrastive",),
+        "contrastive", help="model to train: sentence encoder, on pairs", choices=("contrastive",)
     )
     data: ContrastiveData = argument(ContrastiveData(), help="training data")
     training: ContrastiveTraining = argument(

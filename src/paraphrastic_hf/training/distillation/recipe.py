@@ -26,12 +26,12 @@ class LearnedSentences(DataArguments):
         "swap": "each sentence is learned by itself; leave it out"
     }
     languages: list[str] = argument(
-        [], help="languages that the student learns. All languages of the sources if empty"
+        [], help="languages that the student learns (default: all of the sources)"
     )
     teacher_languages: list[str] = argument(
         ["en"],
-        help="languages that the teachers read, unless a teacher names its own. A sentence in "
-        "another language learns the vector of its translation",
+        help="languages that teachers read, unless they name their own. A sentence in another "
+        "language learns the vector of its translation",
     )
 
 
@@ -40,37 +40,37 @@ class TeacherArguments:
     """An encoder whose vectors are learned."""
 
     model: str = argument(
-        help="directory or name (packaged or on the Hub) of the teacher, any "
-        "sentence-transformers model. With engine python: module:name of a function from texts to "
-        "vectors, or of a class with encode and no constructor arguments",
+        help="teacher: a directory, packaged name or Hub name of any sentence-transformers "
+        "model. With engine python: module:name of a function from texts to vectors, or of a "
+        "class with encode that needs no arguments",
         names="weights",
     )
     languages: list[str] = argument(
-        [], help="languages that this teacher reads. data.teacher_languages if empty"
+        [], help="languages that this teacher reads (default: data.teacher_languages)"
     )
     weight: float = argument(
         1.0, help="weight of this teacher in the mean similarity of several teachers", above=0
     )
     engine: str = argument(
         "torch",
-        help="runtime of the teacher. ctranslate2 rounds to 8 bits and is two to three times as "
-        "fast on a CPU. python runs any code",
+        help="runtime: torch, ctranslate2 (8-bit, two to three times as fast on CPU) or python "
+        "(any code)",
         choices=ENGINES,
     )
     precision: str = argument(
         "float32",
-        help="number format of a transformer with engine torch. bfloat16 is up to six times as "
-        "fast on processors that support it (Intel AMX)",
+        help="number format of a torch transformer (bfloat16: up to six times as fast on Intel "
+        "AMX)",
         choices=PRECISIONS,
     )
     vectors: str | None = argument(
         None,
-        help="folder that caches this teacher's vectors, for further runs on the same text. "
-        "Inside the run folder if absent",
+        help="folder to cache the vectors in for later runs on the same text (default: the run "
+        "folder)",
     )
     max_length: int = argument(
         128,
-        help="cut texts at this many tokens of the teacher. engine python reads whole texts",
+        help="most tokens of a text (longer texts are cut; engine python reads all)",
         at_least=3,
     )
 
@@ -95,8 +95,8 @@ class DistillationTraining(OptimizationArguments):
     batch_size: int = argument(1024, help="sentences per mini-batch", at_least=1)
     contrastive: float = argument(
         0.0,
-        help="weight of a hinge beside the regression: a sentence must be closer to its own "
-        "teacher vector than to any other of the batch. 0 for none",
+        help="weight of a hinge: each sentence must be closer to its own teacher vector than to "
+        "any other in the batch (0: none)",
         at_least=0,
     )
     margin: float = argument(
@@ -110,14 +110,14 @@ class DistillationRecipe(EncoderRecipe):
 
     kind: str = argument(
         "distillation",
-        help="model to train: a sentence encoder, on the vectors of teachers",
+        help="model to train: sentence encoder, on teachers",
         choices=("distillation",),
     )
     data: LearnedSentences = argument(LearnedSentences(), help="training data")
     teachers: list[TeacherArguments] = argument(
         [],
-        help="encoders whose vectors are learned: names, or mappings with `model`. With several, "
-        "the student learns the weighted mean of their similarities",
+        help="encoders to learn from: names, or mappings with `model`. Similarities of several "
+        "are averaged by weight",
     )
     training: DistillationTraining = argument(
         DistillationTraining(epochs=3, learning_rate=1e-2, schedule="linear"),

@@ -30,14 +30,13 @@ class FinishArguments:
 
     merge_with: list[str] = argument(
         [],
-        help="other runs with the same vocabulary (tokenizer.from_model). Their tables are rotated "
-        "onto this run's table and averaged with it. They should be float32 and not whitened",
+        help="other runs with the same vocabulary (tokenizer.from_model), best float32 and not "
+        "whitened. Their tables are rotated onto the table of this run and averaged with it",
         names="model",
     )
     whiten: float = argument(
         0.0,
-        help="partial whitening: each principal axis is multiplied by its eigenvalue ** -whiten. 0 "
-        "for none, 0.5 for full whitening",
+        help="power of partial whitening (axis * eigenvalue ** -whiten; 0: none, 0.5: full)",
         at_least=0,
         at_most=0.5,
     )
@@ -45,7 +44,7 @@ class FinishArguments:
         60_000, help="training sentences from which the principal axes are computed", at_least=1
     )
     dimension: int | None = argument(
-        None, help="number of leading principal axes to keep. All if absent", at_least=1
+        None, help="number of leading principal axes to keep (default: all)", at_least=1
     )
     nested_dimensions: bool = argument(
         False, help="reorder the axes so that any prefix of the dimensions is a good smaller model"
@@ -53,15 +52,14 @@ class FinishArguments:
     drop_apart: bool = argument(False, help="drop the pieces of the languages in tokenizer.apart")
     significant_bits: int | None = argument(
         None,
-        help="binary digits kept of every number, so that files compress better. 8 costs almost no "
-        "quality. All if absent",
+        help="binary digits kept of every number, for smaller files (8 costs almost no quality)",
         at_least=2,
         at_most=24,  # the significand of float32
     )
     precision: str = argument(
         "float32",
-        help="number format of the saved weights. int8 and int4 have a scale per row, and cannot "
-        "be read by sentence-transformers without this package",
+        help="number format of the saved weights (int8 and int4 have a scale per row and need "
+        "this package to load)",
         choices=("float32", "float16", "int8", "int4"),
     )
 
@@ -93,25 +91,23 @@ class EncoderRecipe:
     start: str | None = argument(
         None,
         help="trained encoder to continue from, with its tokenizer: a run directory, a packaged "
-        "model or a Hub repository. On the command line it replaces the recipe's tokenizer and "
+        "model or a Hub repository. On the command line, it replaces the recipe's tokenizer and "
         "model",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="tokenizer. Not with `start`, which has its own"
+        TokenizerArguments(), help="tokenizer (with `start`, left out)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder. With `start`, only its two dropouts"
+        ModelArguments(), help="encoder (with `start`, only its dropouts)"
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}, instead "
-        "of tokenizer and model",
+        help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}, in "
+        "place of tokenizer and model",
     )
     combine: str = argument(
-        "concatenate",
-        help="parts: how their sentence vectors are combined",
-        choices=("concatenate", "add"),
+        "concatenate", help="parts: combination of their vectors", choices=("concatenate", "add")
     )
     training: OptimizationArguments = argument(OptimizationArguments(), help="objective")
     finish: FinishArguments = argument(

@@ -25,59 +25,54 @@ class TokenizerArguments:
 
     kind: str = argument(
         "sentencepiece",
-        help="type of token: SentencePiece unigrams, words, character n-grams or characters",
+        help="type of token: SentencePiece unigrams, words, character n-grams, characters",
         choices=("sentencepiece", "word", "char_ngram", "char"),
     )
     vocab_size: int = argument(
         20_000,
-        help="entries of the vocabulary, <pad> and <unk> included (thesis: 200,000 for words and "
-        "n-grams)",
+        help="vocabulary size with <pad> and <unk> (thesis: 200,000 for words and n-grams)",
         at_least=3,
         at_most=MOST_ENTRIES,
     )
     lowercase: bool = argument(True, help="lowercase the text first")
     keep_unknown: bool = argument(
-        False,
-        help="train a vector for <unk>, as PARAGRAM does, instead of dropping unknown tokens, as "
-        "SP does",
+        False, help="train a vector for <unk> (PARAGRAM) instead of dropping unknown tokens (SP)"
     )
     hard_vocab_limit: bool = argument(
         False, help="fail, instead of shrinking the vocabulary, if the text is too small"
     )
     character_coverage: float = argument(
         0.995,
-        help="sentencepiece: share of the text's characters that the vocabulary must cover "
-        "(at-scale release)",
+        help="sentencepiece: share of the text's characters to cover (at-scale release)",
         above=0,
         at_most=1,
     )
     input_sentence_size: int = argument(
         10_000_000,
-        help="sentencepiece: lines sampled to train it (at-scale release)",
+        help="sentencepiece: most lines sampled for training (at-scale release)",
         at_least=0,
         at_most=MOST_ENTRIES,
     )
     orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams", at_least=1)
     padding_mode: str = argument(
         "both",
-        help="char_ngram: sides of a text on which a space is added",
+        help="char_ngram: sides of a text where a space is added",
         choices=("both", "left", "none"),
     )
     spans_spaces: bool = argument(
         True, help="char_ngram: include n-grams that cross a word boundary"
     )
     min_count: int = argument(
-        1, help="char_ngram: least occurrences of an n-gram in the vocabulary (3.7.5)", at_least=1
+        1, help="char_ngram: fewest occurrences of an n-gram (3.7.5)", at_least=1
     )
     most_per_order: int | None = argument(
         None,
-        help="char_ngram: most n-grams of each length in the vocabulary (Table 19). No limit if "
-        "absent",
+        help="char_ngram: most n-grams of each length (Table 19; default: no limit)",
         at_least=1,
     )
     marks: str = argument(
         "none",
-        help="add tokens for the start and the end of a text. Not for char_ngram. A text cut at "
+        help="special tokens at the start and end of a text (not for char_ngram). A text cut at "
         "data.max_length loses its end token",
         choices=("none", "start", "end", "both"),
     )
@@ -88,8 +83,9 @@ class TokenizerArguments:
     )
     from_model: str | None = argument(
         None,
-        help="run directory, packaged model or Hub model whose tokenizer is reused, so that "
-        "finish.merge_with can average both. kind and lowercase must match it. marks may be added",
+        help="model whose tokenizer is reused, so that finish.merge_with can average both: a run "
+        "directory, a packaged or a Hub model. kind and lowercase must match it, marks may be "
+        "added",
         names="model",
     )
 
@@ -146,8 +142,8 @@ class ModelArguments:
 
     kind: str = argument(
         "averaging",
-        help="encoder family. projection includes DAN, recurrent includes LSTM-AVG, gated is GRAN, "
-        "weighted is an average with a learned weight per word, module:Class is your own class",
+        help="encoder family (projection: also DAN, recurrent: also LSTM-AVG, gated: GRAN, "
+        "weighted: average with a learned weight per word, module:Class: your own class)",
         choices=ENCODER_KINDS,
     )
     hidden_size: int = argument(
@@ -155,7 +151,7 @@ class ModelArguments:
     )
     embedding_size: int | None = argument(
         None,
-        help="projection, recurrent, char_cnn: dimensions of a token vector. hidden_size if absent",
+        help="projection, recurrent, char_cnn: dimensions of a token vector (default: hidden_size)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
@@ -165,80 +161,73 @@ class ModelArguments:
     word_dropout: float = argument(
         0.0, help="dropout probability of a whole token vector", at_least=0, below=1
     )
-    initializer_std: float = argument(
-        1.0, help="standard deviation of the initial token vectors (normal distribution)"
-    )
+    initializer_std: float = argument(1.0, help="standard deviation of the initial token vectors")
     vectors: str | None = argument(
         None,
-        help="initial token vectors: a GloVe text file, a run directory or a packaged model. A "
-        "word table may start from a subword model, which then encodes each word",
+        help="initial token vectors: a GloVe text file, a run directory or a packaged model "
+        "(which encodes each word, if it has subwords and this tokenizer words)",
         names="weights",
     )
     bad_vectors: str = argument(
         "refuse",
-        help="malformed or repeated rows of a vectors file: refuse them, skip them (keeping the "
-        "first of each word), or keep the last of each word and skip malformed ones",
+        help="treatment of malformed and repeated rows of a vectors file: fail, keep the first "
+        "vector of a word, or keep the last. skip and last drop malformed rows",
         choices=("refuse", "skip", "last"),
     )
     activation: str | None = argument(
         None,
-        help="activation function. projection: linear (default), or tanh or relu for a DAN. "
-        "charagram: tanh (default), linear or relu. char_cnn, recurrent with rnn, gated without "
-        "gates: tanh (default) or relu",
+        help="projection: linear (default), or tanh or relu for a DAN. charagram: tanh "
+        "(default), linear or relu. char_cnn, recurrent rnn and ungated gated: tanh (default) or "
+        "relu",
     )
     layers: int | None = argument(
-        None, help="projection: dense layers over the average, 1 or 2. 1 if absent"
+        None, help="projection: dense layers over the average, 1 or 2 (default: 1)"
     )
-    cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn. lstm if absent")
+    cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn (default: lstm)")
     peepholes: bool | None = argument(
         None,
-        help="recurrent with lstm: let the gates read the cell, as in the papers. Slower on a GPU. "
-        "true if absent",
+        help="recurrent lstm: let gates read the cell, as in the papers (slower on GPU; default: "
+        "true)",
     )
     output_gate: bool | None = argument(
-        None, help="recurrent with lstm: use an output gate. true if absent"
+        None, help="recurrent lstm: use an output gate (default: true)"
     )
     bidirectional: bool | None = argument(
-        None, help="recurrent, gated: read in both directions. false if absent"
+        None, help="recurrent, gated: read in both directions (default: false)"
     )
     merge: str | None = argument(
         None,
-        help="recurrent, gated: how the states of both directions are combined: add, tanh (a dense "
-        "layer) or, for recurrent, concatenate. add if absent",
+        help="recurrent, gated: combination of both directions: add (default), tanh (a dense "
+        "layer) or, only recurrent, concatenate",
     )
     pooling: str | None = argument(
-        None, help="recurrent: last, mean or max of the states. mean if absent"
+        None, help="recurrent: last, mean or max of the states (default: mean)"
     )
     recurrent_std: float | None = argument(
-        None,
-        help="recurrent, gated: standard deviation of the initial recurrent weights. 0.1 if absent",
+        None, help="recurrent, gated: deviation of the initial recurrent weights (default: 0.1)"
     )
     variant: int | None = argument(
         None,
-        help="gated: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate (2017, footnote 2). 1 "
-        "if absent",
+        help="gated: 1 for GRAN (default), 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate (2017, "
+        "footnote 2)",
     )
     presence: bool | None = argument(
-        None,
-        help="charagram: count an n-gram once per text (released code) instead of each time "
-        "(3.6.2)",
+        None, help="charagram: count an n-gram once per text (released code), not each time (3.6.2)"
     )
     filter_widths: list[int] | None = argument(
         None,
-        help="char_cnn: widths of the filters, in tokens. [2, 3, 4] if absent",
+        help="char_cnn: filter widths in tokens (default: [2, 3, 4])",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     filter_counts: list[int] | None = argument(
         None,
-        help="char_cnn: number of filters of each width. 175 each if absent",
+        help="char_cnn: filters of each width (default: 175)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     dense_activation: str | None = argument(
-        None,
-        help="char_cnn: activation of the dense layer, tanh or linear, or none for no dense layer. "
-        "linear if absent",
+        None, help="char_cnn: tanh or linear dense layer, or none (default: linear)"
     )
     options: dict[str, Any] = argument(
         {}, help="other fields of the encoder's configuration, by name"

@@ -27,6 +27,7 @@ from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, LatentConfig
 from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.bitexts import Bitexts
 from paraphrastic_hf.training.data.corpus import (
     build_corpus,
@@ -71,7 +72,8 @@ class Generative:
         given = {language for s in recipe.data.sources for language in s.languages or ()}
         self.start: LatentGenerator | None = None
         if recipe.start is not None:
-            self.start = _load_start(recipe.start, context.data_root)
+            place = resolve_model(recipe.start, context.data_root)
+            self.start = LatentGenerator.from_pretrained(place, device="cpu")
             _check_start(self.start.model, recipe, given)
             return
         _check_number(recipe.model.kind, given)
@@ -138,13 +140,8 @@ class Generative:
         return model
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
-        self._objective = GenerativeObjective(
-            self.recipe, self.corpus, self.kept, model, accelerator
-        )
-        self._warn_of_frozen_encoder(self._objective.total_steps)
-        return self._objective
-
-    def _warn_of_frozen_encoder(self, steps: int) -> None:
+        found = GenerativeObjective(self.recipe, self.corpus, self.kept, model, accelerator)
+        self._objective, steps = found, found.total_steps
         first = self.recipe.training.decoders_first
         if first >= steps > 0:
             logger.warning(
@@ -158,6 +155,7 @@ class Generative:
                 "training.decoders_first freezes a random encoder: set model.vectors or start, or "
                 "remove it"
             )
+        return found
 
     def development(self) -> Callable[[Any], float] | None:
         """Return the development score, with diagnostics on the held-out pairs."""
@@ -205,9 +203,7 @@ class Generative:
                 _warn_of_collapse(gauges)
             record["held_out"] = asdict(gauges)
         if gauges is not None and has_likelihood(model):
-            few = self.held_out.select(np.arange(min(WEIGHTED, len(self.held_out))))
-            length = self.recipe.data.max_length
-            nll = importance_weighted_nll(model, self.corpus.sentences, few.grouped(), length)
+            nll = importance_weighted_nll(model, *self._first_held_out(WEIGHTED))
             record["held_out"]["importance_weighted_nll"] = nll
         save_model(model.to("cpu"), self.tokenizer, output, GENERATIVE)
         return record
@@ -225,9 +221,11 @@ class Generative:
     def _measure(self, model: LatentModel, most: int) -> LatentDiagnostics | None:
         if not len(self.held_out):
             return None
+        return measure(model, *self._first_held_out(most))
+
+    def _first_held_out(self, most: int) -> tuple[Ragged, Any, int]:
         few = self.held_out.select(np.arange(min(most, len(self.held_out))))
-        length = self.recipe.data.max_length
-        return measure(model, self.corpus.sentences, few.grouped(), length)
+        return self.corpus.sentences, few.grouped(), self.recipe.data.max_length
 
     def _config(self, languages: list[str], vocab_size: int, end: int) -> LatentConfig:
         given = self.recipe.model
@@ -260,10 +258,9 @@ class Generative:
             settings["reconstructs"] = given.reconstructs is None
             settings["has_translation_scorer"] = given.translation_scorer
         else:
-            settings["reconstructs"] = (
-                languages if given.reconstructs is None else given.reconstructs
-            )
-            settings["translates"] = languages if given.translates is None else given.translates
+            for key in ("reconstructs", "translates"):
+                value = getattr(given, key)
+                settings[key] = languages if value is None else value
         try:
             return CONFIGS[given.kind](**settings)
         except StrictDataclassError as error:
@@ -276,10 +273,6 @@ def _check_number(kind: str, languages: set[str]) -> None:
             f"model.kind bgt needs two languages, got {', '.join(sorted(languages))}: set it to "
             "mgt, or remove sources"
         )
-
-
-def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
-    return LatentGenerator.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
@@ -295,16 +288,14 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
             f"start ({recipe.start}) subtracts a mean vector, which training changes: set "
             "training.center, such as 10000, to compute it again"
         )
-    training, is_plain = recipe.training, not model.config.is_variational
-    for name, asked in (
-        ("aggressive", training.aggressive),
-        ("kl_weight", training.kl_weight not in (0.0, 1.0)),
-    ):
-        if asked and is_plain:
-            raise RecipeError(
-                f"training.{name} needs variables with a prior, which start ({recipe.start}) "
-                "lacks: remove it"
-            )
+    training = recipe.training
+    name = "aggressive" if training.aggressive else "kl_weight"
+    asked = training.aggressive or training.kl_weight not in (0.0, 1.0)
+    if asked and not model.config.is_variational:
+        raise RecipeError(
+            f"training.{name} needs variables with a prior, which start ({recipe.start}) lacks: "
+            "remove it"
+        )
     codes = list(model.config.languages)[:2]
     tasks = model.tasks_between(codes)
     read = {side for task in tasks for side in model.sides_read(task, SEMANTIC, codes)}

@@ -99,8 +99,8 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
             raise RecipeError("training.aggressive needs a single process: use one, or remove it")
-        self._decoders = list(model.decoder_parameters()) if self.arguments.aggressive else []
-        self._encoders = list(model.encoder_parameters()) if self.arguments.aggressive else []
+        self._decoders = list(model.decoder_parameters())
+        self._encoders = list(model.encoder_parameters())
         self._meaning = list(model.encoder_parameters(SEMANTIC))
         epochs = self.arguments.epochs * self._steps
         most = self.arguments.steps

@@ -34,15 +34,14 @@ class GenerativeData(DataArguments):
     }
     held_out: int = argument(
         2000,
-        help="pairs excluded from training, with all other pairs that share a sentence with "
-        "them. Their likelihood and the information in the latent variables are logged",
+        help="pairs to hold out, with all that share a sentence with them. Their likelihood and "
+        "the information in the variables are logged",
         at_least=0,
     )
     language_exponent: float = argument(
         1.0,
-        help="exponent that balances language pairs: each gets a share of the epoch proportional "
-        "to its number of translations to this power. 1 follows the data, 0 samples all language "
-        "pairs equally",
+        help="exponent for balancing language pairs: each is sampled in proportion to its number "
+        "of pairs to this power (1: as in the data, 0: uniformly)",
         at_least=0,
         at_most=1,
     )
@@ -54,8 +53,8 @@ class LatentArguments:
 
     kind: str = argument(
         "bgt",
-        help="bgt: an encoder and a decoder for each of two languages. mgt: one encoder and one "
-        "decoder for any number of languages",
+        help="encoders and decoders for each of two languages (bgt), or one of each for any "
+        "number (mgt)",
         choices=("bgt", "mgt"),
     )
     hidden_size: int = argument(
@@ -63,20 +62,18 @@ class LatentArguments:
     )
     state_size: int | None = argument(
         None,
-        help="dimensions of the hidden states of encoders and decoders, even. hidden_size if "
-        "absent",
+        help="dimensions of the states of encoders and decoders, even (default: hidden_size)",
         at_least=2,
     )
     encoder: str = argument(
         "transformer",
-        help="architecture of the encoders. lstm is bidirectional (5.9). average is the mean of "
-        "token vectors, as in SP (in no paper)",
+        help="architecture of the encoders (lstm: bidirectional, 5.9; average: mean token vector "
+        "as in SP, in no paper)",
         choices=("transformer", "lstm", "average"),
     )
     encoder_layers: int | None = argument(
         None,
-        help="transformer: blocks of an encoder. 5 if absent. One block costs 0.3 points (Table "
-        "55)",
+        help="transformer: blocks of an encoder (default: 5; one costs 0.3 points, Table 55)",
         at_least=1,
     )
     decoder: str = argument(
@@ -84,49 +81,47 @@ class LatentArguments:
     )
     decoder_layers: int = argument(1, help="transformer: blocks of a decoder", at_least=1)
     heads: int | None = argument(
-        None, help="transformer: attention heads per block. 8 if absent, 16 for an mgt", at_least=1
+        None, help="transformer: attention heads of a block (default: 8, mgt 16)", at_least=1
     )
     feed_forward: int | None = argument(
         None,
-        help="transformer: units of the feed-forward layer. 1024 if absent, 2048 for an mgt",
+        help="transformer: units of the feed-forward layer (default: 1024, mgt 2048)",
         at_least=1,
     )
     dropout: float = argument(0.3, help="dropout probability (released code)", at_least=0, below=1)
     latent_at: list[str] | None = argument(
         None,
-        help="where the latent variables enter a decoder: one or more of word, hidden, "
-        "attention, logit (5.9.1, Table 54). attention and logit if absent, logit for an mgt",
+        help="where latent variables enter a decoder: some of word, hidden, attention and logit "
+        "(5.9.1, Table 54; default: attention and logit, mgt logit)",
     )
     reconstructs: list[str] | None = argument(
-        None,
-        help="languages whose sentences are reconstructed. All if absent, [] for none. An mgt "
-        "takes all or none",
+        None, help="languages to reconstruct (default: all; [] for none; mgt: all or none)"
     )
     translates: list[str] | None = argument(
-        None, help="bgt: target languages of translation. Both if absent, [] for none"
+        None, help="bgt: languages to translate into (default: both; [] for none)"
     )
     translation_scorer: bool = argument(
         False,
-        help="mgt: use a separate output layer for translations. Otherwise zeros replace the "
-        "language variable, which translations lack",
+        help="mgt: separate output layer for translations. Else zeros replace the language "
+        "variable, which they lack",
     )
     language_variables: bool = argument(
-        True, help="use a latent variable per language beside the semantic one, for reconstruction"
+        True, help="latent variable per language, beside the semantic one, for reconstruction"
     )
     variational: bool = argument(
         True,
-        help="sample the variables from posteriors with a prior. Otherwise they are "
-        "deterministic (BGT without prior, autoencoder, translation)",
+        help="sample variables from posteriors with a prior. Else they are vectors (BGT without "
+        "prior, autoencoder, translation)",
     )
     adds_average: bool = argument(
         False,
-        help="add the average of the token vectors, as in SP, to the mean of the semantic "
-        "variable, to which the encoder contributes nothing at first (in no paper)",
+        help="add the average token vector, as in SP, to the semantic mean, to which the encoder "
+        "adds nothing at first (in no paper)",
     )
     vectors: str | None = argument(
         None,
-        help="trained encoder with the same pieces, such as an SP model, whose token vectors "
-        "initialize the semantic encoder",
+        help="trained encoder with the same pieces, such as SP, whose vectors initialize the "
+        "semantic encoder",
         names="weights",
     )
 
@@ -136,45 +131,40 @@ class GenerativeTraining(TokenBatchArguments):
     """The evidence lower bound, additional terms, and their optimization."""
 
     epochs: int = argument(20, help="passes over the data", at_least=0, at_most=1_000_000)
-    learning_rate: float = argument(
-        5e-4, help="peak learning rate, reached at the end of warm-up", above=0
-    )
+    learning_rate: float = argument(5e-4, help="learning rate at the end of warm-up", above=0)
     betas: list[float] = argument(
         [0.9, 0.98],
-        help="adam: decay rates of the running averages of the gradient and of its square",
+        help="adam: decay rates of the first and second moment estimates",
         at_least=0,
         below=1,
     )
     label_smoothing: float = argument(
         0.1,
-        help="label smoothing of translation. Reconstruction uses none (released code)",
+        help="label smoothing of translation (reconstruction has none; released code)",
         at_least=0,
         below=1,
     )
     translation_weight: float = argument(
-        1.0, help="weight of the translation loss beside the evidence lower bound", at_least=0
+        1.0, help="weight of the translation loss beside the lower bound", at_least=0
     )
     kl_weight: float = argument(
-        1.0,
-        help="final weight of KL(posterior || prior). 1 gives the evidence lower bound",
-        at_least=0,
+        1.0, help="final weight of KL(posterior || prior) (1: evidence lower bound)", at_least=0
     )
     kl_rise: float = argument(
         1.0,
-        help="share of the run in which the KL weight rises linearly from 0. The thesis takes "
-        "65,536 steps to reach 1, of which a run has a seventh to a third",
+        help="share of the run in which the KL weight rises linearly from 0 (thesis: to 1 in "
+        "65,536 steps, of which a run has a seventh to a third)",
         at_least=0,
         at_most=1,
     )
     sample: bool = argument(
         True,
-        help="decode from samples of the variables (thesis), otherwise from their means "
-        "(released code)",
+        help="decode from samples of the variables (thesis), or from their means (released code)",
     )
     contrastive: float = argument(
         0.0,
         help="weight of a hinge on the semantic variables of a pair, against the nearest other "
-        "sentence of the batch. 0 for none, as in the papers",
+        "sentence of the batch (0: none, as in the papers)",
         at_least=0,
     )
     margin: float = argument(
@@ -182,25 +172,25 @@ class GenerativeTraining(TokenBatchArguments):
     )
     center: int = argument(
         0,
-        help="training sentences, such as 10000, whose mean vector is subtracted from all "
-        "sentence vectors when the model is evaluated and saved. 0 for none, as in the papers",
+        help="training sentences, such as 10000, whose mean is subtracted from all sentence "
+        "vectors for scoring and saving (0: none, as in the papers)",
         at_least=0,
     )
     aggressive: bool = argument(
         False,
-        help="train the encoders alone before each decoder step, until the variables stop "
-        "gaining information on held-out pairs (5.9.2)",
+        help="train encoders alone before each decoder step, until held-out pairs show no more "
+        "information in the variables (5.9.2)",
     )
     decoders_first: int = argument(
         0,
-        help="initial steps in which the semantic encoder (the only encoder of an mgt) is "
-        "frozen, so that decoders adapt to a pretrained one (vectors or start)",
+        help="initial steps with a frozen semantic encoder (mgt: its only one), for one that "
+        "starts trained (vectors, start)",
         at_least=0,
     )
     candidates: int | None = argument(
         None,
-        help="number of random vocabulary entries that stand for all entries absent from the "
-        "batch in the softmax. The full vocabulary if absent, as in the papers",
+        help="random entries that stand for all entries absent from the batch in the softmax "
+        "(default: the whole vocabulary, as in the papers)",
         at_least=1,
     )
 
@@ -211,11 +201,10 @@ class GenerativeRunArguments(RunArguments):
 
     development: str = argument(
         "clean",
-        help="data that selects the checkpoint. held_out: likelihood of the held-out pairs. "
-        "clean: scored pairs that occur in no reported test set. clean-and-bitext: also "
-        "translations held out of training, for several languages. none: keep the last "
-        "checkpoint. Or another set of sentence encoders, or a file of scored pairs, as for "
-        "`evaluate --pairs`",
+        help="data that selects the checkpoint: likelihood of held-out pairs (held_out), or a "
+        "development set of sentence encoders (clean: in no reported test set; clean-and-bitext: "
+        "also held-out translations, for several languages; none: keep the last; or a file of "
+        "scored pairs, as for `evaluate --pairs`)",
         choices=(HELD_OUT, *DEVELOPMENT_SETS, FILE),
     )
 
@@ -225,13 +214,11 @@ class GenerativeRecipe:
     """A training run of a generative model of sentence pairs."""
 
     kind: str = argument(
-        "generative",
-        help="model to train: a generative model of translations",
-        choices=("generative",),
+        "generative", help="model to train: generative model", choices=("generative",)
     )
     data: GenerativeData = argument(GenerativeData(), help="training data")
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(marks="end"), help="tokenizer. Needs marks end"
+        TokenizerArguments(marks="end"), help="tokenizer (needs marks end)"
     )
     model: LatentArguments = argument(LatentArguments(), help="generative model")
     training: GenerativeTraining = argument(
@@ -241,7 +228,7 @@ class GenerativeRecipe:
     start: str | None = argument(
         None,
         help="trained generative model to continue from, with its tokenizer and sizes: a "
-        "directory or a Hub repository. An mgt can add languages",
+        "directory or a Hub repository (an mgt can add languages)",
         names="model",
     )
     run: GenerativeRunArguments = argument(

@@ -37,8 +37,7 @@ class SentenceArguments(DataArguments):
     language: str = argument("en", help="language to read, from either side of each source")
     held_out: int = argument(
         2000,
-        help="distinct sentences excluded from training, which select the checkpoint. 0 keeps "
-        "the last checkpoint",
+        help="distinct sentences to hold out for selecting the checkpoint (0: keep the last)",
         at_least=0,
     )
 
@@ -51,7 +50,9 @@ class TransformerArguments:
         256, help="dimensions of a hidden state", at_least=1, at_most=MOST_DIMENSIONS
     )
     layers: int = argument(3, help="transformer blocks", at_least=1, at_most=1000)
-    heads: int = argument(4, help="attention heads per block. Must divide hidden_size", at_least=1)
+    heads: int = argument(
+        4, help="attention heads of a block (must divide hidden_size)", at_least=1
+    )
     feed_forward: int = argument(
         1024, help="units of the feed-forward layer of a block", at_least=1, at_most=MOST_DIMENSIONS
     )
@@ -69,8 +70,8 @@ class LanguageModelRunArguments(RunArguments):
 
     development: str = argument(
         "held_out",
-        help="data whose likelihood selects the checkpoint: held_out sentences of the sources, "
-        "or a file with a sentence per line",
+        help="text whose likelihood selects the checkpoint: held-out sentences, or a file, one "
+        "per line",
         choices=("held_out", FILE),
     )
 
@@ -80,12 +81,12 @@ class LanguageModelRecipe:
     """A training run of a language model over sentences."""
 
     kind: str = argument(
-        "language_model", help="model to train: a language model", choices=("language_model",)
+        "language_model", help="model to train: language model", choices=("language_model",)
     )
     data: SentenceArguments = argument(SentenceArguments(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(vocab_size=8000, marks="both", keep_unknown=True),
-        help="tokenizer. Needs marks both",
+        help="tokenizer (needs marks both)",
     )
     model: TransformerArguments = argument(TransformerArguments(), help="size of the model")
     training: LanguageModelTraining = argument(

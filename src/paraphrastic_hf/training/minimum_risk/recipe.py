@@ -34,8 +34,8 @@ class RiskData(ParallelArguments):
 
     held_out: int = argument(
         500,
-        help="pairs excluded from training, with all other pairs that share a sentence with "
-        "them. The costs of their candidates are logged and select the checkpoint",
+        help="pairs to hold out, with all that share a sentence with them. Costs of their "
+        "candidates are logged and select the checkpoint",
         at_least=0,
     )
     max_length: int = argument(
@@ -50,43 +50,38 @@ class CandidateArguments:
     count: int = argument(8, help="candidates per sentence", at_least=2, at_most=1024)
     search: str = argument(
         "beam",
-        help="beam: best translations of a beam search. sample: random draws, without repetitions",
+        help="best of a beam search (beam), or distinct random draws (sample)",
         choices=("beam", "sample"),
     )
     beams: int | None = argument(
-        None,
-        help="beam: width of the beam, at least count. count if absent",
-        at_least=2,
-        at_most=MOST_BEAMS,
+        None, help="beam: width of the beam (default: count)", at_least=2, at_most=MOST_BEAMS
     )
     top_p: float = argument(
         1.0,
-        help="sample: draw from the most likely tokens whose probabilities add up to this",
+        help="sample: draw from the likeliest tokens that share this probability",
         above=0,
         at_most=1,
     )
     temperature: float = argument(
         1.0,
-        help="sample: temperature of the softmax. Lower values favor likely tokens",
+        help="sample: softmax temperature (lower: likelier tokens)",
         at_least=0.001,
         at_most=1000,
     )
     max_ratio: float = argument(
-        1.5, help="longest candidate in tokens per source token, plus 5 (released code)", above=0
+        1.5, help="most tokens of a candidate per source token, plus 5 (released code)", above=0
     )
     reference: str = argument(
         "as_found",
-        help="reference among the candidates. as_found: only if the search finds it. excluded: "
-        "never. added: always",
+        help="reference as a candidate: if the search finds it, never, or always",
         choices=REFERENCES,
     )
     batch_size: int = argument(
-        64, help="sentences searched at a time. Halved if memory runs out", at_least=1
+        64, help="sentences to search at a time (halved if memory runs out)", at_least=1
     )
     refresh_steps: int = argument(
         1,
-        help="steps whose candidates are searched together, with the weights before the first of "
-        "them",
+        help="steps whose candidates are searched at once, with the weights of the first",
         at_least=1,
         at_most=1000,
     )
@@ -98,19 +93,19 @@ class CostArguments:
 
     metric: str = argument(
         "simile",
-        help="cost metric: simile, sim, bleu (smoothed sentence BLEU), half (mean of bleu and "
-        "simile) or chrf. function and evaluate take any other metric",
+        help="metric: simile, sim, bleu (smoothed, per sentence), half (mean of bleu and "
+        "simile), chrf, or any other by function or evaluate",
         choices=METRICS,
     )
     model: str = argument(
         DEFAULT_MODEL,
-        help="simile, sim, half: model of SIM, as for `paraphrastic simile`",
+        help="simile, sim, half: SIM model, as for `paraphrastic simile`",
         names="weights",
     )
     similarity: str = argument(
         "sentences",
-        help="simile, sim, half: units that SIM compares, as for `paraphrastic simile`: "
-        "sentences (thesis) or windows",
+        help="simile, sim, half: what SIM compares, as for `paraphrastic simile` (thesis: "
+        "sentences)",
         choices=SIMILARITIES,
     )
     alpha: float = argument(
@@ -118,24 +113,22 @@ class CostArguments:
     )
     penalty: str = argument(
         "both",
-        help="simile, half: candidates with a length penalty: both shorter and longer ones, only "
-        "longer ones (excess), only shorter ones (brevity), or none, which is sim (7.2.1)",
+        help="simile, half: length penalty of shorter and longer candidates (both), only longer "
+        "(excess), only shorter (brevity), or none, which is sim (7.2.1)",
         choices=PENALTIES,
     )
     name: str | None = argument(
         None,
-        help="function: module:function that takes candidates and as many references, and "
-        "returns a number for each. evaluate: argument of evaluate.load",
+        help="function: module:function from candidates and as many references to their scores. "
+        "evaluate: argument of evaluate.load",
     )
     field: str | None = argument(
-        None, help="evaluate: key of the result that has a number for each candidate"
+        None, help="evaluate: key of the result with a score per candidate"
     )
     options: dict[str, Any] = argument({}, help="evaluate: additional arguments of compute")
-    limits: list[float] = argument(
-        [0.0, 1.0], help="function, evaluate: lowest and highest number that the metric returns"
-    )
+    limits: list[float] = argument([0.0, 1.0], help="function, evaluate: lowest and highest score")
     higher_is_better: bool = argument(
-        True, help="function, evaluate: whether the highest number is the best"
+        True, help="function, evaluate: whether the highest score is best"
     )
 
 
@@ -144,26 +137,21 @@ class MinimumRiskTraining(AnnealedArguments):
     """The mixture of risk and likelihood, and its optimization."""
 
     batch_size: int = argument(
-        32, help="most sentences per batch, not counting their candidates", at_least=1
+        32, help="most sentences in a batch, candidates not counted", at_least=1
     )
     batch_tokens: int = argument(
         1000,
-        help="most tokens per batch, with padding, of sources and references but not candidates "
-        "(released code)",
+        help="most tokens of sources and references in a batch, padding included (released code)",
         at_least=1,
     )
-    learning_rate: float = argument(
-        1e-4, help="peak learning rate, reached at the end of warm-up", above=0
-    )
+    learning_rate: float = argument(1e-4, help="learning rate at the end of warm-up", above=0)
     clip: float = argument(
-        1.0,
-        help="largest norm of the gradient, which is scaled down to it. 0 for no clipping",
-        at_least=0,
+        1.0, help="largest norm of the whole gradient (0: no clipping)", at_least=0
     )
     gamma: float = argument(
         0.3,
-        help="weight of the likelihood of the references in the loss, beside 1 - gamma for the "
-        "risk. The thesis tries 0.2, 0.3 and 0.4. The released code uses 0.3",
+        help="weight of the likelihood of references, beside 1 - gamma for the risk (thesis: "
+        "0.2, 0.3 or 0.4; released code: 0.3)",
         at_least=0,
         below=1,
     )
@@ -172,8 +160,8 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     probability: str = argument(
         "sequence",
-        help="score whose softmax weights the candidates. sequence: log-probability (7.3). "
-        "token: mean log-probability of the tokens. released: exponential of that mean",
+        help="softmax score of a candidate: log-probability (sequence, 7.3), its mean over the "
+        "tokens (token), or the exponential of that mean (released)",
         choices=PROBABILITIES,
     )
 
@@ -183,17 +171,15 @@ class MinimumRiskRunArguments(RunArguments):
     """Checkpoints, logs and model selection."""
 
     evaluate_every: int = argument(
-        200,
-        help="mini-batches between evaluations, besides the one at the end of each epoch",
-        at_least=1,
+        200, help="steps between evaluations (every epoch also ends with one)", at_least=1
     )
-    checkpoint_every: int = argument(200, help="mini-batches between checkpoints", at_least=1)
-    log_every: int = argument(20, help="mini-batches between log lines", at_least=1)
+    checkpoint_every: int = argument(200, help="steps between checkpoints", at_least=1)
+    log_every: int = argument(20, help="steps between log lines", at_least=1)
     development: str = argument(
         "expected_cost",
-        help="score that selects the checkpoint. expected_cost: of the candidates of held-out "
-        "pairs. first: cost of the most likely candidate. none: keep the last checkpoint. Or a "
-        "file, read like the first source, for the expected cost of its pairs",
+        help="score that selects the checkpoint, on held-out pairs: expected cost of their "
+        "candidates, or cost of the likeliest (first); or expected cost on a file, read like the "
+        "first source (none: keep the last)",
         choices=(*DEVELOPMENT, FILE),
     )
 
@@ -203,14 +189,12 @@ class MinimumRiskRecipe:
     """A training run that improves a translation model by the risk of its own translations."""
 
     kind: str = argument(
-        "minimum_risk",
-        help="model to train: any encoder-decoder, by the expected cost of its translations",
-        choices=("minimum_risk",),
+        "minimum_risk", help="model to train: any encoder-decoder", choices=("minimum_risk",)
     )
     start: str | None = argument(
         None,
-        help="translation model to improve, with its tokenizer: a directory or a Hub repository "
-        "that AutoModelForSeq2SeqLM loads",
+        help="translation model to improve: a directory or Hub repository that "
+        "AutoModelForSeq2SeqLM loads",
         names="model",
     )
     from_code: str | None = argument(

@@ -45,13 +45,11 @@ class ParaphraseData(DataArguments):
         "swap": "data.both_directions trains on each pair in both directions",
     }
     both_directions: bool = argument(
-        True,
-        help="train on each pair in both directions (6.2.2). Otherwise the second sentence is "
-        "the target",
+        True, help="train on each pair in both directions (6.2.2), or write the second sentence"
     )
     differing: bool = argument(
         True,
-        help="leave out pairs with equal parses (released code). With false and model.template "
+        help="leave out pairs with equal parses (released code). If false, and model.template is "
         "none, pairs need no parses",
     )
     max_template: int = argument(
@@ -62,13 +60,13 @@ class ParaphraseData(DataArguments):
     )
     bpe: str | None = argument(
         None,
-        help="file of byte pair codes that replaces the trained tokenizer, such as the released "
-        "scpn/bpe.codes. Relative to the data root",
+        help="file of byte pair codes in place of a trained tokenizer, such as the released "
+        "scpn/bpe.codes; relative to the data root",
     )
     held_out: int = argument(
         2000,
-        help="pairs excluded from training, with all other pairs that share a sentence with "
-        "them. They select the checkpoint",
+        help="pairs to hold out, with all that share a sentence with them, for selecting the "
+        "checkpoint",
         at_least=0,
     )
 
@@ -79,21 +77,19 @@ class ParaphraserArguments:
 
     kind: str = argument(
         SCPN,
-        help="scpn: LSTMs controlled by a parse. paraphraser: the same without parse and copying "
-        "(4.6). marian, bart: classes of transformers, which read the sentence, <sep> and the "
-        "parse as one text",
+        help="LSTMs controlled by a parse (scpn) or not (paraphraser, 4.6), or classes of "
+        "transformers that read sentence, <sep> and parse as one text (marian, bart)",
         choices=(SCPN, PARAPHRASER, *STOCK),
     )
     writes: str = argument(
         SENTENCE,
-        help="output: a sentence, or a parse (a parse generator, which reads the parse of the "
-        "sentence)",
+        help="output: a sentence, or its parse (a parse generator, which reads a parse)",
         choices=(SENTENCE, PARSE),
     )
     template: str = argument(
         PARSE,
-        help="control input taken from the target: its parse, its template (the top two levels "
-        "of the parse), or none (the thesis's model without z)",
+        help="control input from the target: its parse, the top two levels of it (template), or "
+        "none (the thesis's model without z)",
         choices=(PARSE, TEMPLATE, NONE),
     )
     hidden_size: int = argument(
@@ -104,49 +100,41 @@ class ParaphraserArguments:
         0.0, help="dropout probability (not stated in the thesis)", at_least=0, below=1
     )
     tie: bool = argument(
-        False,
-        help="scpn, paraphraser: share one embedding table between encoder, decoder and output "
-        "layer",
+        False, help="scpn, paraphraser: share one table between reading, writing and output layer"
     )
-    copy: bool | None = argument(
-        None, help="scpn: allow copying tokens of the source. true if absent"
-    )
+    copy: bool | None = argument(None, help="scpn: allow copying source tokens (default: true)")
     embedding_size: int | None = argument(
         None,
-        help="scpn, paraphraser: dimensions of a token vector. 300 if absent",
+        help="scpn, paraphraser: dimensions of a token vector (default: 300)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     template_embedding_size: int | None = argument(
         None,
-        help="scpn: dimensions of the vector of a parse token. 56 if absent",
+        help="scpn: dimensions of a parse token vector (default: 56)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     template_hidden_size: int | None = argument(
         None,
-        help="scpn: dimensions of a hidden state of the parse encoder. 128 if absent",
+        help="scpn: dimensions of a state of the parse encoder (default: 128)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     encoder_layers: int | None = argument(
-        None, help="marian, bart: layers of the encoder. decoder_layers if absent", at_least=1
+        None, help="marian, bart: layers of the encoder (default: decoder_layers)", at_least=1
     )
     heads: int | None = argument(
-        None, help="marian, bart: attention heads per block. 4 if absent", at_least=1
+        None, help="marian, bart: attention heads of a block (default: 4)", at_least=1
     )
     feed_forward: int | None = argument(
         None,
-        help="marian, bart: units of the feed-forward layer of a block. 4 times hidden_size if "
-        "absent",
+        help="marian, bart: units of the feed-forward layer (default: 4 times hidden_size)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     positions: int | None = argument(
-        None,
-        help="marian, bart: longest text that the model can read or write, in tokens. 512 if "
-        "absent",
-        at_least=2,
+        None, help="marian, bart: most tokens of a text to read or write (default: 512)", at_least=2
     )
 
 
@@ -157,7 +145,7 @@ class ParaphraseTraining(AveragedArguments):
     epochs: int = argument(15, help="passes over the data", at_least=0)
     label_smoothing: float = argument(
         0.0,
-        help="share of the target probability that is spread over the vocabulary",
+        help="share of the target probability spread evenly over the vocabulary",
         at_least=0,
         below=1,
     )
@@ -169,9 +157,8 @@ class ParaphraseRunArguments(RunArguments):
 
     development: str = argument(
         HELD_OUT,
-        help="score that selects the checkpoint. held_out: likelihood of the held-out pairs. "
-        "none: keep the last checkpoint. Or a file, read like the first source, for the "
-        "likelihood of its pairs",
+        help="score that selects the checkpoint: likelihood of held-out pairs, or of a file, "
+        "read like the first source (none: keep the last)",
         choices=(HELD_OUT, NONE, FILE),
     )
 
@@ -181,14 +168,14 @@ class ParaphraseRecipe:
     """A training run of a paraphrase generator."""
 
     kind: str = argument(
-        "paraphrase", help="model to train: a paraphrase generator", choices=("paraphrase",)
+        "paraphrase", help="model to train: paraphrase generator", choices=("paraphrase",)
     )
     data: ParaphraseData = argument(ParaphraseData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(
             vocab_size=32_000, lowercase=True, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of sentences (parses have their own vocabulary). Needs marks end",
+        help="tokenizer of sentences, not parses (needs marks end)",
     )
     model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
     training: ParaphraseTraining = argument(

@@ -25,8 +25,8 @@ class ParallelArguments(DataArguments):
     }
     target_language: str = argument(
         "en",
-        help="language to write. Every source must have it on exactly one side. The other sides "
-        "may be of several languages",
+        help="language to write, on exactly one side of every source. The other sides may be in "
+        "several languages",
     )
 
 
@@ -36,15 +36,15 @@ class AnnealedArguments(SmoothedArguments):
 
     anneal: float | None = argument(
         None,
-        help="factor of the learning rate at the end of an epoch without a new best development "
-        "score (thesis: 0.1). No annealing if absent",
+        help="factor of the learning rate after an epoch without a new best development score "
+        "(thesis: 0.1; default: no annealing)",
         above=0,
         below=1,
     )
     anneal_from: int | None = argument(
         None,
-        help="epoch at whose end the learning rate is multiplied by anneal, as at every later "
-        "one (thesis: 200, minimum risk 10). If absent, the development score decides",
+        help="first epoch after which the rate is multiplied by anneal, as after all later ones "
+        "(thesis: 200, minimum risk 10; default: the development score decides)",
         at_least=1,
     )
     anneal_until: float = argument(
@@ -58,8 +58,8 @@ class AveragedArguments(AnnealedArguments):
 
     average: int = argument(
         1,
-        help="last checkpoints whose weights are averaged. The average is saved if it beats the "
-        "best checkpoint, or if run.development is none. 1 disables averaging",
+        help="last checkpoints to average. The average is kept if it beats the best checkpoint, "
+        "or if run.development is none (1: no averaging)",
         at_least=1,
     )
 

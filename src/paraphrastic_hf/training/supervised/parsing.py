@@ -140,11 +140,6 @@ class Parsing:
 
     def new_model(self, encoder: dict[str, Any]) -> ParserModel:
         head = self.recipe.head
-        given = {
-            "capital_feature": head.capital_feature,
-            "layers": head.layers,
-            "span_size": head.span_size,
-        }
         config = ParserConfig.of(
             encoder,
             self.tags,
@@ -152,7 +147,7 @@ class Parsing:
             head_size=head.size,
             head_dropout=head.dropout,
             max_word_tokens=self.recipe.task.max_length,
-            **{name: value for name, value in given.items() if value is not None},
+            **head.given("capital_feature", "layers", "span_size"),
         )
         return ParserModel(config)
 

@@ -6,6 +6,7 @@ Defaults are values that the thesis tried (3.2.4) unless a help text says otherw
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.errors import RecipeError
@@ -32,42 +33,39 @@ class TaskArguments:
     """The task and its corpus."""
 
     kind: str = argument(
-        help="relatedness: a score of two texts. entailment: classes of two texts. sentiment: "
-        "classes of one text. tagging: a tag for each word. parsing: constituency trees",
+        help="score of two texts (relatedness), class of two texts (entailment) or of one "
+        "(sentiment), tag of each word (tagging), or constituency tree (parsing)",
         choices=("relatedness", "entailment", "sentiment", "tagging", "parsing"),
     )
     dataset: DatasetArguments = argument(
-        help="corpus, such as {name: sst, config: binary}. Its train, validation and test splits "
-        "are used"
+        help="corpus with train, validation and test splits, such as {name: sst, config: binary}"
     )
     scores: list[int] | None = argument(
         None,
-        help="relatedness: lowest and highest score, whole numbers. [1, 5] if absent, as in SICK",
+        help="relatedness: lowest and highest score, whole numbers (default: [1, 5], as in SICK)",
     )
     tags: str | None = argument(
-        None,
-        help="tagging: column of the tags, such as penn_tags for the Penn tags of ewt. tags if "
-        "absent",
+        None, help="tagging: column of tags, such as penn_tags of ewt (default: tags)"
     )
     held_out: float | None = argument(
         None,
-        help="tagging: share of the first split that becomes each missing split, in corpus order "
-        "and by whole documents. 0.1 if absent",
+        help="tagging: share of the first split, by whole documents and in order, that becomes "
+        "each missing split (default: 0.1)",
         above=0,
         below=0.5,
     )
     extra_examples: str | None = argument(
         None,
-        help="sentiment, entailment: TSV file of additional training examples (label, text and, "
-        "for pairs, second text), such as `paraphrastic attack` writes (6.5.4). Relative to the "
-        "data root",
+        help="sentiment, entailment: TSV of more training examples (label and one or two texts), "
+        "as from `paraphrastic attack` (6.5.4); relative to the data root",
     )
     extra_corpora: list[DatasetArguments] = argument(
-        [],
-        help="parsing: additional training corpora of trees, by name or as mappings with a split",
+        [], help="parsing: more training corpora of trees: names, or mappings with a split"
     )
     max_length: int = argument(
-        100, help="cut texts (words, for tagging and parsing) at this many tokens", at_least=1
+        100,
+        help="most tokens of a text, or of a word in tagging and parsing (the rest is cut)",
+        at_least=1,
     )
 
 
@@ -77,52 +75,54 @@ class HeadArguments:
 
     size: int = argument(
         50,
-        help="sigmoid units of the hidden layer (thesis: 50, 150 or 300), 0 for a linear head. "
-        "tagging, parsing: units of each LSTM",
+        help="sigmoid units (thesis: 50, 150 or 300), 0 for a linear head. tagging, parsing: "
+        "units of each LSTM",
         at_least=0,
     )
     dropout: float = argument(
         0.0, help="dropout probability of the input of the head", at_least=0, below=1
     )
     capital_feature: bool | None = argument(
-        None,
-        help="tagging, parsing: add a feature for words with a capital letter (3.7.3). true if "
-        "absent",
+        None, help="tagging, parsing: mark words with a capital letter (3.7.3; default: true)"
     )
     word_layer: str | None = argument(
         None,
-        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3), "
-        "or none for no layer. none if absent",
+        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3; "
+        "default: none, no layer)",
     )
     layers: int | None = argument(
-        None, help="parsing: bidirectional LSTM layers. 2 if absent", at_least=1
+        None, help="parsing: bidirectional LSTM layers (default: 2)", at_least=1
     )
     span_size: int | None = argument(
-        None, help="parsing: hidden units of the span scorer. 128 if absent", at_least=1
+        None, help="parsing: hidden units of the span scorer (default: 128)", at_least=1
     )
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return the keys among `names` that are not None."""
+        found = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class SupervisedTraining(OptimizationArguments):
     """The penalties and the optimization."""
 
-    epochs: int = argument(10, help="passes over the training split", at_least=1, at_most=1_000_000)
+    epochs: int = argument(10, help="passes over the data", at_least=1, at_most=1_000_000)
     batch_size: int = argument(
         25, help="examples per mini-batch (thesis: 25, 50 or 100)", at_least=1
     )
     learning_rate: float = argument(
-        1e-3, help="peak learning rate (thesis: 0.05 with AdaGrad)", above=0
+        1e-3, help="learning rate at the end of warm-up (thesis: 0.05 with AdaGrad)", above=0
     )
     scramble: float = argument(
         0.0,
-        help="probability of shuffling the tokens of an example (2017, section 4.3)",
+        help="probability of shuffling the tokens of an example (2017, 4.3)",
         at_least=0,
         at_most=1,
     )
     freeze: str = argument(
         "none",
-        help="parameters that are not trained: none, the tables of token vectors, or the whole "
-        "encoder",
+        help="parameters not to train: none, the tables of token vectors, or the whole encoder",
         choices=("none", "tables", "encoder"),
     )
     lambda_w: float = argument(
@@ -130,8 +130,8 @@ class SupervisedTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other encoder parameters, with `start` toward "
-        "their initial values instead of 0",
+        help="weight of the L2 penalty on other encoder parameters (toward 0; with `start`, "
+        "toward it)",
         at_least=0,
     )
     lambda_s: float = argument(
@@ -145,10 +145,10 @@ class SupervisedRunArguments(RunArguments):
 
     development: str = argument(
         "validation",
-        help="data that selects the checkpoint: the validation split, or a file in its place. "
-        "relatedness: scored pairs, as for `evaluate --pairs`. sentiment, entailment: as "
-        "task.extra_examples. tagging: word, tab and tag per line, with an empty line after each "
-        "sentence. parsing: a tree per line",
+        help="data that selects the checkpoint: the validation split, or a file. relatedness: "
+        "scored pairs, as for `evaluate --pairs`. sentiment, entailment: as task.extra_examples. "
+        "tagging: word, tab and tag per line, empty line after a sentence. parsing: one tree per "
+        "line",
         choices=("validation", FILE),
     )
 
@@ -158,9 +158,7 @@ class SupervisedRecipe:
     """A supervised training run."""
 
     kind: str = argument(
-        "supervised",
-        help="model to train: a predictor of scores, classes, tags or trees",
-        choices=("supervised",),
+        "supervised", help="model to train: predictor of scores or labels", choices=("supervised",)
     )
     task: TaskArguments = argument(help="task and corpus")
     start: str | None = argument(
@@ -170,15 +168,13 @@ class SupervisedRecipe:
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="tokenizer. Not with `start`, which has its own"
+        TokenizerArguments(), help="tokenizer (with `start`, left out)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder. With `start`, only its two dropouts"
+        ModelArguments(), help="encoder (with `start`, only its dropouts)"
     )
     parts: list[EncoderArguments] = argument(
-        [],
-        help="new encoders, such as one of character n-grams, whose vectors are concatenated "
-        "with the encoder of `start`",
+        [], help="new encoders concatenated with `start`, such as one of character n-grams"
     )
     head: HeadArguments = argument(HeadArguments(), help="layers on top of sentence vectors")
     training: SupervisedTraining = argument(SupervisedTraining(), help="objective and optimization")

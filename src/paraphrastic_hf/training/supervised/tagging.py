@@ -108,14 +108,13 @@ class Tagging:
 
     def new_model(self, encoder: dict[str, Any]) -> TaggerModel:
         head = self.recipe.head
-        given = {"capital_feature": head.capital_feature, "word_layer": head.word_layer}
         config = TaggerConfig.of(
             encoder,
             self.tags,
             head_size=head.size,
             head_dropout=head.dropout,
             max_word_tokens=self.recipe.task.max_length,
-            **{name: value for name, value in given.items() if value is not None},
+            **head.given("capital_feature", "word_layer"),
         )
         return TaggerModel(config)
 

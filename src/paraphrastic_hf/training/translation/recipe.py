@@ -39,8 +39,8 @@ class TranslationData(ParallelArguments):
 
     held_out: int = argument(
         2000,
-        help="pairs excluded from training, with all other pairs that share a sentence with "
-        "them. They select the checkpoint and anneal the learning rate",
+        help="pairs to hold out, with all that share a sentence with them, for selecting the "
+        "checkpoint and annealing",
         at_least=0,
     )
     max_length: int = argument(
@@ -54,8 +54,8 @@ class TranslatorArguments:
 
     kind: str = argument(
         "gated_conv",
-        help="gated_conv: gated convolutions with attention in every decoder layer. marian: the "
-        "transformer of transformers' MarianMTModel, which CTranslate2 can convert",
+        help="gated convolutions with attention in every decoder layer (gated_conv), or "
+        "MarianMTModel of transformers, which CTranslate2 converts (marian)",
         choices=tuple(OF_FAMILY),
     )
     hidden_size: int = argument(
@@ -67,28 +67,28 @@ class TranslatorArguments:
         0.2, help="dropout probability (stated in no paper)", at_least=0, below=1
     )
     positions: int = argument(
-        1024, help="longest text that the model can read or write, in tokens", at_least=2
+        1024, help="most tokens of a text that the model can read or write", at_least=2
     )
     tie: bool = argument(
         True,
-        help="share one embedding table between encoder, decoder and output layer (the thesis "
-        "has three). Always true for marian",
+        help="share one table between encoder, decoder and output layer (thesis: three tables; "
+        "marian: always true)",
     )
     embedding_size: int | None = argument(
         None,
-        help="gated_conv: dimensions of a token vector. hidden_size if absent",
+        help="gated_conv: dimensions of a token vector (default: hidden_size)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
     kernel_width: int | None = argument(
-        None, help="gated_conv: width of the convolutions in tokens, odd. 3 if absent", at_least=1
+        None, help="gated_conv: width of the convolutions in tokens, odd (default: 3)", at_least=1
     )
     heads: int | None = argument(
-        None, help="marian: attention heads per block. 4 if absent", at_least=1
+        None, help="marian: attention heads of a block (default: 4)", at_least=1
     )
     feed_forward: int | None = argument(
         None,
-        help="marian: units of the feed-forward layer of a block. 4 times hidden_size if absent",
+        help="marian: units of the feed-forward layer (default: 4 times hidden_size)",
         at_least=1,
         at_most=MOST_DIMENSIONS,
     )
@@ -100,7 +100,7 @@ class TranslationTraining(AveragedArguments):
 
     epochs: int = argument(
         20,
-        help="passes over the data, unless annealing ends the run earlier (thesis: over 200)",
+        help="passes over the data, if annealing does not end the run first (thesis: over 200)",
         at_least=0,
     )
 
@@ -111,9 +111,9 @@ class TranslationRunArguments(RunArguments):
 
     development: str = argument(
         HELD_OUT,
-        help="score that selects the checkpoint. held_out: likelihood of the held-out pairs. "
-        "bleu: BLEU of the greedy translations of 500 held-out pairs. none: keep the last "
-        "checkpoint. Or a file, read like the first source, for the likelihood of its pairs",
+        help="score that selects the checkpoint: likelihood (held_out) or BLEU (bleu, of 500 "
+        "greedy translations) of held-out pairs, or likelihood of a file, read like the first "
+        "source (none: keep the last)",
         choices=(HELD_OUT, BLEU, NONE, FILE),
     )
 
@@ -123,14 +123,14 @@ class TranslationRecipe:
     """A training run of a translation model."""
 
     kind: str = argument(
-        "translation", help="model to train: a translation model", choices=("translation",)
+        "translation", help="model to train: translation model", choices=("translation",)
     )
     data: TranslationData = argument(TranslationData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(
             vocab_size=40_000, lowercase=False, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of both sides. Needs marks end",
+        help="tokenizer of both sides (needs marks end)",
     )
     model: TranslatorArguments = argument(TranslatorArguments(), help="translation model")
     training: TranslationTraining = argument(
