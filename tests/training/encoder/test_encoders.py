@@ -98,7 +98,6 @@ def test_overwriting_a_mixture_removes_its_tokenizers(tmp_path: Path) -> None:
 
 
 def test_vectors_may_be_the_table_of_an_earlier_run(tmp_path: Path) -> None:
-    """Both know the same words; the dimension must be the same too."""
     train(small_recipe(tmp_path, *WORD), tmp_path / "word")
     start = ["--vectors", str(tmp_path / "word"), "--epochs", "0"]
     train(small_recipe(tmp_path, *WORD, *LSTM, *start), tmp_path / "lstm")

@@ -1,4 +1,4 @@
-"""What is done to a table before it is saved."""
+"""Changes to a trained table before it is saved."""
 
 from __future__ import annotations
 

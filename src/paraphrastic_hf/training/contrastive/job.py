@@ -19,8 +19,6 @@ from paraphrastic_hf.training.encoder.job import EncoderRun
 
 
 class Contrastive(EncoderRun[ContrastiveRecipe]):
-    """Training on sentence pairs, `kind: contrastive`."""
-
     def prepare(self, work: Path) -> None:
         if has_columns(work / "corpus"):
             return

@@ -19,8 +19,6 @@ HINGES = ("two_sided", "one_sided")
 
 @dataclass(frozen=True)
 class ContrastiveTraining(OptimizationArguments):
-    """The contrastive objective and its optimization."""
-
     epochs: int = argument(
         10, help="passes over the data (0: save the untrained model)", at_least=0, at_most=1_000_000
     )
@@ -91,8 +89,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     scramble_swaps: float = argument(
         0.0,
-        help="mean token swaps in a scrambled sentence (Poisson, 2017, footnote 5; 0: shuffle "
-        "all tokens)",
+        help="mean token swaps in a scrambled sentence (Poisson, 2017, footnote 5), 0 to shuffle "
+        "all tokens",
         at_least=0,
     )
     scramble_sides: str = argument(
@@ -116,8 +114,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters (toward 0; with `start` and in an "
-        "identity-RNN, toward the initial values)",
+        help="weight of the L2 penalty on all other parameters, toward 0 (toward the initial "
+        "values with `start` and in an identity-RNN)",
         at_least=0,
     )
     lambda_all: float = argument(
@@ -157,8 +155,6 @@ class ContrastiveTraining(OptimizationArguments):
 
 @dataclass(frozen=True)
 class ContrastiveData(DataArguments):
-    """Training pairs."""
-
     language_exponent: float = argument(
         1.0,
         help="exponent for balancing language pairs: each is sampled in proportion to its "
@@ -170,8 +166,6 @@ class ContrastiveData(DataArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastiveRecipe(EncoderRecipe):
-    """A contrastive training run."""
-
     kind: str = argument(
         "contrastive", help="model to train: sentence encoder, on pairs", choices=("contrastive",)
     )
@@ -196,5 +190,4 @@ class ContrastiveRecipe(EncoderRecipe):
 
     @property
     def keeps_tables(self) -> bool:
-        """Whether the tables of token vectors are frozen."""
         return self.training.freeze == "tables"

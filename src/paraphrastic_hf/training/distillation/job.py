@@ -45,8 +45,6 @@ T = TypeVar("T")
 
 
 class Distillation(EncoderRun[DistillationRecipe]):
-    """Training on teachers' vectors, `kind: distillation`."""
-
     def prepare(self, work: Path) -> None:
         if has_columns(work / "corpus"):
             return

@@ -20,8 +20,6 @@ PRECISIONS = ("float32", "bfloat16")
 
 @dataclass(frozen=True)
 class LearnedSentences(DataArguments):
-    """Sentences whose vectors are learned."""
-
     ignored: ClassVar[Mapping[str, str]] = {
         "swap": "each sentence is learned by itself; leave it out"
     }
@@ -37,8 +35,6 @@ class LearnedSentences(DataArguments):
 
 @dataclass(frozen=True)
 class TeacherArguments:
-    """An encoder whose vectors are learned."""
-
     model: str = argument(
         help="teacher: a directory, packaged name or Hub name of any sentence-transformers "
         "model. With engine python: module:name of a function from texts to vectors, or of a "
@@ -70,7 +66,7 @@ class TeacherArguments:
     )
     max_length: int = argument(
         128,
-        help="most tokens of a text (longer texts are cut; engine python reads all)",
+        help="most tokens of a text (longer texts are cut, but not by engine python)",
         at_least=3,
     )
 
@@ -90,8 +86,6 @@ class TeacherArguments:
 
 @dataclass(frozen=True)
 class DistillationTraining(OptimizationArguments):
-    """Regression onto the vectors of the teachers, and its optimization."""
-
     batch_size: int = argument(1024, help="sentences per mini-batch", at_least=1)
     contrastive: float = argument(
         0.0,
@@ -106,8 +100,6 @@ class DistillationTraining(OptimizationArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class DistillationRecipe(EncoderRecipe):
-    """A run that trains an encoder on the vectors of others."""
-
     kind: str = argument(
         "distillation",
         help="model to train: sentence encoder, on teachers",

@@ -24,11 +24,11 @@ AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 
 
 class EncoderRun(Generic[AnyRecipe]):
-    """A run of a sentence encoder; subclasses add the corpus and the objective.
+    """A run of a sentence encoder. Subclasses add the corpus and the objective.
 
     Attributes:
         tokenizer: Set by `build`.
-        held_out: Pairs excluded from training; set by `build`.
+        held_out: Pairs excluded from training, set by `build`.
     """
 
     tokenizer: TextTokenizer

@@ -36,7 +36,7 @@ class FinishArguments:
     )
     whiten: float = argument(
         0.0,
-        help="power of partial whitening (axis * eigenvalue ** -whiten; 0: none, 0.5: full)",
+        help="power of partial whitening, axis * eigenvalue ** -whiten (0: none, 0.5: full)",
         at_least=0,
         at_most=0.5,
     )
@@ -70,8 +70,6 @@ class FinishArguments:
 
 @dataclass(frozen=True)
 class EncoderRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     development: str = argument(
         "clean",
         help="development set that selects the checkpoint. clean: pairs that occur in no reported "
@@ -84,7 +82,7 @@ class EncoderRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderRecipe:
-    """A training run of a sentence encoder; a kind adds its objective."""
+    """A training run of a sentence encoder, without the objective."""
 
     kind: str = argument("contrastive", help="training objective of a sentence encoder")
     data: DataArguments = argument(DataArguments(), help="training data")

@@ -21,8 +21,6 @@ MOST_DIMENSIONS = 1_000_000
 
 @dataclass(frozen=True)
 class TokenizerArguments:
-    """Settings of a tokenizer."""
-
     kind: str = argument(
         "sentencepiece",
         help="type of token: SentencePiece unigrams, words, character n-grams, characters",
@@ -67,7 +65,7 @@ class TokenizerArguments:
     )
     most_per_order: int | None = argument(
         None,
-        help="char_ngram: most n-grams of each length (Table 19; default: no limit)",
+        help="char_ngram: most n-grams of each length (Table 19, default: no limit)",
         at_least=1,
     )
     marks: str = argument(
@@ -138,8 +136,6 @@ def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None
 
 @dataclass(frozen=True)
 class ModelArguments:
-    """Settings of an encoder."""
-
     kind: str = argument(
         "averaging",
         help="encoder family (projection: also DAN, recurrent: also LSTM-AVG, gated: GRAN, "
@@ -186,7 +182,7 @@ class ModelArguments:
     cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn (default: lstm)")
     peepholes: bool | None = argument(
         None,
-        help="recurrent lstm: let gates read the cell, as in the papers (slower on GPU; default: "
+        help="recurrent lstm: let gates read the cell, as in the papers, slower on GPU (default: "
         "true)",
     )
     output_gate: bool | None = argument(

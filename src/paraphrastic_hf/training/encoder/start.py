@@ -125,7 +125,7 @@ def _knows_words(tokenizer: TextTokenizer | Path) -> bool:
 def _vectors_of_words(
     path: Path, words: Sequence[str], dimension: int
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield a model's vector of each word; none for a word without a known token."""
+    """Yield a model's vector of each word that has a known token."""
     vectors = SentenceEncoder.from_pretrained(path, num_threads=1).encode(words)
     _check_dimension(path, vectors.shape[1], dimension)
     for word, vector in zip(words, vectors, strict=True):

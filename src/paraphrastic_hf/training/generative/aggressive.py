@@ -16,14 +16,14 @@ MOST = 100  # encoder steps before a decoder step
 
 @dataclass
 class Aggression:
-    """Whether encoders or decoders train next; checkpoints save it.
+    """Whether encoders or decoders train next, as saved in checkpoints.
 
     Attributes:
         is_on: Whether encoders still take steps alone.
         count: Encoder steps since the last decoder step.
         total: Sum of the losses of the current window.
-        before: Mean loss of the previous window; infinite before the first.
-        information: Largest mutual information so far, in nats; negative before the first
+        before: Mean loss of the previous window, infinite before the first.
+        information: Largest mutual information so far, in nats, negative before the first
             evaluation.
         is_decoders_turn: Whether the next step trains the decoders.
 

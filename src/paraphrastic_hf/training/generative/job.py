@@ -58,8 +58,6 @@ MODELS: dict[str, type[LatentModel]] = {"bgt": BGTModel, "mgt": MGTModel}
 
 
 class Generative:
-    """Training a generative model of translations, `kind: generative`."""
-
     def __init__(self, recipe: GenerativeRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
         self.pairs = None

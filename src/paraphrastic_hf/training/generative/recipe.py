@@ -26,8 +26,6 @@ from paraphrastic_hf.training.engine.recipe import (
 
 @dataclass(frozen=True)
 class GenerativeData(DataArguments):
-    """Training translations."""
-
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
         "swap": "sides are determined by their languages",
@@ -49,8 +47,6 @@ class GenerativeData(DataArguments):
 
 @dataclass(frozen=True)
 class LatentArguments:
-    """The generative model."""
-
     kind: str = argument(
         "bgt",
         help="encoders and decoders for each of two languages (bgt), or one of each for any "
@@ -67,13 +63,14 @@ class LatentArguments:
     )
     encoder: str = argument(
         "transformer",
-        help="architecture of the encoders (lstm: bidirectional, 5.9; average: mean token vector "
-        "as in SP, in no paper)",
+        help="architecture of the encoders: transformer, lstm (bidirectional, 5.9) or average "
+        "(mean token vector as in SP, in no paper)",
         choices=("transformer", "lstm", "average"),
     )
     encoder_layers: int | None = argument(
         None,
-        help="transformer: blocks of an encoder (default: 5; one costs 0.3 points, Table 55)",
+        help="transformer: blocks of an encoder (default: 5). One block costs 0.3 points (Table "
+        "55)",
         at_least=1,
     )
     decoder: str = argument(
@@ -92,13 +89,13 @@ class LatentArguments:
     latent_at: list[str] | None = argument(
         None,
         help="where latent variables enter a decoder: some of word, hidden, attention and logit "
-        "(5.9.1, Table 54; default: attention and logit, mgt logit)",
+        "(5.9.1, Table 54). Default: attention and logit, mgt only logit",
     )
     reconstructs: list[str] | None = argument(
-        None, help="languages to reconstruct (default: all; [] for none; mgt: all or none)"
+        None, help="languages to reconstruct, [] for none (default: all). mgt: all or none"
     )
     translates: list[str] | None = argument(
-        None, help="bgt: languages to translate into (default: both; [] for none)"
+        None, help="bgt: languages to translate into, [] for none (default: both)"
     )
     translation_scorer: bool = argument(
         False,
@@ -128,8 +125,6 @@ class LatentArguments:
 
 @dataclass(frozen=True)
 class GenerativeTraining(TokenBatchArguments):
-    """The evidence lower bound, additional terms, and their optimization."""
-
     epochs: int = argument(20, help="passes over the data", at_least=0, at_most=1_000_000)
     learning_rate: float = argument(5e-4, help="learning rate at the end of warm-up", above=0)
     betas: list[float] = argument(
@@ -140,7 +135,7 @@ class GenerativeTraining(TokenBatchArguments):
     )
     label_smoothing: float = argument(
         0.1,
-        help="label smoothing of translation (reconstruction has none; released code)",
+        help="label smoothing of translation, not of reconstruction (released code)",
         at_least=0,
         below=1,
     )
@@ -197,22 +192,18 @@ class GenerativeTraining(TokenBatchArguments):
 
 @dataclass(frozen=True)
 class GenerativeRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     development: str = argument(
         "clean",
         help="data that selects the checkpoint: likelihood of held-out pairs (held_out), or a "
-        "development set of sentence encoders (clean: in no reported test set; clean-and-bitext: "
-        "also held-out translations, for several languages; none: keep the last; or a file of "
-        "scored pairs, as for `evaluate --pairs`)",
+        "development set of sentence encoders (clean: in no reported test set, clean-and-bitext: "
+        "also held-out translations, for several languages, none: keep the last), or a file of "
+        "scored pairs, as for `evaluate --pairs`",
         choices=(HELD_OUT, *DEVELOPMENT_SETS, FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerativeRecipe:
-    """A training run of a generative model of sentence pairs."""
-
     kind: str = argument(
         "generative", help="model to train: generative model", choices=("generative",)
     )

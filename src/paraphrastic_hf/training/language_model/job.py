@@ -58,8 +58,6 @@ class LanguageModelObjective(CrossEntropyObjective):
 
 
 class LanguageModeling:
-    """Training a language model over sentences, `kind: language_model`."""
-
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
         check_memory(LanguageModel, self._config(SMALLEST_TABLE))

@@ -28,8 +28,6 @@ from paraphrastic_hf.training.engine.recipe import (
 
 @dataclass(frozen=True)
 class SentenceArguments(DataArguments):
-    """Training sentences."""
-
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": "each distinct sentence is seen once per epoch",
         "swap": "sentences are read from either side",
@@ -44,8 +42,6 @@ class SentenceArguments(DataArguments):
 
 @dataclass(frozen=True)
 class TransformerArguments:
-    """Size of a transformer."""
-
     hidden_size: int = argument(
         256, help="dimensions of a hidden state", at_least=1, at_most=MOST_DIMENSIONS
     )
@@ -60,14 +56,7 @@ class TransformerArguments:
 
 
 @dataclass(frozen=True)
-class LanguageModelTraining(SmoothedArguments):
-    """The objective of a language model and its optimization."""
-
-
-@dataclass(frozen=True)
 class LanguageModelRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     development: str = argument(
         "held_out",
         help="text whose likelihood selects the checkpoint: held-out sentences, or a file, one "
@@ -78,8 +67,6 @@ class LanguageModelRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelRecipe:
-    """A training run of a language model over sentences."""
-
     kind: str = argument(
         "language_model", help="model to train: language model", choices=("language_model",)
     )
@@ -89,8 +76,8 @@ class LanguageModelRecipe:
         help="tokenizer (needs marks both)",
     )
     model: TransformerArguments = argument(TransformerArguments(), help="size of the model")
-    training: LanguageModelTraining = argument(
-        LanguageModelTraining(epochs=5, schedule="linear", warmup_steps=200, clip=1.0),
+    training: SmoothedArguments = argument(
+        SmoothedArguments(epochs=5, schedule="linear", warmup_steps=200, clip=1.0),
         help="objective and optimization",
     )
     run: LanguageModelRunArguments = argument(

@@ -56,8 +56,6 @@ SIDES = ("sources", "targets", "texts")
 
 
 class MinimumRisk:
-    """Training an encoder-decoder by the risk of its translations, `kind: minimum_risk`."""
-
     def __init__(self, recipe: MinimumRiskRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context = with_development(recipe), context
         if recipe.start is None:

@@ -85,7 +85,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
     """Expected cost and likelihood of translations.
 
     Args:
-        cache: Stores candidates on disk; None for no cache.
+        cache: Stores candidates on disk, if given.
     """
 
     def __init__(

@@ -30,8 +30,6 @@ DEVELOPMENT = ("expected_cost", "first", "none")
 
 @dataclass(frozen=True)
 class RiskData(ParallelArguments):
-    """Training translations."""
-
     held_out: int = argument(
         500,
         help="pairs to hold out, with all that share a sentence with them. Costs of their "
@@ -45,8 +43,6 @@ class RiskData(ParallelArguments):
 
 @dataclass(frozen=True)
 class CandidateArguments:
-    """The candidate translations of a sentence, over which its risk is computed."""
-
     count: int = argument(8, help="candidates per sentence", at_least=2, at_most=1024)
     search: str = argument(
         "beam",
@@ -134,8 +130,6 @@ class CostArguments:
 
 @dataclass(frozen=True)
 class MinimumRiskTraining(AnnealedArguments):
-    """The mixture of risk and likelihood, and its optimization."""
-
     batch_size: int = argument(
         32, help="most sentences in a batch, candidates not counted", at_least=1
     )
@@ -150,8 +144,8 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     gamma: float = argument(
         0.3,
-        help="weight of the likelihood of references, beside 1 - gamma for the risk (thesis: "
-        "0.2, 0.3 or 0.4; released code: 0.3)",
+        help="weight of the likelihood of references, beside 1 - gamma for the risk (thesis: 0.2 "
+        "to 0.4, released code: 0.3)",
         at_least=0,
         below=1,
     )
@@ -168,8 +162,6 @@ class MinimumRiskTraining(AnnealedArguments):
 
 @dataclass(frozen=True)
 class MinimumRiskRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     evaluate_every: int = argument(
         200, help="steps between evaluations (every epoch also ends with one)", at_least=1
     )
@@ -177,17 +169,15 @@ class MinimumRiskRunArguments(RunArguments):
     log_every: int = argument(20, help="steps between log lines", at_least=1)
     development: str = argument(
         "expected_cost",
-        help="score that selects the checkpoint, on held-out pairs: expected cost of their "
-        "candidates, or cost of the likeliest (first); or expected cost on a file, read like the "
-        "first source (none: keep the last)",
+        help="score that selects the checkpoint: expected cost of candidates of held-out pairs, "
+        "cost of the likeliest (first), or expected cost on a file, read like the first source "
+        "(none: keep the last)",
         choices=(*DEVELOPMENT, FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class MinimumRiskRecipe:
-    """A training run that improves a translation model by the risk of its own translations."""
-
     kind: str = argument(
         "minimum_risk", help="model to train: any encoder-decoder", choices=("minimum_risk",)
     )

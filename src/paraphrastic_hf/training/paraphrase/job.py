@@ -34,9 +34,14 @@ from paraphrastic_hf.training.paraphrase.parsed_pairs import (
     reads_trees,
     texts_to_learn,
     with_tree_columns,
-    writes_sentences,
 )
-from paraphrastic_hf.training.paraphrase.recipe import PARAPHRASER, SCPN, STOCK, ParaphraseRecipe
+from paraphrastic_hf.training.paraphrase.recipe import (
+    PARAPHRASER,
+    SCPN,
+    SENTENCE,
+    STOCK,
+    ParaphraseRecipe,
+)
 from paraphrastic_hf.training.seq2seq.job import POSITIONS, Seq2SeqRun, stock_model
 from paraphrastic_hf.training.translation.objective import TranslationObjective
 
@@ -44,8 +49,6 @@ logger = logging.getLogger(__name__)
 
 
 class Paraphrasing(Seq2SeqRun):
-    """Training a paraphrase or parse generator, `kind: paraphrase`."""
-
     recipe: ParaphraseRecipe
 
     def __init__(self, recipe: ParaphraseRecipe, context: Context) -> None:
@@ -71,12 +74,12 @@ class Paraphrasing(Seq2SeqRun):
         given = [] if number is None else parsed_pairs([sources[number]], recipe)
         pairs += given  # last, as `build` expects
         tokenizer: Any = parse_tokenizer()
-        if writes_sentences(recipe) and recipe.data.bpe is not None:
+        if recipe.model.writes == SENTENCE and recipe.data.bpe is not None:
             codes = resolve_path(recipe.data.bpe, context.data_root)
             lowercase = recipe.tokenizer.lowercase
             tokenizer = BytePairTokenizer.from_codes(codes, lowercase=lowercase)
             tokenizer = MarkedTokenizer(tokenizer, "end")
-        elif writes_sentences(recipe):
+        elif recipe.model.writes == SENTENCE:
             lines = texts_to_learn(pairs, recipe)
             tokenizer = train_tokenizer(
                 recipe.tokenizer, lines, recipe.seed, self.context.data_root
@@ -139,7 +142,7 @@ def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
     A stock model reads the template in the same text as the sentence or parse.
     """
     data, model = recipe.data, recipe.model
-    most = data.max_length if writes_sentences(recipe) else data.max_template
+    most = data.max_length if recipe.model.writes == SENTENCE else data.max_template
     if model.kind not in STOCK:
         return most, most
     positions = model.positions or POSITIONS

@@ -31,13 +31,7 @@ from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import read_columns, write_columns
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.engine.recipe import NONE
-from paraphrastic_hf.training.paraphrase.recipe import (
-    PARSE,
-    SENTENCE,
-    STOCK,
-    TEMPLATE,
-    ParaphraseRecipe,
-)
+from paraphrastic_hf.training.paraphrase.recipe import PARSE, STOCK, TEMPLATE, ParaphraseRecipe
 
 logger = logging.getLogger(__name__)
 
@@ -237,8 +231,3 @@ def _is_joined(recipe: ParaphraseRecipe) -> bool:
 
 def _beside(side: ParsedSentence, recipe: ParaphraseRecipe) -> str:
     return side.template if recipe.model.template == TEMPLATE else side.parse
-
-
-def writes_sentences(recipe: ParaphraseRecipe) -> bool:
-    """Whether the targets are sentences, not parses."""
-    return recipe.model.writes == SENTENCE

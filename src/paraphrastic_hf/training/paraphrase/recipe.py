@@ -49,8 +49,8 @@ class ParaphraseData(DataArguments):
     )
     differing: bool = argument(
         True,
-        help="leave out pairs with equal parses (released code). If false, and model.template is "
-        "none, pairs need no parses",
+        help="leave out pairs with equal parses (released code). Pairs need parses unless this "
+        "is false and model.template is none",
     )
     max_template: int = argument(
         300, help="leave out pairs with more tokens in a parse", at_least=1, at_most=2**31 - 1
@@ -61,7 +61,7 @@ class ParaphraseData(DataArguments):
     bpe: str | None = argument(
         None,
         help="file of byte pair codes in place of a trained tokenizer, such as the released "
-        "scpn/bpe.codes; relative to the data root",
+        "scpn/bpe.codes (relative to the data root)",
     )
     held_out: int = argument(
         2000,
@@ -73,8 +73,6 @@ class ParaphraseData(DataArguments):
 
 @dataclass(frozen=True)
 class ParaphraserArguments:
-    """The encoder-decoder."""
-
     kind: str = argument(
         SCPN,
         help="LSTMs controlled by a parse (scpn) or not (paraphraser, 4.6), or classes of "
@@ -140,8 +138,6 @@ class ParaphraserArguments:
 
 @dataclass(frozen=True)
 class ParaphraseTraining(AveragedArguments):
-    """Negative log-likelihood and its optimization."""
-
     epochs: int = argument(15, help="passes over the data", at_least=0)
     label_smoothing: float = argument(
         0.0,
@@ -153,8 +149,6 @@ class ParaphraseTraining(AveragedArguments):
 
 @dataclass(frozen=True)
 class ParaphraseRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     development: str = argument(
         HELD_OUT,
         help="score that selects the checkpoint: likelihood of held-out pairs, or of a file, "
@@ -165,8 +159,6 @@ class ParaphraseRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraseRecipe:
-    """A training run of a paraphrase generator."""
-
     kind: str = argument(
         "paraphrase", help="model to train: paraphrase generator", choices=("paraphrase",)
     )

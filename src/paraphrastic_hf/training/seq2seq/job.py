@@ -33,15 +33,15 @@ HEADS, FEED_FORWARD_FACTOR, POSITIONS = 4, 4, 512  # defaults of stock models
 
 
 class Seq2SeqRun:
-    """A run trained by likelihood. `build` of a subclass sets these attributes.
+    """A run trained by likelihood. Subclasses set these attributes in `build`.
 
     Attributes:
         recipe: The whole recipe.
         tokenizer: Tokenizer of the texts.
         corpus: Has the tokenized `sentences` that are read and written.
-        templates: What is read beside each target, by the number of the target; None for nothing.
+        templates: Texts read beside each target, by the number of the target, if any.
         kept: Numbers of source and target of each training pair, (pairs, 2).
-        held_out: Those of each held-out pair, (pairs, 2).
+        held_out: Numbers of source and target of each held-out pair, (pairs, 2).
         start: Token that the decoder begins with.
     """
 
@@ -105,8 +105,10 @@ class Seq2SeqRun:
         return record
 
     def _average(self, model: Any, checkpoints: Path) -> int:
-        """Average the last checkpoints and return their number; 0 and unchanged weights if the
-        average scores no better."""
+        """Average the last checkpoints and return their number.
+
+        If the average does not score better, return 0 and keep the weights.
+        """
         score = self.development()
         best = -math.inf if score is None else float(score(model))
         kept = {name: value.clone() for name, value in weights_of(model).items()}

@@ -17,8 +17,6 @@ from paraphrastic_hf.training.engine.recipe import (
 
 @dataclass(frozen=True)
 class ParallelArguments(DataArguments):
-    """Training translations."""
-
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
         "swap": "data.target_language determines the target side",
@@ -37,14 +35,14 @@ class AnnealedArguments(SmoothedArguments):
     anneal: float | None = argument(
         None,
         help="factor of the learning rate after an epoch without a new best development score "
-        "(thesis: 0.1; default: no annealing)",
+        "(thesis: 0.1, default: no annealing)",
         above=0,
         below=1,
     )
     anneal_from: int | None = argument(
         None,
         help="first epoch after which the rate is multiplied by anneal, as after all later ones "
-        "(thesis: 200, minimum risk 10; default: the development score decides)",
+        "(thesis: 200, minimum risk 10). By default, the development score decides",
         at_least=1,
     )
     anneal_until: float = argument(
@@ -54,8 +52,6 @@ class AnnealedArguments(SmoothedArguments):
 
 @dataclass(frozen=True)
 class AveragedArguments(AnnealedArguments):
-    """Annealed optimization that may average the last checkpoints."""
-
     average: int = argument(
         1,
         help="last checkpoints to average. The average is kept if it beats the best checkpoint, "

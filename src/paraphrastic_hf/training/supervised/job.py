@@ -35,8 +35,6 @@ from paraphrastic_hf.training.supervised.tasks import TASKS, Examples
 
 
 class Supervised:
-    """Training on scores or labels, `kind: supervised`."""
-
     def __init__(self, recipe: SupervisedRecipe, context: Context) -> None:
         check_supervised(recipe)
         self.recipe, self.data_root = recipe, context.data_root

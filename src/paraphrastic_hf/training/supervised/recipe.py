@@ -30,8 +30,6 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class TaskArguments:
-    """The task and its corpus."""
-
     kind: str = argument(
         help="score of two texts (relatedness), class of two texts (entailment) or of one "
         "(sentiment), tag of each word (tagging), or constituency tree (parsing)",
@@ -57,7 +55,7 @@ class TaskArguments:
     extra_examples: str | None = argument(
         None,
         help="sentiment, entailment: TSV of more training examples (label and one or two texts), "
-        "as from `paraphrastic attack` (6.5.4); relative to the data root",
+        "as from `paraphrastic attack` (6.5.4), relative to the data root",
     )
     extra_corpora: list[DatasetArguments] = argument(
         [], help="parsing: more training corpora of trees: names, or mappings with a split"
@@ -83,12 +81,12 @@ class HeadArguments:
         0.0, help="dropout probability of the input of the head", at_least=0, below=1
     )
     capital_feature: bool | None = argument(
-        None, help="tagging, parsing: mark words with a capital letter (3.7.3; default: true)"
+        None, help="tagging, parsing: mark words with a capital letter (3.7.3, default: true)"
     )
     word_layer: str | None = argument(
         None,
-        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3; "
-        "default: none, no layer)",
+        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3), "
+        "or none for no layer (default)",
     )
     layers: int | None = argument(
         None, help="parsing: bidirectional LSTM layers (default: 2)", at_least=1
@@ -105,8 +103,6 @@ class HeadArguments:
 
 @dataclass(frozen=True)
 class SupervisedTraining(OptimizationArguments):
-    """The penalties and the optimization."""
-
     epochs: int = argument(10, help="passes over the data", at_least=1, at_most=1_000_000)
     batch_size: int = argument(
         25, help="examples per mini-batch (thesis: 25, 50 or 100)", at_least=1
@@ -130,8 +126,7 @@ class SupervisedTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on other encoder parameters (toward 0; with `start`, "
-        "toward it)",
+        help="weight of the L2 penalty on other encoder parameters, toward 0 or `start`",
         at_least=0,
     )
     lambda_s: float = argument(
@@ -141,8 +136,6 @@ class SupervisedTraining(OptimizationArguments):
 
 @dataclass(frozen=True)
 class SupervisedRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     development: str = argument(
         "validation",
         help="data that selects the checkpoint: the validation split, or a file. relatedness: "
@@ -155,8 +148,6 @@ class SupervisedRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisedRecipe:
-    """A supervised training run."""
-
     kind: str = argument(
         "supervised", help="model to train: predictor of scores or labels", choices=("supervised",)
     )

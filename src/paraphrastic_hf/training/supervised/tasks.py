@@ -60,7 +60,7 @@ class SupervisedTask(Protocol):
     """What one kind of task adds to a run.
 
     Attributes:
-        measure: Score on the validation split that selects the checkpoint; higher is better.
+        measure: Score on the validation split that selects the checkpoint (higher is better).
     """
 
     measure: str
@@ -254,16 +254,11 @@ class SentenceClasses(_TextTask):
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         super().__init__(recipe, data_root)
         if recipe.task.extra_examples is not None:
-            self._add(resolve_path(recipe.task.extra_examples, data_root))
-
-    def _add(self, path: Path) -> None:
-        """Append the examples of a file to the training split."""
-        table, count = self.tables["train"], 0
-        for row in self._rows_of(path):
-            for name, value in row.items():
-                table[name].append(value)
-            count += 1
-        logger.info("added %s of %s", counted(count, "training example"), path)
+            path = resolve_path(recipe.task.extra_examples, data_root)
+            rows = list(self._rows_of(path))
+            for name, values in self.tables["train"].items():
+                values += [row[name] for row in rows]
+            logger.info("added %s of %s", counted(len(rows), "training example"), path)
 
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
         names = self.features["label"].names

@@ -45,8 +45,6 @@ TRANSLATED = 500  # held-out pairs that BLEU is computed on
 
 
 class Translation(Seq2SeqRun):
-    """Training a translation model, `kind: translation`."""
-
     recipe: TranslationRecipe
 
     def __init__(self, recipe: TranslationRecipe, context: Context) -> None:

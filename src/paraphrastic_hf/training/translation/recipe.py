@@ -35,8 +35,6 @@ OF_FAMILY = {"gated_conv": ("embedding_size", "kernel_width"), "marian": ("heads
 
 @dataclass(frozen=True)
 class TranslationData(ParallelArguments):
-    """Training translations."""
-
     held_out: int = argument(
         2000,
         help="pairs to hold out, with all that share a sentence with them, for selecting the "
@@ -50,8 +48,6 @@ class TranslationData(ParallelArguments):
 
 @dataclass(frozen=True)
 class TranslatorArguments:
-    """The encoder-decoder."""
-
     kind: str = argument(
         "gated_conv",
         help="gated convolutions with attention in every decoder layer (gated_conv), or "
@@ -71,8 +67,8 @@ class TranslatorArguments:
     )
     tie: bool = argument(
         True,
-        help="share one table between encoder, decoder and output layer (thesis: three tables; "
-        "marian: always true)",
+        help="share one table between encoder, decoder and output layer (thesis: three tables, "
+        "marian: always)",
     )
     embedding_size: int | None = argument(
         None,
@@ -96,8 +92,6 @@ class TranslatorArguments:
 
 @dataclass(frozen=True)
 class TranslationTraining(AveragedArguments):
-    """Label-smoothed cross-entropy and its optimization."""
-
     epochs: int = argument(
         20,
         help="passes over the data, if annealing does not end the run first (thesis: over 200)",
@@ -107,8 +101,6 @@ class TranslationTraining(AveragedArguments):
 
 @dataclass(frozen=True)
 class TranslationRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     development: str = argument(
         HELD_OUT,
         help="score that selects the checkpoint: likelihood (held_out) or BLEU (bleu, of 500 "
@@ -120,8 +112,6 @@ class TranslationRunArguments(RunArguments):
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationRecipe:
-    """A training run of a translation model."""
-
     kind: str = argument(
         "translation", help="model to train: translation model", choices=("translation",)
     )
