@@ -32,7 +32,6 @@ from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.training.generative.job import Generative
 from paraphrastic_hf.training.kinds import Context, load_recipe
-from tests import fresh
 from tests.training.runs import log, logged, record, train, written
 
 PAIRS = [
@@ -266,27 +265,6 @@ def test_stock_generate_writes_translations(trained: Path) -> None:
         ids = model.generate(**batch, task="translate_fr", max_new_tokens=12, **search)
         found = tokenizer.batch_decode(ids, skip_special_tokens=True)
         assert [text.strip() for text in found] == ["les oiseaux chantent", "il joue du piano"]
-
-
-REMOTE = """
-import sys
-sys.modules["paraphrastic_hf"] = None
-from transformers import AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], trust_remote_code=True)
-batch = tokenizer("birds sing", return_tensors="pt")
-model = AutoModelForSeq2SeqLM.from_pretrained(sys.argv[1], trust_remote_code=True)
-ids = model.generate(**batch, task="translate_fr", max_new_tokens=9, do_sample=False)
-print(tokenizer.decode(ids[0], skip_special_tokens=True))
-encoder = AutoModel.from_pretrained(sys.argv[1], trust_remote_code=True)
-print(tuple(encoder(**batch).sentence_embedding.shape))
-"""
-
-
-@pytest.mark.slow
-def test_it_works_without_the_package(trained: Path, tmp_path: Path) -> None:
-    done = fresh.run(REMOTE, str(trained), folder=tmp_path)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.splitlines() == ["les oiseaux chantent", "(1, 32)"]
 
 
 def test_parts_of_the_loss_are_logged_and_add_up(trained: Path) -> None:

@@ -19,7 +19,6 @@ from paraphrastic_hf.training.engine.checkpoint import load_average, save_checkp
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
 from paraphrastic_hf.training.translation.job import Translation
-from tests import fresh
 from tests.training.runs import BITEXT, card, log, logged, record, train, written
 
 SMALL = f"""
@@ -99,28 +98,6 @@ def test_bfloat16_learns_too(options: list[str], tmp_path: Path) -> None:
     train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
     losses = logged(tmp_path / "out", "cross_entropy")
     assert losses[-1] < losses[0] / 2
-
-
-STOCK = """
-import sys
-sys.modules["paraphrastic_hf"] = None
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-remote = {"trust_remote_code": True} if sys.argv[3] == "gated" else {}
-model = AutoModelForSeq2SeqLM.from_pretrained(sys.argv[1], **remote)
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], **remote)
-ids = model.generate(**tokenizer(sys.argv[2], return_tensors="pt"), max_new_tokens=20, num_beams=2)
-print(type(model).__name__, tokenizer.decode(ids[0], skip_special_tokens=True))
-"""
-
-
-@pytest.mark.slow
-def test_it_translates_without_the_package(trained: Path, tmp_path: Path) -> None:
-    is_marian = not list(trained.glob("paraphrastic_models_*.py"))
-    kind = "marian" if is_marian else "gated"
-    done = fresh.run(STOCK, str(trained), PAIRS[1][1], kind, folder=tmp_path)
-    assert done.returncode == 0, done.stderr[-3000:]
-    name = "MarianMTModel" if is_marian else "GatedConvModel"
-    assert done.stdout.strip() == f"{name} {PAIRS[1][0]}"
 
 
 def test_a_saved_marian_is_the_stock_class(tmp_path: Path) -> None:

@@ -84,12 +84,16 @@ def small(folder: Path, *overrides: str, **settings: Any) -> SupervisedRecipe:
     return recipe_from(folder, SMALL, *overrides, **chosen)
 
 
+def run(folder: Path, data: Path, *overrides: str, **settings: Any) -> Path:
+    train(small(folder, *overrides, **settings), folder / "out", data_root=data)
+    return folder / "out"
+
+
 @pytest.fixture(scope="module")
 def start(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A word-level GRAN encoder."""
     folder = tmp_path_factory.mktemp("start")
-    train(small(folder, "--epochs", "2"), folder / "out", data_root=data)
-    predictor = SentencePredictor.from_pretrained(folder / "out")
+    predictor = SentencePredictor.from_pretrained(run(folder, data, "--epochs", "2"))
     encoder = SentenceEncoder(predictor.model.encoder, predictor.tokenizer)
     encoder.save_pretrained(folder / "encoder")
     return folder / "encoder"
@@ -119,8 +123,7 @@ def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
 
 
 def test_the_saved_model_gives_the_recorded_scores(data: Path, tmp_path: Path) -> None:
-    recipe = small(tmp_path, "--epochs", "8", "--task.max_length", "5")  # every text is longer
-    train(recipe, tmp_path / "out", data_root=data)
+    run(tmp_path, data, "--epochs", "8", "--task.max_length", "5")  # every text is longer
     first, second = ["the cat is", "the dog is"], ["here is the", "a cup"]
     ours = SentencePredictor.from_pretrained(tmp_path / "out").predict(first, second)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
@@ -220,9 +223,8 @@ def test_a_cnn_learns_over_fixed_vectors(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_supervised_model_is_not_an_encoder(start: Path, data: Path, tmp_path: Path) -> None:
-    train(small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data)
     with pytest.raises(ModelError, match="SentencePredictor"):
-        SentenceEncoder.from_pretrained(tmp_path / "out")
+        SentenceEncoder.from_pretrained(run(tmp_path, data, "--epochs", "1"))
     with pytest.raises(ModelError, match="SentenceEncoder"):
         SentencePredictor.from_pretrained(start)
 
@@ -257,8 +259,7 @@ def test_the_command_line_trains_predicts_and_refuses_another_recipe(
 def test_predictions_are_label_names_and_nan_for_blank_texts(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recipe = small(tmp_path, "--epochs", "1", kind="entailment", dataset="sick_e")
-    train(recipe, tmp_path / "out", data_root=data)
+    run(tmp_path, data, "--epochs", "1", kind="entailment", dataset="sick_e")
     (tmp_path / "pairs.tsv").write_text(
         "a cat\tthe cat\n\na dog\ta lamp\na\t \n\ta\n", encoding="utf-8"
     )

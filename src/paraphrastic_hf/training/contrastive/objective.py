@@ -173,8 +173,7 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first sentences of the epoch in order, and, per sentence, whether it is
-        scrambled."""
+        """Return the first sentences of the epoch in order, and which sentences are scrambled."""
         if self._epoch is None or self._epoch[0] != epoch:
             each = 2 if self.arguments.scramble_sides == "apart" else 1
             coins = np.random.default_rng([self.seed, epoch, 1]).random(each * len(self.corpus))

@@ -41,20 +41,21 @@ class ContrastiveTraining(OptimizationArguments):
     pool: str = argument(
         "partner_language",
         help="candidates for the negative of a sentence: all sentences of the mega-batch in the "
-        "language of its partner, or in the column of its partner, whatever their language "
-        "(released code)",
+        "language of its partner (partner_language), or all in the column of its partner "
+        "(opposite_side, released code)",
         choices=("partner_language", "opposite_side"),
     )
     exclude: str = argument(
         "duplicates",
         help="sentences that are never negatives of each other. duplicates: equal ones. "
         "clusters: all that a chain of pairs connects. partners: a sentence and all partners of "
-        "it or its duplicates. partners_and_lemmas: also the lemmas of the partners (3.5.1)",
+        "it or its duplicates. partners_and_lemmas: also the lemmas of the partners (thesis "
+        "3.5.1)",
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(
         "cosine",
-        help="similarity of the hinge and the selection of negatives (3.5.1: dot)",
+        help="similarity of the hinge and the selection of negatives (thesis 3.5.1: dot)",
         choices=("cosine", "dot"),
     )
     objective: str = argument(
@@ -68,45 +69,49 @@ class ContrastiveTraining(OptimizationArguments):
     )
     hinge: str = argument(
         "two_sided",
-        help="whether each sentence of a pair has a negative (3.1.3, all released code) or only "
-        "the first (4.4, 5.1.1, 7.2.1)",
+        help="negatives for both sentences of a pair (two_sided: thesis 3.1.3, all released "
+        "code) or only for the first (one_sided: thesis 4.4, 5.1.1, 7.2.1)",
         choices=HINGES,
     )
     temperature: float = argument(
         0.05, help="temperature of the infonce softmax over cosines", above=0
     )
     matryoshka: list[int] = argument(
-        [], help="leading dimensions to train as embeddings too, ascending, such as [64, 128, 256]"
+        [],
+        help="numbers of leading dimensions that are also trained as embeddings, ascending, such "
+        "as [64, 128, 256]",
     )
     scramble: float = argument(
         0.0,
-        help="probability of shuffling the tokens of a pair (without effect on averages)",
+        help="probability of shuffling the tokens of a pair (averages ignore their order)",
         at_least=0,
         at_most=1,
     )
     scramble_before_negatives: bool = argument(
-        False, help="select negatives among shuffled sentences (2017, 4.2), not the original ones"
+        False,
+        help="select negatives among shuffled sentences (2017 paper, 4.2), not the original ones",
     )
     scramble_swaps: float = argument(
         0.0,
-        help="mean token swaps in a scrambled sentence (Poisson, 2017, footnote 5), 0 to shuffle "
-        "all tokens",
+        help="mean token swaps in a scrambled sentence (Poisson, 2017 paper, footnote 5), 0 to "
+        "shuffle all tokens",
         at_least=0,
     )
     scramble_sides: str = argument(
         "together",
-        help="scramble both sentences of a pair, or each by its own chance (2017, footnote 5)",
+        help="scramble the sentences of a pair together, or each with its own probability (2017 "
+        "paper, footnote 5)",
         choices=("together", "apart"),
     )
     first_epoch: str = argument(
         "shuffled",
         help="order of the first epoch (file_order: a curriculum if the best pairs come first, "
-        "3.7.2.4)",
+        "thesis 3.7.2.4)",
         choices=("shuffled", "file_order"),
     )
     freeze: str = argument(
         "none",
-        help="parameters not to train: none, or the tables of token vectors (3.2.2.1)",
+        help="parameters not to train: none, or the tables of token vectors (thesis 3.2.2.1)",
         choices=("none", "tables"),
     )
     lambda_w: float = argument(
@@ -119,7 +124,7 @@ class ContrastiveTraining(OptimizationArguments):
         at_least=0,
     )
     lambda_all: float = argument(
-        0.0, help="weight of the L2 penalty on all parameters (CHARAGRAM, 3.7.1)", at_least=0
+        0.0, help="weight of the L2 penalty on all parameters (CHARAGRAM, thesis 3.7.1)", at_least=0
     )
 
     def __post_init__(self) -> None:

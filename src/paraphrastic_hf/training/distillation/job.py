@@ -105,8 +105,8 @@ class Distillation(EncoderRun[DistillationRecipe]):
             wanted = int(self.start.model.config.hidden_size)
         if wanted > vectors.shape[1]:
             raise RecipeError(
-                f"model.hidden_size gives the student {wanted} dimensions, but its teachers have "
-                f"{vectors.shape[1]}: lower it to that"
+                f"the student has {wanted} dimensions, but its teachers have {vectors.shape[1]}: "
+                "lower model.hidden_size to that"
             )
         return narrowed(vectors, wanted)
 

@@ -124,8 +124,7 @@ def _sides_read(
 
 
 class DistillationObjective:
-    """Regression of an encoder onto teacher vectors, with an optional hinge
-    (`losses/regression.py`).
+    """Regression of an encoder onto teacher vectors, with an optional hinge.
 
     The order of an epoch depends only on the seed and the epoch, so a resumed run repeats an
     uninterrupted one.
@@ -160,8 +159,7 @@ class DistillationObjective:
     def loss(
         self, model: nn.Module, batch: tuple[np.ndarray, float], epoch: int, step: int
     ) -> Losses:
-        """Return one minus the cosine with the teachers' vectors, and the hinge if it has a
-        weight."""
+        """Return one minus the cosine with the targets, and the hinge if it has a weight."""
         numbers, weight = batch
         texts, device = self.corpus.sentences.select(numbers, self.max_length), self.model.device
         ids = torch.from_numpy(texts.ids).to(device).long()

@@ -66,7 +66,7 @@ class TeacherArguments:
     )
     max_length: int = argument(
         128,
-        help="most tokens of a text (longer texts are cut, but not by engine python)",
+        help="maximum tokens per text (longer texts are cut, but not by engine python)",
         at_least=3,
     )
 
@@ -102,7 +102,7 @@ class DistillationTraining(OptimizationArguments):
 class DistillationRecipe(EncoderRecipe):
     kind: str = argument(
         "distillation",
-        help="model to train: sentence encoder, on teachers",
+        help="model to train: sentence encoder, on vectors of teachers",
         choices=("distillation",),
     )
     data: LearnedSentences = argument(LearnedSentences(), help="training data")

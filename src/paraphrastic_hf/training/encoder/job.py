@@ -61,7 +61,7 @@ class EncoderRun(Generic[AnyRecipe]):
         return sources
 
     def encoder_at_start(self) -> SentenceEncoderModel:
-        """Return the encoder with random weights, or with the recipe's `start`."""
+        """Return the encoder with random weights, or the one that `start` names."""
         recipe = self.recipe
         if self.start is not None:
             model = encoder_from_start(self.start, recipe.model)

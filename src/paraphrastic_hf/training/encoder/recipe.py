@@ -72,10 +72,11 @@ class FinishArguments:
 class EncoderRunArguments(RunArguments):
     development: str = argument(
         "clean",
-        help="development set that selects the checkpoint. clean: pairs that occur in no reported "
-        "test set. clean-and-bitext: also translations held out of training. sts17-en-en, "
-        "stsb-dev: the papers' sets, which overlap reported ones. ws353-tuning: words (3.5.3). "
-        "none: keep the last checkpoint. Or a file of scored pairs, as for `evaluate --pairs`",
+        help="development set that selects the checkpoint. clean: pairs that occur in no "
+        "reported test set. clean-and-bitext: also translations held out of training. "
+        "sts17-en-en, stsb-dev: the papers' sets, which overlap reported ones. ws353-tuning: "
+        "words (thesis 3.5.3). none: keep the last checkpoint. Or a file of scored pairs, as for "
+        "`evaluate --pairs`",
         choices=(*DEVELOPMENT_SETS, FILE),
     )
 
@@ -94,15 +95,15 @@ class EncoderRecipe:
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="tokenizer (with `start`, left out)"
+        TokenizerArguments(), help="tokenizer (leave out with `start`)"
     )
     model: ModelArguments = argument(
         ModelArguments(), help="encoder (with `start`, only its dropouts)"
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}, in "
-        "place of tokenizer and model",
+        help="several encoders trained as one (thesis 4.5.6), each {tokenizer: ..., model: ...}, "
+        "in place of tokenizer and model",
     )
     combine: str = argument(
         "concatenate", help="parts: combination of their vectors", choices=("concatenate", "add")

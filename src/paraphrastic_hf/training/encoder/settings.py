@@ -19,6 +19,11 @@ MOST_ENTRIES = 2**31 - 1  # ids are 32-bit integers
 MOST_DIMENSIONS = 1_000_000
 
 
+def size_argument(default: Any, *, help: str) -> Any:
+    """Return a field for a number of dimensions, or a list of them."""
+    return argument(default, help=help, at_least=1, at_most=MOST_DIMENSIONS)
+
+
 @dataclass(frozen=True)
 class TokenizerArguments:
     kind: str = argument(
@@ -47,7 +52,7 @@ class TokenizerArguments:
     )
     input_sentence_size: int = argument(
         10_000_000,
-        help="sentencepiece: most lines sampled for training (at-scale release)",
+        help="sentencepiece: maximum lines sampled for training (at-scale release)",
         at_least=0,
         at_most=MOST_ENTRIES,
     )
@@ -61,11 +66,12 @@ class TokenizerArguments:
         True, help="char_ngram: include n-grams that cross a word boundary"
     )
     min_count: int = argument(
-        1, help="char_ngram: fewest occurrences of an n-gram (3.7.5)", at_least=1
+        1, help="char_ngram: minimum occurrences of an n-gram (thesis 3.7.5)", at_least=1
     )
     most_per_order: int | None = argument(
         None,
-        help="char_ngram: most n-grams of each length (Table 19, default: no limit)",
+        help="char_ngram: maximum number of n-grams per length (thesis Table 19, default: no "
+        "limit)",
         at_least=1,
     )
     marks: str = argument(
@@ -77,7 +83,7 @@ class TokenizerArguments:
     apart: list[str] = argument(
         [],
         help="languages that share no pieces with any other language, even if spelled the same "
-        "(5.3.2). finish.drop_apart drops their pieces from the saved model",
+        "(thesis 5.3.2). finish.drop_apart drops their pieces from the saved model",
     )
     from_model: str | None = argument(
         None,
@@ -142,14 +148,10 @@ class ModelArguments:
         "weighted: average with a learned weight per word, module:Class: your own class)",
         choices=ENCODER_KINDS,
     )
-    hidden_size: int = argument(
-        300, help="dimensions of a sentence vector", at_least=1, at_most=MOST_DIMENSIONS
-    )
-    embedding_size: int | None = argument(
+    hidden_size: int = size_argument(300, help="dimensions of a sentence vector")
+    embedding_size: int | None = size_argument(
         None,
         help="projection, recurrent, char_cnn: dimensions of a token vector (default: hidden_size)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
     )
     embedding_dropout: float = argument(
         0.3, help="dropout probability of each dimension of a token vector", at_least=0, below=1
@@ -166,8 +168,8 @@ class ModelArguments:
     )
     bad_vectors: str = argument(
         "refuse",
-        help="treatment of malformed and repeated rows of a vectors file: fail, keep the first "
-        "vector of a word, or keep the last. skip and last drop malformed rows",
+        help="malformed and repeated rows of a vectors file: fail (refuse), or drop malformed "
+        "rows and keep the first (skip) or the last (last) of repeated ones",
         choices=("refuse", "skip", "last"),
     )
     activation: str | None = argument(
@@ -204,23 +206,19 @@ class ModelArguments:
     )
     variant: int | None = argument(
         None,
-        help="gated: 1 for GRAN (default), 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate (2017, "
-        "footnote 2)",
+        help="gated: 1 for GRAN (default), 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate (2017 "
+        "paper, footnote 2)",
     )
     presence: bool | None = argument(
-        None, help="charagram: count an n-gram once per text (released code), not each time (3.6.2)"
-    )
-    filter_widths: list[int] | None = argument(
         None,
-        help="char_cnn: filter widths in tokens (default: [2, 3, 4])",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+        help="charagram: count an n-gram once per text (released code), not each time (thesis "
+        "3.6.2)",
     )
-    filter_counts: list[int] | None = argument(
-        None,
-        help="char_cnn: filters of each width (default: 175)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+    filter_widths: list[int] | None = size_argument(
+        None, help="char_cnn: filter widths in tokens (default: [2, 3, 4])"
+    )
+    filter_counts: list[int] | None = size_argument(
+        None, help="char_cnn: filters of each width (default: 175)"
     )
     dense_activation: str | None = argument(
         None, help="char_cnn: tanh or linear dense layer, or none (default: linear)"

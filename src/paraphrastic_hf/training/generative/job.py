@@ -207,8 +207,7 @@ class Generative:
         return record
 
     def _center(self, model: LatentModel) -> None:
-        """Subtract from sentence vectors the mean over some training sentences, if `center` is
-        set."""
+        """Subtract the mean of some training sentences from sentence vectors, if asked for."""
         most = self.recipe.training.center
         if not most:
             return

@@ -199,10 +199,9 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return Side(language, moved(torch.from_numpy(ids), device), lengths, candidates)
 
     def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
-        """Margin loss (thesis, 4.4) on the means of a batch, against the nearest non-translation in
-        it.
+        """Return the margin loss (thesis, 4.4) on the semantic means of a batch.
 
-        With several processes it sees only this process's share of the batch.
+        The negative is the nearest sentence of this process's share that is not a translation.
         """
         first, second = semantic
         if first is None or second is None:

@@ -63,14 +63,14 @@ class LatentArguments:
     )
     encoder: str = argument(
         "transformer",
-        help="architecture of the encoders: transformer, lstm (bidirectional, 5.9) or average "
-        "(mean token vector as in SP, in no paper)",
+        help="architecture of the encoders: transformer, lstm (bidirectional, thesis 5.9) or "
+        "average (mean token vector as in SP, in no paper)",
         choices=("transformer", "lstm", "average"),
     )
     encoder_layers: int | None = argument(
         None,
-        help="transformer: blocks of an encoder (default: 5). One block costs 0.3 points (Table "
-        "55)",
+        help="transformer: blocks of an encoder (default: 5). One block costs 0.3 points (thesis "
+        "Table 55)",
         at_least=1,
     )
     decoder: str = argument(
@@ -89,7 +89,7 @@ class LatentArguments:
     latent_at: list[str] | None = argument(
         None,
         help="where latent variables enter a decoder: some of word, hidden, attention and logit "
-        "(5.9.1, Table 54). Default: attention and logit, mgt only logit",
+        "(thesis 5.9.1, Table 54). Default: attention and logit, mgt only logit",
     )
     reconstructs: list[str] | None = argument(
         None, help="languages to reconstruct, [] for none (default: all). mgt: all or none"
@@ -99,16 +99,16 @@ class LatentArguments:
     )
     translation_scorer: bool = argument(
         False,
-        help="mgt: separate output layer for translations. Else zeros replace the language "
-        "variable, which they lack",
+        help="mgt: separate output layer for translations. Otherwise zeros stand for the "
+        "language variable, which translations lack",
     )
     language_variables: bool = argument(
         True, help="latent variable per language, beside the semantic one, for reconstruction"
     )
     variational: bool = argument(
         True,
-        help="sample variables from posteriors with a prior. Else they are vectors (BGT without "
-        "prior, autoencoder, translation)",
+        help="sample variables from posteriors with a prior. Otherwise they are vectors (BGT "
+        "without prior, autoencoder, translation)",
     )
     adds_average: bool = argument(
         False,
@@ -147,8 +147,8 @@ class GenerativeTraining(TokenBatchArguments):
     )
     kl_rise: float = argument(
         1.0,
-        help="share of the run in which the KL weight rises linearly from 0 (thesis: to 1 in "
-        "65,536 steps, of which a run has a seventh to a third)",
+        help="share of the run in which the KL weight rises linearly from 0 (thesis: over 65,536 "
+        "steps, three to seven times the length of its runs)",
         at_least=0,
         at_most=1,
     )
@@ -174,12 +174,12 @@ class GenerativeTraining(TokenBatchArguments):
     aggressive: bool = argument(
         False,
         help="train encoders alone before each decoder step, until held-out pairs show no more "
-        "information in the variables (5.9.2)",
+        "information in the variables (thesis 5.9.2)",
     )
     decoders_first: int = argument(
         0,
-        help="initial steps with a frozen semantic encoder (mgt: its only one), for one that "
-        "starts trained (vectors, start)",
+        help="initial steps with a frozen semantic encoder (mgt: its only encoder), useful if it "
+        "starts trained (vectors or start)",
         at_least=0,
     )
     candidates: int | None = argument(

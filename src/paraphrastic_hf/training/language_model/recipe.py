@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.training.encoder.settings import (
-    MOST_DIMENSIONS,
     TokenizerArguments,
     check_marks,
     check_recipe,
+    size_argument,
 )
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
@@ -42,16 +42,12 @@ class SentenceArguments(DataArguments):
 
 @dataclass(frozen=True)
 class TransformerArguments:
-    hidden_size: int = argument(
-        256, help="dimensions of a hidden state", at_least=1, at_most=MOST_DIMENSIONS
-    )
+    hidden_size: int = size_argument(256, help="dimensions of a hidden state")
     layers: int = argument(3, help="transformer blocks", at_least=1, at_most=1000)
     heads: int = argument(
         4, help="attention heads of a block (must divide hidden_size)", at_least=1
     )
-    feed_forward: int = argument(
-        1024, help="units of the feed-forward layer of a block", at_least=1, at_most=MOST_DIMENSIONS
-    )
+    feed_forward: int = size_argument(1024, help="units of the feed-forward layer of a block")
     dropout: float = argument(0.1, help="dropout probability", at_least=0, below=1)
 
 

@@ -1,5 +1,4 @@
-"""Candidate translations of minimum risk training with their costs, cached on disk (thesis,
-7.3)."""
+"""Candidate translations with their costs, cached on disk (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ class CandidateLists:
         return rows, is_filled
 
     def flat_lists(self) -> int:
-        """Count the lists of several candidates that all cost the same, from which nothing is
-        learned."""
+        """Count the lists of several candidates that all cost the same."""
         starts = np.cumsum(self.counts) - self.counts
         several = np.flatnonzero(self.counts > 1)
         parts = (self.costs[starts[n] : starts[n] + self.counts[n]] for n in several)

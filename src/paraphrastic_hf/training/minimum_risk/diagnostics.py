@@ -1,5 +1,4 @@
-"""Diagnostics of minimum risk training on held-out pairs: costs of their candidates by several
-metrics (thesis, 7.5.2 and Figure 12)."""
+"""Costs of the candidates of held-out pairs, by several metrics (thesis, 7.5.2 and Figure 12)."""
 
 from __future__ import annotations
 
@@ -32,7 +31,8 @@ class RiskDiagnostics:
         self.others: dict[str, Cost] = {
             name: make_cost(name)
             for name in OTHERS
-            if name != recipe.cost.metric and (name != "bleu" or _has("sacrebleu"))
+            if name != recipe.cost.metric
+            and (name != "bleu" or importlib.util.find_spec("sacrebleu"))
         }
 
     def measure(self) -> dict[str, float]:
@@ -98,7 +98,3 @@ class RiskDiagnostics:
                 )
                 sums[torch.from_numpy(rows)] = (means * is_token.sum(1)).cpu().float()
         return sums
-
-
-def _has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None

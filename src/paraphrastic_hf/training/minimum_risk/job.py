@@ -1,5 +1,4 @@
-"""A run of minimum risk training: a trained encoder-decoder and translations to a better model
-(thesis, 7.3)."""
+"""A minimum risk run: improve a trained encoder-decoder on translations (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -124,8 +123,7 @@ class MinimumRisk:
         return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return minus the cost of the held-out pairs' candidates x 100, with other costs beside
-        it."""
+        """Return minus the cost of held-out candidates x 100, with other costs beside it."""
         chosen = self.recipe.run.development
         chosen = "expected_cost" if names_file(chosen) else chosen
         if chosen == "none" or not len(self.held_out):
@@ -152,8 +150,7 @@ class MinimumRisk:
         return record
 
     def _tokenized(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged, Ragged]:
-        """Return the ids of both sides and the bytes of the references, of the pairs that are
-        short enough."""
+        """Return the ids of both sides, and the text of the references, of short enough pairs."""
         translator, lost = self.translator, 0
         begin = translator.begin()
         positions = getattr(translator.model.config, "max_position_embeddings", None)
@@ -259,8 +256,7 @@ def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
 def _hold_out(
     pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
 ) -> tuple[list[Pair], list[Pair]]:
-    """Return the held-out pairs, and the training pairs that share no source or target with
-    them."""
+    """Return held-out pairs, and training pairs that share no source or target with them."""
     numbers: dict[tuple[int, str], int] = {}
     groups = [
         [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs

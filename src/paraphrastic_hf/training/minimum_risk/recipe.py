@@ -54,7 +54,7 @@ class CandidateArguments:
     )
     top_p: float = argument(
         1.0,
-        help="sample: draw from the likeliest tokens that share this probability",
+        help="sample: draw from the likeliest tokens with this total probability",
         above=0,
         at_most=1,
     )
@@ -65,11 +65,12 @@ class CandidateArguments:
         at_most=1000,
     )
     max_ratio: float = argument(
-        1.5, help="most tokens of a candidate per source token, plus 5 (released code)", above=0
+        1.5, help="maximum tokens of a candidate per source token, plus 5 (released code)", above=0
     )
     reference: str = argument(
         "as_found",
-        help="reference as a candidate: if the search finds it, never, or always",
+        help="whether the reference is a candidate: if the search finds it (as_found), never "
+        "(excluded), or always (added)",
         choices=REFERENCES,
     )
     batch_size: int = argument(
@@ -105,17 +106,17 @@ class CostArguments:
         choices=SIMILARITIES,
     )
     alpha: float = argument(
-        ALPHA, help="simile, half: exponent of the length penalty (7.2.1)", at_least=0
+        ALPHA, help="simile, half: exponent of the length penalty (thesis 7.2.1)", at_least=0
     )
     penalty: str = argument(
         "both",
         help="simile, half: length penalty of shorter and longer candidates (both), only longer "
-        "(excess), only shorter (brevity), or none, which is sim (7.2.1)",
+        "(excess), only shorter (brevity), or none, which is sim (thesis 7.2.1)",
         choices=PENALTIES,
     )
     name: str | None = argument(
         None,
-        help="function: module:function from candidates and as many references to their scores. "
+        help="function: module:function that scores candidates against as many references. "
         "evaluate: argument of evaluate.load",
     )
     field: str | None = argument(
@@ -131,11 +132,12 @@ class CostArguments:
 @dataclass(frozen=True)
 class MinimumRiskTraining(AnnealedArguments):
     batch_size: int = argument(
-        32, help="most sentences in a batch, candidates not counted", at_least=1
+        32, help="maximum sentences in a batch, candidates not counted", at_least=1
     )
     batch_tokens: int = argument(
         1000,
-        help="most tokens of sources and references in a batch, padding included (released code)",
+        help="maximum tokens of sources and references in a batch, padding included (released "
+        "code)",
         at_least=1,
     )
     learning_rate: float = argument(1e-4, help="learning rate at the end of warm-up", above=0)
@@ -154,8 +156,8 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     probability: str = argument(
         "sequence",
-        help="softmax score of a candidate: log-probability (sequence, 7.3), its mean over the "
-        "tokens (token), or the exponential of that mean (released)",
+        help="score in the softmax over candidates: log-probability (sequence, thesis 7.3), its "
+        "mean over the tokens (token), or the exponential of that mean (released)",
         choices=PROBABILITIES,
     )
 

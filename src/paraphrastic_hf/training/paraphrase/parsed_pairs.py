@@ -96,8 +96,7 @@ def reads_trees(recipe: ParaphraseRecipe) -> bool:
 
 
 def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
-    """Return the recipe with tree columns for the sources that do not name theirs, if trees are
-    read."""
+    """Return the recipe with default tree columns where trees are read."""
     if not reads_trees(recipe):
         return recipe
     sources = []
@@ -168,8 +167,7 @@ def _parsed(text: str, tree: str) -> ParsedSentence:
 def texts_to_learn(
     pairs: Sequence[tuple[ParsedSentence, ParsedSentence]], recipe: ParaphraseRecipe
 ) -> Iterator[str]:
-    """Yield the texts to train a tokenizer on: sentences, and what stock models read beside
-    them."""
+    """Yield the texts to train a tokenizer on."""
     for first, second in pairs:
         yield from (first.text, second.text)
         if _is_joined(recipe):

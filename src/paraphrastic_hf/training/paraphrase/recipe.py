@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.training.encoder.settings import (
-    MOST_DIMENSIONS,
     TokenizerArguments,
     check_marks,
     check_recipe,
+    size_argument,
 )
 from paraphrastic_hf.training.engine.recipe import (
     HELD_OUT,
@@ -37,15 +37,15 @@ OF_KIND = {SCPN: RECURRENT, PARAPHRASER: ("embedding_size",), **dict.fromkeys(ST
 
 @dataclass(frozen=True)
 class ParaphraseData(DataArguments):
-    """Training pairs, with the columns sentence1 and sentence2, and tree1 and tree2 if parses
-    are read."""
+    """Pairs with columns sentence1 and sentence2, and tree1 and tree2 if parses are read."""
 
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
         "swap": "data.both_directions trains on each pair in both directions",
     }
     both_directions: bool = argument(
-        True, help="train on each pair in both directions (6.2.2), or write the second sentence"
+        True,
+        help="train on each pair in both directions (thesis 6.2.2), or write the second sentence",
     )
     differing: bool = argument(
         True,
@@ -75,7 +75,7 @@ class ParaphraseData(DataArguments):
 class ParaphraserArguments:
     kind: str = argument(
         SCPN,
-        help="LSTMs controlled by a parse (scpn) or not (paraphraser, 4.6), or classes of "
+        help="LSTMs controlled by a parse (scpn) or not (paraphraser, thesis 4.6), or classes of "
         "transformers that read sentence, <sep> and parse as one text (marian, bart)",
         choices=(SCPN, PARAPHRASER, *STOCK),
     )
@@ -90,34 +90,23 @@ class ParaphraserArguments:
         "none (the thesis's model without z)",
         choices=(PARSE, TEMPLATE, NONE),
     )
-    hidden_size: int = argument(
-        512, help="dimensions of a hidden state", at_least=1, at_most=MOST_DIMENSIONS
-    )
+    hidden_size: int = size_argument(512, help="dimensions of a hidden state")
     decoder_layers: int = argument(2, help="layers of the decoder", at_least=1, at_most=1000)
     dropout: float = argument(
         0.0, help="dropout probability (not stated in the thesis)", at_least=0, below=1
     )
     tie: bool = argument(
-        False, help="scpn, paraphraser: share one table between reading, writing and output layer"
+        False, help="scpn, paraphraser: share one table between encoder, decoder and output layer"
     )
     copy: bool | None = argument(None, help="scpn: allow copying source tokens (default: true)")
-    embedding_size: int | None = argument(
-        None,
-        help="scpn, paraphraser: dimensions of a token vector (default: 300)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+    embedding_size: int | None = size_argument(
+        None, help="scpn, paraphraser: dimensions of a token vector (default: 300)"
     )
-    template_embedding_size: int | None = argument(
-        None,
-        help="scpn: dimensions of a parse token vector (default: 56)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+    template_embedding_size: int | None = size_argument(
+        None, help="scpn: dimensions of a parse token vector (default: 56)"
     )
-    template_hidden_size: int | None = argument(
-        None,
-        help="scpn: dimensions of a state of the parse encoder (default: 128)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+    template_hidden_size: int | None = size_argument(
+        None, help="scpn: dimensions of a state of the parse encoder (default: 128)"
     )
     encoder_layers: int | None = argument(
         None, help="marian, bart: layers of the encoder (default: decoder_layers)", at_least=1
@@ -125,14 +114,13 @@ class ParaphraserArguments:
     heads: int | None = argument(
         None, help="marian, bart: attention heads of a block (default: 4)", at_least=1
     )
-    feed_forward: int | None = argument(
-        None,
-        help="marian, bart: units of the feed-forward layer (default: 4 times hidden_size)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+    feed_forward: int | None = size_argument(
+        None, help="marian, bart: units of the feed-forward layer (default: 4 times hidden_size)"
     )
     positions: int | None = argument(
-        None, help="marian, bart: most tokens of a text to read or write (default: 512)", at_least=2
+        None,
+        help="marian, bart: maximum tokens of a text to read or write (default: 512)",
+        at_least=2,
     )
 
 

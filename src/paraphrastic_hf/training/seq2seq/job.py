@@ -1,5 +1,4 @@
-"""Steps that runs of encoder-decoders share: held-out score, averaged weights, saving, and stock
-models."""
+"""Steps that runs of encoder-decoders share."""
 
 from __future__ import annotations
 

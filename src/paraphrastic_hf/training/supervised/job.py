@@ -1,5 +1,4 @@
-"""A supervised run: a labeled corpus to a model and its test scores (thesis, 3.2.4; Wieting and
-Gimpel, 2017, 4.3)."""
+"""A supervised run: a labeled corpus to a model and its test scores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The supervised objective: loss of the task, L2 penalties and scrambling (thesis, 3.2.4;
-Wieting and Gimpel, 2017, 4.3)."""
+"""The supervised objective (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
 
 from __future__ import annotations
 

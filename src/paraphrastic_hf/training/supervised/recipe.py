@@ -55,14 +55,14 @@ class TaskArguments:
     extra_examples: str | None = argument(
         None,
         help="sentiment, entailment: TSV of more training examples (label and one or two texts), "
-        "as from `paraphrastic attack` (6.5.4), relative to the data root",
+        "as from `paraphrastic attack` (thesis 6.5.4), relative to the data root",
     )
     extra_corpora: list[DatasetArguments] = argument(
         [], help="parsing: more training corpora of trees: names, or mappings with a split"
     )
     max_length: int = argument(
         100,
-        help="most tokens of a text, or of a word in tagging and parsing (the rest is cut)",
+        help="maximum tokens per text, or per word in tagging and parsing (the rest is cut)",
         at_least=1,
     )
 
@@ -81,12 +81,13 @@ class HeadArguments:
         0.0, help="dropout probability of the input of the head", at_least=0, below=1
     )
     capital_feature: bool | None = argument(
-        None, help="tagging, parsing: mark words with a capital letter (3.7.3, default: true)"
+        None,
+        help="tagging, parsing: mark words with a capital letter (thesis 3.7.3, default: true)",
     )
     word_layer: str | None = argument(
         None,
-        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3), "
-        "or none for no layer (default)",
+        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, thesis "
+        "3.7.3), or none for no layer (default)",
     )
     layers: int | None = argument(
         None, help="parsing: bidirectional LSTM layers (default: 2)", at_least=1
@@ -112,7 +113,7 @@ class SupervisedTraining(OptimizationArguments):
     )
     scramble: float = argument(
         0.0,
-        help="probability of shuffling the tokens of an example (2017, 4.3)",
+        help="probability of shuffling the tokens of an example (2017 paper, 4.3)",
         at_least=0,
         at_most=1,
     )
@@ -126,7 +127,8 @@ class SupervisedTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on other encoder parameters, toward 0 or `start`",
+        help="weight of the L2 penalty on other encoder parameters, toward 0 (with `start`, "
+        "toward its values)",
         at_least=0,
     )
     lambda_s: float = argument(
@@ -154,12 +156,12 @@ class SupervisedRecipe:
     task: TaskArguments = argument(help="task and corpus")
     start: str | None = argument(
         None,
-        help="trained encoder to start from, with its tokenizer (3.2.4.1): a run directory, a "
-        "packaged model or a Hub repository",
+        help="trained encoder to start from, with its tokenizer (thesis 3.2.4.1): a run "
+        "directory, a packaged model or a Hub repository",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="tokenizer (with `start`, left out)"
+        TokenizerArguments(), help="tokenizer (leave out with `start`)"
     )
     model: ModelArguments = argument(
         ModelArguments(), help="encoder (with `start`, only its dropouts)"

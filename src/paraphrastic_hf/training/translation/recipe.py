@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.training.encoder.settings import (
-    MOST_DIMENSIONS,
     TokenizerArguments,
     check_marks,
     check_recipe,
+    size_argument,
 )
 from paraphrastic_hf.training.engine.recipe import (
     HELD_OUT,
@@ -54,27 +54,22 @@ class TranslatorArguments:
         "MarianMTModel of transformers, which CTranslate2 converts (marian)",
         choices=tuple(OF_FAMILY),
     )
-    hidden_size: int = argument(
-        256, help="dimensions of a hidden state", at_least=1, at_most=MOST_DIMENSIONS
-    )
+    hidden_size: int = size_argument(256, help="dimensions of a hidden state")
     encoder_layers: int = argument(4, help="layers of the encoder", at_least=1, at_most=1000)
     decoder_layers: int = argument(3, help="layers of the decoder", at_least=1, at_most=1000)
     dropout: float = argument(
         0.2, help="dropout probability (stated in no paper)", at_least=0, below=1
     )
     positions: int = argument(
-        1024, help="most tokens of a text that the model can read or write", at_least=2
+        1024, help="maximum tokens of a text that the model can read or write", at_least=2
     )
     tie: bool = argument(
         True,
         help="share one table between encoder, decoder and output layer (thesis: three tables, "
         "marian: always)",
     )
-    embedding_size: int | None = argument(
-        None,
-        help="gated_conv: dimensions of a token vector (default: hidden_size)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+    embedding_size: int | None = size_argument(
+        None, help="gated_conv: dimensions of a token vector (default: hidden_size)"
     )
     kernel_width: int | None = argument(
         None, help="gated_conv: width of the convolutions in tokens, odd (default: 3)", at_least=1
@@ -82,11 +77,8 @@ class TranslatorArguments:
     heads: int | None = argument(
         None, help="marian: attention heads of a block (default: 4)", at_least=1
     )
-    feed_forward: int | None = argument(
-        None,
-        help="marian: units of the feed-forward layer (default: 4 times hidden_size)",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+    feed_forward: int | None = size_argument(
+        None, help="marian: units of the feed-forward layer (default: 4 times hidden_size)"
     )
 
 
