@@ -30,7 +30,7 @@ class ContrastiveTraining(OptimizationArguments):
     )
     anneal_steps: int = argument(
         150,
-        help="steps after which the mega-batch grows by a mini-batch (0: full size at once)",
+        help="steps between growths of the mega-batch by one mini-batch (0: full size at once)",
         at_least=0,
     )
     negatives: str = argument(
