@@ -156,10 +156,10 @@ def test_only_frozen_parameters_do_not_change(
 ) -> None:
     recipe = recipe_from(tmp_path, STARTED, "--freeze", freeze, start=start)
     train(recipe, tmp_path / "out", data_root=data)
-    way = moved(start, tmp_path / "out")
-    table = way.pop("embedding.weight")
+    distance = moved(start, tmp_path / "out")
+    table = distance.pop("embedding.weight")
     assert (table == 0) == (freeze != "none")
-    assert (max(way.values()) == 0) == (freeze == "encoder")
+    assert (max(distance.values()) == 0) == (freeze == "encoder")
     assert weights(tmp_path / "out")["head.hidden.weight"].abs().max() > 0
 
 
@@ -171,9 +171,9 @@ def test_penalties_keep_the_encoder_near_its_start(
         recipe = recipe_from(tmp_path, STARTED, f"--{key}", value, start=start)
         train(recipe, tmp_path / name, data_root=data)
     free, held = (moved(start, tmp_path / name) for name in ("free", "held"))
-    for parameter, way in free.items():
-        if (parameter == "embedding.weight") == is_table and way > 0:
-            assert held[parameter] < 0.2 * way, parameter
+    for parameter, distance in free.items():
+        if (parameter == "embedding.weight") == is_table and distance > 0:
+            assert held[parameter] < 0.2 * distance, parameter
 
 
 def test_the_head_is_regularized_toward_zero(data: Path, tmp_path: Path) -> None:
