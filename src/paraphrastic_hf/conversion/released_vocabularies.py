@@ -1,4 +1,4 @@
-"""Vocabulary files that stand beside the released models, whose rows are counted by line."""
+"""Readers of the vocabulary files of the releases, whose line numbers are rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from paraphrastic_hf.io.lines import number_in, raw_lines
 
 
 def read_word_rows(path: str | Path) -> dict[str, int]:
-    """Row of each word of the vectors file a model was trained from: its line, from 0 on.
+    """Return the row of each word of a vectors file: its line number, from 0.
 
-    A first line of two fields, word2vec's, is not counted. Of a word that comes twice the last row
-    is used, as in the released code.
+    Skips a first line of two fields (word2vec). A repeated word gets its last row, as in the
+    released code.
 
     Raises:
         DataError: The file is missing or empty, or a word is not UTF-8.
@@ -30,22 +30,20 @@ def read_word_rows(path: str | Path) -> dict[str, int]:
             raise DataError(f"{path}:{number} has a word that is not UTF-8: {error}") from error
         rows += 1
     if not rows:
-        raise DataError(f"{path} is empty; expected a word at the start of each line")
+        raise DataError(f"{path} is empty. Expected a word at the start of each line")
     return row_of
 
 
 def read_features(path: str | Path, count: int) -> dict[str, int]:
-    """Row of each n-gram of a CHARAGRAM feature file, of which the model has `count`.
+    """Return the row of each n-gram of a CHARAGRAM feature file. The model has `count` rows.
 
-    A line is an n-gram, one character that belongs to neither, a tab and how often it was seen.
-    The released code keeps those seen at least so often, in file order; how often is not in the
-    model, but `count` tells it.
-
-    N-grams with bytes that are not ASCII are left out: the released code cuts bytes, not
-    characters.
+    A line is an n-gram, one separating character, a tab and a number of occurrences. The released
+    code keeps n-grams with at least a minimum number of occurrences, in file order. The minimum is
+    found from `count`. N-grams with non-ASCII bytes are left out, because the released code splits
+    bytes instead of characters.
 
     Raises:
-        DataError: A line is no such line, or no number of occurrences keeps `count` n-grams.
+        DataError: A line has another form, or no minimum keeps `count` n-grams.
     """
     path = Path(path)
     seen: list[tuple[bytes, float]] = []
@@ -54,7 +52,7 @@ def read_features(path: str | Path, count: int) -> dict[str, int]:
         ngram, *rest = raw.rstrip(b"\r\n").split(b"\t")
         if not rest or len(ngram) < 2:
             raise DataError(
-                f"{path}:{number} is {raw[:40]!r}; expected an n-gram, a space, a tab and a count"
+                f"{path}:{number} is {raw[:40]!r}. Expected an n-gram, a space, a tab and a count"
             )
         occurrences = number_in(rest[0].decode("latin-1"), f"{path}:{number}", what="a count")
         ngram = ngram[:-1]
@@ -63,8 +61,8 @@ def read_features(path: str | Path, count: int) -> dict[str, int]:
     ranked = sorted(most.values(), reverse=True)
     if not 0 < count <= len(ranked) or (count < len(ranked) and ranked[count] == ranked[count - 1]):
         raise DataError(
-            f"{path} has {len(ranked):,} n-grams, and the model {count:,}, which no cutoff keeps; "
-            "give the feature file that the model was trained with"
+            f"{path} has {len(ranked):,} n-grams, and no cutoff keeps the model's {count:,}. Give "
+            "the feature file that the model was trained with"
         )
     cutoff = ranked[count - 1]
     kept = dict.fromkeys(ngram for ngram, occurrences in seen if occurrences >= cutoff)

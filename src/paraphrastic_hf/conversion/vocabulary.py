@@ -1,4 +1,4 @@
-"""A released vocabulary and its table as this package has them: row 0 padding, row 1 unknown."""
+"""Convert a released vocabulary and table to this package's rows: 0 is padding, 1 unknown."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ UNKNOWN = "UUUNKKK"  # in every release
 def arrange(
     row_of: Mapping[str, int], table: np.ndarray, place: str
 ) -> tuple[list[str], np.ndarray]:
-    """Tokens by id, from id 2 on, and the table in the order of ids.
+    """Return the tokens from id 2 on, and the table in the order of ids.
 
     Args:
         row_of: Row of each token.
-        table: (rows, dim). Rows without token are left out.
-        place: Of the file, for messages.
+        table: (rows, dim). Rows without a token are dropped.
+        place: Name of the file, for messages.
 
     Returns:
-        The tokens without `UUUNKKK`, whose row is row 1 (zeros if there is none), in the order of
-        their rows; and the table, (len(tokens) + 2, dim) float32.
+        The tokens without `UUUNKKK`, in the order of their rows. Then the table, (len(tokens) + 2,
+        dim) float32, with the row of `UUUNKKK` (or zeros) as row 1.
 
     Raises:
-        DataError: A token's row is beyond the table, or there is no token.
+        DataError: A token's row is beyond the table, or the vocabulary is empty.
 
     Example:
         >>> arrange({"UUUNKKK": 0, "a": 1}, np.float32([[5], [7]]), "file")
@@ -42,8 +42,8 @@ def arrange(
     )
     if not tokens or max(row_of.values()) >= len(table):
         raise DataError(
-            f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, and the "
-            f"table {len(table):,}; give the vocabulary the model was trained with"
+            f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, but the "
+            f"table has {len(table):,}. Give the vocabulary that the model was trained with"
         )
     rows = [row_of[token] for token in tokens]
     arranged = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)
@@ -56,7 +56,7 @@ def arrange(
 def make_tokenizer(
     tokens: list[str], *, is_words: bool, lowercase: bool, keep_unknown: bool, spaced: bool
 ) -> TextTokenizer:
-    """The tokenizer of words, or of character n-grams of the lengths there are."""
+    """Return a tokenizer of words, or of character n-grams with the lengths of the tokens."""
     if is_words:
         return WordTokenizer(tokens, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
     orders = sorted({len(token) for token in tokens})
@@ -66,5 +66,4 @@ def make_tokenizer(
 
 
 def look_like_trigrams(row_of: Mapping[str, int]) -> bool:
-    """Whether all tokens have three characters."""
     return all(len(token) == 3 for token in row_of if token != UNKNOWN)

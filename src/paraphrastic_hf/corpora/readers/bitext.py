@@ -1,7 +1,6 @@
 """Builders of bitext: your own files, the OPUS corpora, CzEng, Gigaword, Multi30k, dictionaries.
 
-A configuration is a pair of languages, and its columns are named by them. `bitext_files.py` reads
-the formats.
+A configuration is a pair of languages, which name the columns.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
 
 @dataclass
 class BitextConfig(datasets.BuilderConfig):
-    """Options of bitext: `min_words=5, max_words=100` is the thesis's filter (5.6.2).
+    """Options of bitext. `min_words=5, max_words=100` is the thesis's filter (5.6.2).
 
-    `rejects` names a file for the pairs that the filter leaves out, with the reason of each.
-    `bad_rows` is `skip` or `refuse`, and `max_bad_rows` the share of rows that may be skipped.
+    `rejects` is a file for the pairs that the filter leaves out, with the reasons. `bad_rows` is
+    `skip` or `refuse`. `max_bad_rows` is the largest share of rows that may be skipped.
     """
 
     min_words: int | None = None
@@ -37,17 +36,17 @@ class BitextConfig(datasets.BuilderConfig):
 
 
 class BitextCorpus(Corpus):
-    """What bitext corpora share: language columns, the length filter, the count of bad rows."""
+    """Base of bitext corpora: language columns, length filter, count of bad rows."""
 
     BUILDER_CONFIG_CLASS = BitextConfig
     DEFAULT_WRITER_BATCH_SIZE = 10_000
 
     def languages(self) -> tuple[str, str]:
-        """The two languages of the configuration, which must differ to name two columns."""
+        """Return the names of the two columns. Two equal languages are numbered."""
         first, _, second = self.config.name.partition("-")
         if not first or not second:
             raise DataError(
-                f"{self.NAME} has no configuration {self.config.name!r}; it is two language codes, "
+                f"{self.NAME} has no configuration {self.config.name!r}. Give two language codes, "
                 "such as en-fr"
             )
         return (first, second) if first != second else (f"{first}1", f"{second}2")
@@ -56,7 +55,7 @@ class BitextCorpus(Corpus):
         return bitext(*self.languages())
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
-        """Rows of the corpus as `io/pairs.py` reads them."""
+        """Yield rows in the form that `io/pairs.py` reads."""
         raise NotImplementedError
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
@@ -78,62 +77,48 @@ class BitextCorpus(Corpus):
 
 
 class FoundBitext(BitextCorpus):
-    """Bitext in whatever format its folder, file or zip has; `bitext_files.py` says which."""
+    """Bitext in any format that `find_bitext` reads."""
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
         return find_bitext(folder, *self.config.name.split("-", 1))
 
 
 class Bitext(FoundBitext):
-    """Your own bitext: a TSV, two aligned text files, a TMX or an OPUS zip as `data_dir`."""
+    """Your own bitext in `data_dir`: a TSV, two aligned text files, a TMX or an OPUS zip."""
 
     NAME = "bitext"
 
 
 class Opensubtitles2018(FoundBitext):
-    """OpenSubtitles 2018 (thesis, 5.6.2)."""
-
     NAME = "opensubtitles2018"
 
 
 class Opensubtitles2016(FoundBitext):
-    """OpenSubtitles 2016 (thesis, 5.2.3)."""
-
     NAME = "opensubtitles2016"
 
 
 class Europarl(FoundBitext):
-    """Europarl (thesis, 5.13.1)."""
-
     NAME = "europarl"
 
 
 class Tanzil(FoundBitext):
-    """Tanzil, translations of the Quran (thesis, 5.13.1)."""
-
     NAME = "tanzil"
 
 
 class Multiun(FoundBitext):
-    """MultiUN (thesis, 5.13.1)."""
-
     NAME = "multiun"
 
 
 class Setimes(FoundBitext):
-    """SETIMES2, news of the Balkans (thesis, 7.4.1)."""
-
     NAME = "setimes"
 
 
 class NewsCommentary(FoundBitext):
-    """News Commentary (thesis, 7.4.1)."""
-
     NAME = "news_commentary"
 
 
 class CzEng(BitextCorpus):
-    """CzEng 1.6, its plain-text export (thesis, 4.3): identifier, score, Czech, English a line."""
+    """CzEng 1.6 as plain text (thesis, 4.3). Each line has identifier, score, Czech, English."""
 
     NAME = "czeng"
 
@@ -143,8 +128,6 @@ class CzEng(BitextCorpus):
 
 
 class Gigaword(BitextCorpus):
-    """The French-English 10^9 corpus (thesis, 5.6.2)."""
-
     NAME = "gigaword"
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
@@ -156,8 +139,6 @@ class Gigaword(BitextCorpus):
 
 
 class Multi30k(BitextCorpus):
-    """Multi30k task 1, raw captions with their translations."""
-
     NAME = "multi30k"
 
     def pairs(self, folder: Folder, split: str) -> Pairs:
@@ -172,8 +153,7 @@ class Multi30k(BitextCorpus):
 class Freedict(BitextCorpus):
     """Words and phrases of FreeDict's dictionaries, each with each of its translations.
 
-    Of languages a and b both the dictionary from a to b and that from b to a are read, whichever
-    are there; a pair of words comes once.
+    Reads the dictionaries of both directions, if found, and drops repeated pairs.
     """
 
     NAME = "freedict"
@@ -183,8 +163,7 @@ class Freedict(BitextCorpus):
         unknown = [code for code in (first, second) if code not in FREEDICT]
         if unknown:
             raise DataError(
-                f"freedict has no dictionaries of {unknown[0]!r}; its languages are "
-                + ", ".join(FREEDICT)
+                f"freedict has no dictionaries of {unknown[0]!r}. Choose from {', '.join(FREEDICT)}"
             )
         forth, back = (
             f"freedict-{FREEDICT[a]}-{FREEDICT[b]}.index"

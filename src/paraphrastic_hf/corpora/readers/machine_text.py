@@ -1,5 +1,4 @@
-"""Sentences that people wrote and machines translated, told apart: the training text of the 2017
-paper's reference classifier (5.6.1), made from pairs of references and translations."""
+"""Human and machine-translated sentences, to train the reference classifier of the 2017 paper."""
 
 from __future__ import annotations
 
@@ -24,18 +23,17 @@ SIDES = REFERENCE, TRANSLATION = "reference", "translation"
 
 @dataclass
 class MachineTextConfig(MadeConfig):
-    """Options: `train_rows`, `test_rows` (validation has as many), `seed` of the sample."""
+    """Options: `train_rows`, `test_rows` (also the size of validation), `seed` of the sample."""
 
     train_rows: int = 80_000
     test_rows: int = 10_000
 
 
 class MachineText(MadeFromText):
-    """Which sentences are references and which are machine translations.
+    """Sentences labeled as reference or machine translation.
 
-    A random sample of pairs gives both sides, so that half of the sentences are of either class,
-    and no pair is in two splits: the paper has 40,000 references to train on and 5,000 in each
-    other split, with a translation for each.
+    Both sides of randomly sampled pairs are used, so that the classes have equal size, and no pair
+    is in two splits. The paper trains on 40,000 pairs and has 5,000 in each other split.
     """
 
     NAME = "machine_text"
@@ -47,15 +45,16 @@ class MachineText(MadeFromText):
     def _make(self, folder: Folder, wanted: int) -> list[Example]:
         odd = [n for n in ("train_rows", "test_rows") if getattr(self.config, n) % 2]
         if odd:
-            raise DataError(f"{odd[0]} of {self.NAME} must be even: half the rows of each class")
+            raise DataError(
+                f"{odd[0]} of {self.NAME} must be even, got {getattr(self.config, odd[0])}"
+            )
         pairs = sample_examples(_pairs(folder), wanted // 2, wanted // 2, self.config.seed)
         if not pairs:
-            raise DataError(f"{self.NAME}: {folder.roots[0]} holds no pair")
+            raise DataError(f"{self.NAME}: {folder.roots[0]} contains no pairs")
         return [side for a, b in pairs for side in ((a, REFERENCE), (b, TRANSLATION))]
 
 
 def _pairs(folder: Folder) -> Iterator[Example]:
-    """The pairs of a TSV file, or of all TSV and parquet files of a folder."""
     root = folder.roots[0]
     files = [root] if root.is_file() else list(folder.files("**/*"))
     for path in files:

@@ -16,8 +16,6 @@ BARS = "|||"
 
 
 class AnnotatedPpdb(Corpus):
-    """Annotated-PPDB (thesis, 3.2.1): mean of five raters, 1 to 5."""
-
     NAME = "annotated_ppdb"
 
     def features(self) -> datasets.Features:
@@ -28,7 +26,6 @@ class AnnotatedPpdb(Corpus):
 
 
 def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of Annotated-PPDB's official files."""
     path = folder.find(f"ppdb_{'dev' if split == 'validation' else split}.txt")
     for number, row in table_rows(path, 3, separator=BARS):
         score = number_in(row[2], f"{path}:{number}", low=1, high=5)
@@ -36,8 +33,6 @@ def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
 
 
 class PavlickPpdb(Corpus):
-    """Pavlick's sample of PPDB (thesis, 3.2.1): mean of the raters, 1 to 5."""
-
     NAME = "pavlick_ppdb"
 
     def features(self) -> datasets.Features:
@@ -59,9 +54,9 @@ class PavlickPpdb(Corpus):
 
 
 class Bigrams(Corpus):
-    """Mitchell and Lapata's bigrams (thesis, 3.5.6): one row a pair, the mean of its ratings.
+    """Mitchell and Lapata's bigrams (thesis, 3.5.6): one row per pair, with its mean rating.
 
-    Both splits have the same pairs: 5 raters' in validation, 13 others' in test.
+    Both splits have the same pairs, rated by 5 raters in validation and 13 others in test.
     """
 
     NAME = "bigrams"
@@ -82,7 +77,7 @@ class Bigrams(Corpus):
 
 
 class WordSimilarity(Corpus):
-    """Word similarity sets (thesis, 3.5.3): a configuration a set, in its own scale."""
+    """Word similarity sets (thesis, 3.5.3), one per configuration, each on its own scale."""
 
     NAME = "wordsim"
 
