@@ -14,6 +14,7 @@ from paraphrastic_hf.corpora.readers.bitext_files import NATIVE_CODES
 from paraphrastic_hf.errors import DataError
 from tests.corpora.made_files import Row, put, put_archive, rows
 
+pytestmark = pytest.mark.usefixtures("own_cache")
 ENGLISH = "the boat leaves\nwhere is the cat ?\n"
 FRENCH = "le bateau part\noù est le chat ?\n"
 ROWS = [
@@ -21,11 +22,6 @@ ROWS = [
     {"en": "where is the cat ?", "fr": "où est le chat ?"},
 ]
 TSV = "".join(f"{row['en']}\t{row['fr']}\n" for row in ROWS)
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
 
 
 def bitext(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 from pathlib import Path
-
-import pytest
 
 from paraphrastic_hf.corpora.sources import SOURCES, Source, checksums
 from paraphrastic_hf.io.download import Remote, _digest_of_members
@@ -23,14 +20,6 @@ def remotes() -> dict[tuple[str, str], Remote]:
         for config in source.configs or ["en-fr"]
         for remote in source.remotes(config)
     }
-
-
-@pytest.fixture(scope="module")
-def eval_folder() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files of the corpora here")
-    return Path(root) / "eval"
 
 
 def test_numbers_of_files_with_checksums() -> None:
@@ -55,10 +44,10 @@ def test_addresses_use_https_if_the_host_supports_it() -> None:
     assert all(url.startswith(PLAIN_HTTP) for url in plain)
 
 
-def test_checksums_match_the_official_files(eval_folder: Path) -> None:
+def test_checksums_match_the_official_files(data: Path) -> None:
     checked = set()
     for (corpus, place), remote in remotes().items():
-        for path in places(SOURCES[corpus], eval_folder, place) if remote.sha256 else []:
+        for path in places(SOURCES[corpus], data, place) if remote.sha256 else []:
             assert (content_hash(path), path.stat().st_size) == (remote.sha256, remote.size), path
             checked.add((corpus, place))
     assert len(checked) == 280
@@ -73,16 +62,14 @@ def places(source: Source, folder: Path, place: str) -> list[Path]:
     return [path for path in found if path.is_file()][:1]
 
 
-def test_checksums_of_archive_members_match_the_official_files(
-    eval_folder: Path, tmp_path: Path
-) -> None:
-    with tarfile.open(eval_folder / "gum_constituency" / "const.tar.gz") as packed:
+def test_checksums_of_archive_members_match_the_official_files(data: Path, tmp_path: Path) -> None:
+    with tarfile.open(data / "gum_constituency" / "const.tar.gz") as packed:
         packed.extractall(tmp_path / "gum" / "repository", filter="data")
     folders = {
         "gum": tmp_path / "gum",
-        "stsb": eval_folder / "stsbenchmark",
-        "clean_development": eval_folder / "stsbenchmark",
-        "sts17": eval_folder / "sts17",
+        "stsb": data / "stsbenchmark",
+        "clean_development": data / "stsbenchmark",
+        "sts17": data / "sts17",
     }
     checked = 0
     for (corpus, _), remote in remotes().items():

@@ -12,12 +12,7 @@ import pytest
 from paraphrastic_hf.errors import DataError
 from tests.corpora.made_files import rows
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
-
-
+pytestmark = pytest.mark.usefixtures("own_cache")
 WORDS = {
     "bowl": "bowl /boul/ <n>\n1. fuente, pelvis\n2. (deep [and round]) cuenco\n",
     "boy": "boy\nchico; muchacho\n  Synonym: {lad}\n see: {girl}\n",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -97,14 +96,6 @@ def test_only_not_and_its_short_form_are_negations(sentence: str, is_negated: bo
 def test_moses_tokens_keep_case_and_are_unescaped() -> None:
     tokens = moses_tokens()('He said: "AT&T isn\'t [here]."')
     assert " ".join(tokens) == 'He said : " AT & T isn \'t [ here ] . "'
-
-
-@pytest.fixture(scope="module")
-def data() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official STS files here")
-    return Path(root) / "eval"
 
 
 Rows = Mapping[str, list[dict[str, Any]]]

@@ -20,9 +20,7 @@ PARANMT = {
 MARKS = "\u2028\u0085\x0b\x1c"
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def paranmt_text(*names: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -24,21 +23,13 @@ TATOEBA_ROWS = 88_877
 
 
 @pytest.fixture(scope="module")
-def eval_folder() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files of the corpora here")
-    return Path(root) / "eval"
-
-
-@pytest.fixture(scope="module")
-def found(eval_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[RowCount]:
+def found(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[RowCount]:
     """Counts of every corpus except Hard STS, which is slow."""
     sources = {name: source for name, source in SOURCES.items() if name != "hard_sts"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PARAPHRASTIC_CACHE", str(tmp_path_factory.mktemp("unpacked")))
         patch.setattr(counts, "SOURCES", sources)
-        return count_corpora(eval_folder)
+        return count_corpora(data)
 
 
 def test_every_corpus_holds_its_published_rows(found: list[RowCount]) -> None:
@@ -60,11 +51,11 @@ def test_tatoeba_has_all_rows_of_its_files(found: list[RowCount]) -> None:
     assert (len(read), sum(read)) == (112, TATOEBA_ROWS)
 
 
-def test_every_available_folder_is_read(found: list[RowCount], eval_folder: Path) -> None:
+def test_every_available_folder_is_read(found: list[RowCount], data: Path) -> None:
     at_hand = {
         name
         for name, source in SOURCES.items()
-        if any((eval_folder / folder).exists() for folder in source.folders)
+        if any((data / folder).exists() for folder in source.folders)
     }
     assert {count.corpus for count in found} == at_hand - {"hard_sts"}
     assert len(at_hand) > 20

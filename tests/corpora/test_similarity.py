@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +19,6 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.download import Remote
 from tests.corpora.layouts import FILES, ROWS, write, write_all
 from tests.io.serving import serving
-
-
-@pytest.fixture
-def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
-    return write_all(tmp_path / "corpora")
 
 
 def load(corpora: Path, name: str, config: str, split: str | None, **options: Any) -> Any:
@@ -164,14 +157,6 @@ def test_unchanged_files_are_read_once(corpora: Path, monkeypatch: pytest.Monkey
     made = type(builder("sts", "sts14"))
     monkeypatch.setattr(made, "rows", lambda *_: pytest.fail("the files were read again"))
     assert list(load(corpora, "sts", "sts14", "test")) == ROWS["sts", "sts14", "test"]
-
-
-@pytest.fixture(scope="module")
-def data() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files here")
-    return Path(root) / "eval"
 
 
 def columns(rows: Any) -> tuple[list[str], list[str], list[float]]:

@@ -11,7 +11,7 @@ import pytest
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.corpora.sources import read_records
 from paraphrastic_hf.errors import DataError
-from tests.corpora.layouts import SICK_HEADER, write, write_all
+from tests.corpora.layouts import SICK_HEADER, write
 
 
 class Bad(NamedTuple):
@@ -61,12 +61,6 @@ BAD = [  # other faults of STS files are in test_sts_files.py
     Bad(GOLD, "good\n", 1, "'good'", "hard_sts", "all", "test"),
     Bad(TRACK_GOLD, "4.8\n-\n", 2, "'-'", "sts17", "en-en", "test"),
 ]
-
-
-@pytest.fixture
-def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
-    return write_all(tmp_path / "corpora")
 
 
 def load(corpora: Path, *names: str, streaming: bool) -> None:

@@ -22,6 +22,7 @@ MAX_LINE_BYTES = 2**20
 SCORE, OVERLAP = "score", "trigram overlap"
 SHORTER, LONGER = "words of the shorter side", "words of the longer side"
 MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
+Measure = Callable[[str, str, float | None], float | None]  # of both texts and the given score
 
 
 @dataclass(frozen=True)
@@ -40,37 +41,6 @@ class Rejection:
 
     def __str__(self) -> str:
         return f"{self.measure} must be {self.bounds}, got {self.score:.6g}"
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """A score of a pair and its bounds.
-
-    Attributes:
-        measure: Name of the measure, for `Rejection`.
-        score: Function of both texts and the pair's given score (or None). If it returns None, the
-            pair passes.
-        bounds: Scores that pass.
-    """
-
-    measure: str
-    score: Callable[[str, str, float | None], float | None]
-    bounds: Bounds
-
-    def judge(self, first: str, second: str, given: float | None) -> Rejection | None:
-        """Return why a pair fails, or None if it passes."""
-        found = self.score(first, second, given)
-        if found is None or self.bounds.allow(found):
-            return None
-        return Rejection(self.measure, found, self.bounds)
-
-
-def _shorter(first: str, second: str, given: float | None) -> float:
-    return min(len(first.split()), len(second.split()))
-
-
-def _longer(first: str, second: str, given: float | None) -> float:
-    return max(len(first.split()), len(second.split()))
 
 
 @dataclass(frozen=True)
@@ -106,26 +76,25 @@ class PairFilter:
                 raise DataError(f"min_{name} {low} is above max_{name} {high}")
 
     @cached_property
-    def criteria(self) -> tuple[Criterion, ...]:
-        """Criteria to check, the cheapest first."""
-        every = (
-            Criterion(SCORE, lambda *pair: pair[2], Bounds(self.min_score, self.max_score)),
-            Criterion(SHORTER, _shorter, Bounds(self.min_words)),
-            Criterion(LONGER, _longer, Bounds(at_most=self.max_words)),
-            Criterion(
-                OVERLAP,
-                lambda first, second, _: ngram_overlap(first, second, 3),
-                Bounds(at_most=self.max_overlap),
+    def _criteria(self) -> tuple[tuple[str, Measure, Bounds], ...]:
+        every: tuple[tuple[str, Measure, Bounds], ...] = (  # the cheapest first
+            (SCORE, lambda a, b, score: score, Bounds(self.min_score, self.max_score)),
+            (SHORTER, lambda a, b, _: min(len(a.split()), len(b.split())), Bounds(self.min_words)),
+            (
+                LONGER,
+                lambda a, b, _: max(len(a.split()), len(b.split())),
+                Bounds(at_most=self.max_words),
             ),
+            (OVERLAP, lambda a, b, _: ngram_overlap(a, b, 3), Bounds(at_most=self.max_overlap)),
         )
-        return tuple(criterion for criterion in every if criterion.bounds != Bounds())
+        return tuple(criterion for criterion in every if criterion[2] != Bounds())
 
     def judge(self, first: str, second: str, score: float | None = None) -> Rejection | None:
-        """Return the first criterion that a pair fails, or None if it passes."""
-        for criterion in self.criteria:
-            rejection = criterion.judge(first, second, score)
-            if rejection is not None:
-                return rejection
+        """Return the first reason to leave a pair out, or None. A score of None passes."""
+        for name, measure, bounds in self._criteria:
+            found = measure(first, second, score)
+            if found is not None and not bounds.allow(found):
+                return Rejection(name, found, bounds)
         return None
 
     def keeps(self, first: str, second: str, score: float | None = None) -> bool:

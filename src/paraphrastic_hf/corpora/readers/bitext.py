@@ -11,26 +11,22 @@ from dataclasses import dataclass
 import datasets
 
 from paraphrastic_hf.corpora.builder import Corpus, Row, bitext
-from paraphrastic_hf.corpora.filters import PairFilter, Sieve
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.bitext_files import Pairs, find_bitext
 from paraphrastic_hf.corpora.readers.dictionaries import FREEDICT, dictionary_pairs
+from paraphrastic_hf.corpora.readers.paraphrase import TextFilterConfig
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.pairs import MAX_BAD_ROWS, good_rows, iterate_rows
 
 
 @dataclass
-class BitextConfig(datasets.BuilderConfig):
+class BitextConfig(TextFilterConfig):
     """Options of bitext. `min_words=5, max_words=100` is the thesis's filter (5.6.2).
 
-    `rejects` is a file for the pairs that the filter leaves out, with the reasons. `bad_rows` is
-    `skip` or `refuse`. `max_bad_rows` is the largest share of rows that may be skipped.
+    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows that may be
+    skipped, 0 to 1.
     """
 
-    min_words: int | None = None
-    max_words: int | None = None
-    max_overlap: float | None = None
-    rejects: str | None = None
     bad_rows: str = "skip"
     max_bad_rows: float = MAX_BAD_ROWS
 
@@ -61,13 +57,8 @@ class BitextCorpus(Corpus):
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         first, second = self.languages()
         options = self.config
-        wanted = PairFilter(
-            max_overlap=options.max_overlap,
-            min_words=options.min_words,
-            max_words=options.max_words,
-        )
         rows, name = self.pairs(folder, split), f"{self.NAME} {options.name}"
-        with Sieve(wanted, name=name, rejects=options.rejects) as sieve:
+        with options.sieve(name) as sieve:
             good = good_rows(
                 rows, name=name, bad_rows=options.bad_rows, max_bad_rows=options.max_bad_rows
             )
