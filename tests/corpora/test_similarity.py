@@ -10,8 +10,8 @@ from typing import Any
 import datasets
 import pytest
 
-from paraphrastic_hf.corpora.folder import open_folder
-from paraphrastic_hf.corpora.load import builder, find_source, load_dataset
+from paraphrastic_hf.corpora.folder import corpus_folder
+from paraphrastic_hf.corpora.load import builder, load_dataset
 from paraphrastic_hf.corpora.readers.similarity import share_of
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
 from paraphrastic_hf.corpora.sources import read_records
@@ -83,7 +83,6 @@ def test_archives_are_downloaded_without_data_dir(
     streaming: bool, corpora: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
-    """Of a configuration's own two archives, each is asked for once."""
     monkeypatch.setenv("no_proxy", "*")
     cache = str(corpora.parent / "rows")
     made = type(builder("sts", "sts12", data_dir=corpora, cache_dir=cache))
@@ -187,35 +186,13 @@ def test_the_benchmark_builder_equals_the_evaluation_reader(
     assert columns(rows) == (pairs.first, pairs.second, pairs.scores)
 
 
-COUNTED = [
-    (source.name, config)
-    for source in read_records("similarity")
-    for config in source.configs
-    if source.name != "hard_sts"  # counted in test_hard_sts.py
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "config"), COUNTED)
-def test_the_official_files_have_their_published_counts(
-    name: str, config: str, data: Path, tmp_path: Path
-) -> None:
-    source = find_source(name)
-    if not any((data / folder).exists() for folder in source.folders):
-        pytest.skip(f"{name} is not in the data folder")
-    folder = open_folder(source, config, data)
-    corpus = builder(name, config, data_dir=data, cache_dir=str(tmp_path))
-    published = {split: rows for split, rows in source.configs[config].items() if rows is not None}
-    counted = {split: sum(1 for _ in corpus.rows(folder, split)) for split in published}
-    assert counted == published
-
-
 @pytest.mark.slow
 def test_official_rows_have_the_columns_of_their_features(data: Path, tmp_path: Path) -> None:
-    for name, config in COUNTED:
-        if any((data / folder).exists() for folder in find_source(name).folders):
+    sources = [source for source in read_records("similarity") if source.name != "hard_sts"]
+    for source in sources:
+        for config in source.configs if corpus_folder(source, data) else ():
             found = load_dataset(
-                name, config, data_dir=data, cache_dir=str(tmp_path), streaming=True
+                source.name, config, data_dir=data, cache_dir=str(tmp_path), streaming=True
             )
             assert isinstance(found, datasets.IterableDatasetDict)
             for split in found.values():

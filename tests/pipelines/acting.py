@@ -37,7 +37,7 @@ class Acting(Stage):
         if rank == self.rank and (begun == 1 or not self.how.endswith("-once")):
             self.act(self.how.removesuffix("-once"))
         (self.folder / f"done-{rank}").touch()
-        self.tell(10)
+        self.report(10)
         return
         yield
 

@@ -14,7 +14,7 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.neighbors import Neighbors
 from paraphrastic_hf.mining.shards import join, read_neighbors, stack
-from paraphrastic_hf.pipelines.mine import Search, Shard, found_in
+from paraphrastic_hf.pipelines.mine import Search, Shard, neighbors_path
 from tests.texts import SENTENCES
 
 # With lines without a pair, repeated lines, and lines without a token.
@@ -95,9 +95,9 @@ def test_searches_are_kept_and_pairs_reselected(
     output = tmp_path / "mined"
     first = mined(encoded, output)
     assert f"pairs.parquet: {len(first)} pairs" in capsys.readouterr().out
-    kept = found_in(output / "search", 0, 1)
+    kept = neighbors_path(output / "search", 0, 1)
     stamp = kept.stat().st_mtime_ns
-    lost = found_in(output / "search", 2, 0)
+    lost = neighbors_path(output / "search", 2, 0)
     lost.unlink()
     some = mined(encoded, output, "--threshold", "1.05")
     assert 0 < len(some) < len(first)

@@ -23,13 +23,14 @@ from paraphrastic_hf.conversion.release import (
     Converted,
     filled,
 )
-from paraphrastic_hf.conversion.released_vocabularies import read_features, read_word_rows
 from paraphrastic_hf.conversion.theano_file import TheanoFile
 from paraphrastic_hf.conversion.vocabulary import (
     UNKNOWN,
     arrange,
     look_like_trigrams,
     make_tokenizer,
+    read_features,
+    read_word_rows,
 )
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig

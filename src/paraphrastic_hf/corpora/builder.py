@@ -1,6 +1,6 @@
 """Base class of the `datasets` builders, and the five row types.
 
-A corpus is a small class with a `NAME`, `features()` and `rows(folder, split)`. Columns with texts
+A corpus is a small class with a `NAME`, `FEATURES` and `rows(folder, split)`. Columns with texts
 come first. A corpus may add further columns.
 """
 
@@ -32,6 +32,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
     """
 
     NAME: ClassVar[str] = ""
+    FEATURES: ClassVar[Features]
     source: ClassVar[Source]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -60,8 +61,8 @@ class Corpus(datasets.GeneratorBasedBuilder):
         super().__init__(*args, **kwargs)
 
     def features(self) -> datasets.Features:
-        """Return the columns of this configuration."""
-        raise NotImplementedError
+        """Return the columns of this configuration, by default `FEATURES`."""
+        return self.FEATURES.copy()
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
         """Yield the rows of one split, in file order."""

@@ -41,7 +41,7 @@ class Encode(Stage):
         path = self._files[rank]
         with (
             locked(self._output / f"task-{rank:05d}", doing="at work"),
-            array_writer(array_of(self._output, path)) as write,
+            array_writer(vectors_path(self._output, path)) as write,
         ):
             encoder = load_encoder(self._model, num_threads=1)
             count = 0
@@ -51,19 +51,19 @@ class Encode(Stage):
                     write(block, unit_length(vectors) if self._normalize else vectors)
                     self.count(len(block), 0)
                 count += len(block)
-                self.tell(len(block))
+                self.report(len(block))
             if not count:
                 raise DataError(f"{path} is empty")
         return
         yield  # a generator, as datatrove runs it
 
 
-def array_of(output: Path, path: str) -> Path:
+def vectors_path(output: Path, path: str) -> Path:
     """Return the path of a file's vectors."""
     return output / f"{Path(path).name.partition('.')[0]}.npy"
 
 
-def check_begun(record: Path, wanted: dict[str, Any]) -> None:
+def check_settings(record: Path, wanted: dict[str, Any]) -> None:
     """Record the settings of a new folder, or check that an existing folder has the same ones."""
     folder = record.parent
     if record.exists():
@@ -100,7 +100,7 @@ def encode_files(
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
     if not names:
         raise DataError("give at least one file to encode")
-    if len({array_of(folder, name) for name in names}) < len(names):
+    if len({vectors_path(folder, name) for name in names}) < len(names):
         raise DataError("two files have the same name up to the first dot. Rename one")
     stamps = [file_stamp(name) for name in names]
     wanted: dict[str, Any] = {
@@ -111,7 +111,7 @@ def encode_files(
         "contents": stamps,
     }
     with locked(folder, doing="encoding"):
-        check_begun(folder / FILES, wanted)
+        check_settings(folder / FILES, wanted)
         with tqdm(desc="encoding", unit=" texts", unit_scale=True, disable=not progress) as bar:
             unfinished = run_stages(
                 [Encode(names, folder, model, normalize_embeddings=normalize_embeddings)],

@@ -41,10 +41,18 @@ from paraphrastic_hf.training.engine.provenance import (
 logger = logging.getLogger(__name__)
 
 RECIPE, RECORD = "recipe.yaml", "corpus.json"
-OURS = ("data", "rejects", "logs", "work", "README.md", RECORD, RECIPE)  # the last marks the folder
+CORPUS_FILES = (
+    "data",
+    "rejects",
+    "logs",
+    "work",
+    "README.md",
+    RECORD,
+    RECIPE,
+)  # the last marks the folder
 START_AFRESH = "use another --output, or start afresh with --overwrite"
-FIXED = ("tasks", "block")  # keys of `make` that change the rows of a task
-PACE = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine: change no rows
+ROW_KEYS = ("tasks", "block")  # keys of `make` that change the rows of a task
+SPEED_KEYS = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine: change no rows
 
 
 @dataclass(frozen=True)
@@ -141,7 +149,7 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
     record = folder / RECIPE
     is_ours = is_record(record) or (folder / RECORD).exists()
     if overwrite and is_ours:
-        for name in OURS:
+        for name in CORPUS_FILES:
             path = folder / name
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(
                 missing_ok=True
@@ -168,8 +176,10 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
             f"{folder} was started with make.tasks {old.make.tasks}, got {recipe.make.tasks}. Keep "
             f"the number, or {START_AFRESH}"
         )
-    free = {name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in FIXED}
-    pace = {name: getattr(recipe.engine, name) for name in PACE}
+    free = {
+        name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in ROW_KEYS
+    }
+    pace = {name: getattr(recipe.engine, name) for name in SPEED_KEYS}
     old = replace(old, make=replace(old.make, **free), engine=replace(old.engine, **pace))
     old_text = to_yaml(old).splitlines()
     new_text = to_yaml(recipe).splitlines()

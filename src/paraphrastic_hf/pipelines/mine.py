@@ -26,7 +26,7 @@ from paraphrastic_hf.mining.neighbors import Neighbors, nearest
 from paraphrastic_hf.mining.shards import join, read_neighbors, stack, write_neighbors
 from paraphrastic_hf.mining.store import NO_TEXT, TextStore, file_stamp
 from paraphrastic_hf.mining.vectors import UnitRows
-from paraphrastic_hf.pipelines.encode import FILES, array_of, check_begun
+from paraphrastic_hf.pipelines.encode import FILES, check_settings, vectors_path
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from paraphrastic_hf.pipelines.stages import Stage
@@ -80,7 +80,7 @@ class Search(Stage):
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
         first, second = divmod(rank, len(self._sides[1]))
-        path = found_in(self._folder, first, second)
+        path = neighbors_path(self._folder, first, second)
         with locked(self._folder / f"task-{rank:05d}", doing="at work"), self.track_time("block"):
             source = self._sides[0][first].unit_rows()
             target = self._sides[1][second].unit_rows()
@@ -91,7 +91,7 @@ class Search(Stage):
                 self._k,
                 keep=state,
                 key=f"{self._key} {rank}",
-                told=lambda cosines: self.tell(round(cosines)),
+                told=lambda cosines: self.report(round(cosines)),
                 **self._options,
             )
             write_neighbors(path, forward, backward)
@@ -101,7 +101,7 @@ class Search(Stage):
         yield  # a generator, as datatrove runs it
 
 
-def found_in(folder: Path, first: int, second: int) -> Path:
+def neighbors_path(folder: Path, first: int, second: int) -> Path:
     """Return the path of the neighbors of two files."""
     return folder / f"{first:05d}-{second:05d}.npz"
 
@@ -213,14 +213,14 @@ def mine_shards(
         "different": different,
     }
     with locked(folder, doing="mining"):
-        check_begun(folder / RECORD, wanted)
+        check_settings(folder / RECORD, wanted)
         own, other = (
             _shards(Path(path), record["files"], folder / name, progress)
             for path, record, name in zip((source, target), records, SIDES, strict=True)
         )
         search = folder / "search"
         search.mkdir(exist_ok=True)
-        _forget_lost(folder / "logs" / "completions", search, len(other))
+        _reset_lost(folder / "logs" / "completions", search, len(other))
         total = float(sum(len(shard.rows) for shard in own))
         total *= sum(len(shard.rows) for shard in other)
         stage = Search(
@@ -255,7 +255,7 @@ def _encoded(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"{folder} holds no {FILES}. Give a folder that `paraphrastic corpus encode` wrote"
         ) from error
-    arrays = [array_of(folder, name) for name in files]
+    arrays = [vectors_path(folder, name) for name in files]
     missing = [name for name, array in zip(files, arrays, strict=True) if not array.exists()]
     if missing:
         raise DataError(
@@ -277,7 +277,7 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
     """Store the lines of each file of a side and select the lines to search."""
     shards, hashes = [], []
     for number, file in enumerate(files):
-        array, place = array_of(vectors, file), folder / f"{number:05d}"
+        array, place = vectors_path(vectors, file), folder / f"{number:05d}"
         store = TextStore.write(place, read_blocks(file), file_stamp(file), progress=progress)
         rows = np.load(array, mmap_mode="r").shape[0]
         if len(store) != rows:
@@ -288,7 +288,7 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
         shards.append(Shard(file, array, place, len(store)))
         hashes.append(store.hashes)
     if all((shard.store / "rows.npy").exists() for shard in shards):
-        return shards  # `check_begun` has checked that text and vectors are unchanged
+        return shards  # `check_settings` has checked that text and vectors are unchanged
     every = np.concatenate(hashes)
     _, first = np.unique(every, return_index=True)
     first = np.sort(first[every[first] != NO_TEXT])
@@ -302,10 +302,10 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
     return shards
 
 
-def _forget_lost(completions: Path, search: Path, others: int) -> None:
+def _reset_lost(completions: Path, search: Path, others: int) -> None:
     """Mark a task as incomplete if its file is gone."""
     for mark in completions.glob("[0-9]*"):
-        if not found_in(search, *divmod(int(mark.name), others)).exists():
+        if not neighbors_path(search, *divmod(int(mark.name), others)).exists():
             mark.unlink()
 
 
@@ -325,7 +325,7 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
             for near, mine, theirs in ((forward, own, other), (backward, other, own))
         )
     pairs = link(forward, backward, **options)
-    lines = [_through(side, chosen) for side, chosen in zip(sides, rows, strict=True)]
+    lines = [_line_numbers(side, chosen) for side, chosen in zip(sides, rows, strict=True)]
     return Pairs(pairs.score, lines[0][pairs.source], lines[1][pairs.target])
 
 
@@ -334,7 +334,7 @@ def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> 
 
     def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):
-            path = found_in(search, *((own, other) if side == 0 else (other, own)))
+            path = neighbors_path(search, *((own, other) if side == 0 else (other, own)))
             try:
                 yield read_neighbors(path)[side]
             except DataError as error:
@@ -350,7 +350,7 @@ def _hashes(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([TextStore(shard.store).hashes[each] for shard, each in pairs])
 
 
-def _through(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
+def _line_numbers(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
     """Return line numbers, counted through all files of a side."""
     starts = np.cumsum([0, *(shard.lines for shard in side)])
     return np.concatenate([each + start for each, start in zip(rows, starts, strict=False)])

@@ -30,7 +30,7 @@ def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[
     """
     path = Path(path)
     files = _parquet_files(path)
-    found = _of_parquet(path, files, columns) if files else _of_rows(path, columns)
+    found = _read_parquet(path, files, columns) if files else _read_rows(path, columns)
     is_empty = True
     for rows in found:
         is_empty = is_empty and not rows
@@ -90,7 +90,7 @@ def _parquet_files(path: Path) -> list[Path]:
     return [path] if path.suffix == ".parquet" else []
 
 
-def _of_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> Iterator[list[Row]]:
+def _read_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> Iterator[list[Row]]:
     import pyarrow
     import pyarrow.parquet as pq
 
@@ -113,7 +113,7 @@ def _of_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> It
             raise DataError(f"{file} is damaged or not a parquet file: {error}") from error
 
 
-def _of_rows(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
+def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
     keys = (*SIDES, *columns)
     good = good_rows(iterate_rows(path, beside=columns, prefer=SIDES), name=str(path))
     while some := [dict(zip(keys, row, strict=True)) for row in islice(good, AT_A_TIME)]:

@@ -150,7 +150,7 @@ class EngineArguments:
     timeout: float = argument(600.0, help="time limit of a block, in seconds", above=0)
 
 
-def words_of(command: str) -> list[str]:
+def split_command(command: str) -> list[str]:
     """Split a command into a program and its arguments, or nothing if a quote is not closed."""
     try:
         return shlex.split(command)
@@ -222,7 +222,7 @@ class CorpusRecipe:
                 engine.model,
                 "the translation model, the languages of apertium, or the command",
             )
-        if engine.kind == "command" and not words_of(engine.model or ""):
+        if engine.kind == "command" and not split_command(engine.model or ""):
             raise must_be(
                 "engine.model", engine.model, "a program with its arguments, every quote closed"
             )

@@ -68,7 +68,7 @@ class Stage(PipelineStep):
         self.name = name
         super().__init__()
 
-    def tell(self, rows: int) -> None:
+    def report(self, rows: int) -> None:
         """Report a finished block to the parent process."""
         if Stage.listener is not None:
             Stage.listener(rows)
@@ -232,7 +232,7 @@ class Write(Stage):
                 with self.track_time("block"):
                     writer.write(block.rows, block.rejects, block.scores)
                     self.count(len(block.rows), 0)
-                self.tell(block.size)
+                self.report(block.size)
         return
         yield  # a generator, as datatrove runs it
 

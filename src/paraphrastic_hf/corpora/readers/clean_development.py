@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-import datasets
-
 from paraphrastic_hf.corpora.builder import Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.corpora.readers.phrases import annotated_rows
@@ -56,9 +54,7 @@ class CleanDevelopment(Corpus):
     """Pairs of STS-B dev, SICK trial and Annotated-PPDB dev that are in no reported set."""
 
     NAME = "clean_development"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         seen = set(reported_pairs())

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-import datasets
 import numpy as np
 
 from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
@@ -32,9 +31,7 @@ class HardSts(Corpus):
     """
 
     NAME = "hard_sts"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(dataset=TEXT, year=TEXT, swer=NUMBER, percentile=NUMBER)
+    FEATURES = scored_pair(dataset=TEXT, year=TEXT, swer=NUMBER, percentile=NUMBER)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         rows: list[dict[str, Any]] = [

@@ -139,9 +139,7 @@ class Ppdb(Corpus):
     NAME = "ppdb"
     BUILDER_CONFIG_CLASS = PpdbConfig
     DEFAULT_WRITER_BATCH_SIZE = 10_000
-
-    def features(self) -> datasets.Features:
-        return scored_pair(syntax=TEXT, entailment=TEXT)
+    FEATURES = scored_pair(syntax=TEXT, entailment=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
         name = f"ppdb-{self.config.name}"
@@ -200,9 +198,7 @@ def _unique(rows: Iterable[Row], vocabulary: str | None) -> Iterator[Row]:
 class PpdbSynonyms(Corpus):
     NAME = "ppdb_synonyms"
     BUILDER_CONFIG_CLASS = WordPairsConfig
-
-    def features(self) -> datasets.Features:
-        return pair()
+    FEATURES = pair()
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
         path = folder.find("ppdb-1.0-xxxl-lexical.extended.synonyms.uniquepairs")

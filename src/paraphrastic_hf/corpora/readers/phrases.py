@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import datasets
 from datasets import Sequence as ListOf
 
 from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
@@ -17,9 +16,7 @@ BARS = "|||"
 
 class AnnotatedPpdb(Corpus):
     NAME = "annotated_ppdb"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         return annotated_rows(folder, split)
@@ -34,9 +31,7 @@ def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
 
 class PavlickPpdb(Corpus):
     NAME = "pavlick_ppdb"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(syntax=TEXT, ratings=ListOf(NUMBER))
+    FEATURES = scored_pair(syntax=TEXT, ratings=ListOf(NUMBER))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find("ppdb-sample.tsv")
@@ -60,9 +55,7 @@ class Bigrams(Corpus):
     """
 
     NAME = "bigrams"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(ratings=ListOf(NUMBER))
+    FEATURES = scored_pair(ratings=ListOf(NUMBER))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         part = "dev" if split == "validation" else split
@@ -80,9 +73,7 @@ class WordSimilarity(Corpus):
     """Word similarity sets (thesis, 3.5.3), one per configuration, each on its own scale."""
 
     NAME = "wordsim"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         (official,) = SOURCES["wordsim"].remotes(self.config.name)

@@ -1,4 +1,7 @@
-"""Builders of probing tasks: Conneau's, and the thesis's, made from any text (5.7.2)."""
+"""Builders of probing tasks: Conneau's, and the thesis's, made from any text (5.7.2).
+
+Also the training text of the 2017 paper's reference classifier (5.6.1).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from paraphrastic_hf.corpora.builder import Corpus, Row, labeled
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import table_rows
-from paraphrastic_hf.io.pairs import iterate_lines, names_columns
+from paraphrastic_hf.io.pairs import good_rows, iterate_lines, iterate_rows, names_columns
 
 logger = logging.getLogger(__name__)
 
@@ -39,9 +42,7 @@ class Probing(Corpus):
     """
 
     NAME = "probing"
-
-    def features(self) -> datasets.Features:
-        return labeled(None)
+    FEATURES = labeled(None)
 
     def splits(self, folder: Folder) -> Iterable[str]:
         if folder.find_or_none(f"{self.config.name}.txt") is not None:
@@ -173,9 +174,7 @@ class ArticleGender(MadeFromText):
     """
 
     NAME = "article_gender"
-
-    def features(self) -> datasets.Features:
-        return labeled(("wrong", "right"))
+    FEATURES = labeled(("wrong", "right"))
 
     def label_of(self, text: str) -> str | None:
         return "any" if _articles(self.config.name).search(text) else None
@@ -247,3 +246,50 @@ def sample_examples(
     sample = [example for pool in kept.values() for example in pool]
     choice.shuffle(sample)
     return sample[:total]
+
+
+SIDES = REFERENCE, TRANSLATION = "reference", "translation"
+
+
+@dataclass
+class MachineTextConfig(MadeConfig):
+    """Options: `train_rows`, `test_rows` (also the size of validation), `seed` of the sample."""
+
+    train_rows: int = 80_000
+    test_rows: int = 10_000
+
+
+class MachineText(MadeFromText):
+    """Sentences labeled as reference or machine translation.
+
+    Both sides of randomly sampled pairs are used, so that the classes have equal size, and no pair
+    is in two splits. The paper trains on 40,000 pairs and has 5,000 in each other split.
+    """
+
+    NAME = "machine_text"
+    BUILDER_CONFIG_CLASS = MachineTextConfig
+    FEATURES = labeled((TRANSLATION, REFERENCE))
+
+    def _make(self, folder: Folder, wanted: int) -> list[Example]:
+        odd = [n for n in ("train_rows", "test_rows") if getattr(self.config, n) % 2]
+        if odd:
+            raise DataError(
+                f"{odd[0]} of {self.NAME} must be even, got {getattr(self.config, odd[0])}"
+            )
+        pairs = sample_examples(_machine_pairs(folder), wanted // 2, wanted // 2, self.config.seed)
+        if not pairs:
+            raise DataError(f"{self.NAME}: {folder.roots[0]} contains no pairs")
+        return [side for a, b in pairs for side in ((a, REFERENCE), (b, TRANSLATION))]
+
+
+def _machine_pairs(folder: Folder) -> Iterator[Example]:
+    root = folder.roots[0]
+    files = [root] if root.is_file() else list(folder.files("**/*"))
+    for path in files:
+        if ".tsv" in path.suffixes:
+            rows = iterate_rows(path, prefer=SIDES)
+        elif path.suffix == ".parquet" and "rejects" not in path.parts:
+            rows = iterate_rows(path, columns=SIDES)
+        else:
+            continue
+        yield from ((a, b) for a, b in good_rows(rows, name=str(path)))

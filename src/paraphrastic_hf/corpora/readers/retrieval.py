@@ -73,9 +73,7 @@ class WmtScores(Corpus):
     """
 
     NAME = "wmt_da"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         year, pair = self.config.name.removeprefix("newstest20").split(".")

@@ -41,9 +41,7 @@ class Sts(Corpus):
     """
 
     NAME = "sts"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(dataset=TEXT, year=TEXT)
+    FEATURES = scored_pair(dataset=TEXT, year=TEXT)
 
     def splits(self, folder: Folder) -> Iterable[str]:
         if self.config.name == "supervised":
@@ -112,9 +110,7 @@ def _year_folders(folder: Folder, year: str) -> list[Path]:
 
 class Sts17(Corpus):
     NAME = "sts17"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         stem = f"{STS17_TRACKS[self.config.name]}.txt"
@@ -127,9 +123,7 @@ class StsBenchmark(Corpus):
     """STS Benchmark, with genre and origin of each pair. Its files are TSV without quotes."""
 
     NAME = "stsb"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
+    FEATURES = scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         return benchmark_rows(folder, split)
@@ -152,9 +146,7 @@ class Sick(Corpus):
     """SICK (thesis, 2.1.2): relatedness as `score`, entailment as `label`."""
 
     NAME = "sick"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(label=datasets.ClassLabel(names=list(ENTAILMENT)), pair_id=WHOLE)
+    FEATURES = scored_pair(label=datasets.ClassLabel(names=list(ENTAILMENT)), pair_id=WHOLE)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         return relatedness_rows(folder, split)
@@ -173,9 +165,7 @@ def relatedness_rows(folder: Folder, split: str) -> Iterator[Row]:
 
 class SickEntailment(Corpus):
     NAME = "sick_e"
-
-    def features(self) -> datasets.Features:
-        return labeled(ENTAILMENT, ("sentence1", "sentence2"))
+    FEATURES = labeled(ENTAILMENT, ("sentence1", "sentence2"))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         for _, _, row in sick_rows(folder, split):
@@ -202,9 +192,7 @@ class Twitter(Corpus):
     """
 
     NAME = "twitter"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(topic=TEXT)
+    FEATURES = scored_pair(topic=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find(f"{'dev' if split == 'validation' else split}.data")

@@ -35,9 +35,7 @@ class TreeCorpus(Corpus):
     """Folder of bracketed trees. Tokens and tags are the leaves, without traces."""
 
     PATTERN = ""
-
-    def features(self) -> datasets.Features:
-        return parsed_sentence(tree=TEXT, document=TEXT)
+    FEATURES = parsed_sentence(tree=TEXT, document=TEXT)
 
     def split_of(self, document: str) -> str:
         return "train"

@@ -110,9 +110,7 @@ class Trec(Corpus):
 
 class Mrpc(Corpus):
     NAME = "mrpc"
-
-    def features(self) -> datasets.Features:
-        return labeled(("different", "paraphrase"), ("sentence1", "sentence2"))
+    FEATURES = labeled(("different", "paraphrase"), ("sentence1", "sentence2"))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find(f"msr_paraphrase_{split}.txt")
@@ -129,9 +127,7 @@ class Xnli(Corpus):
     """
 
     NAME = "xnli"
-
-    def features(self) -> datasets.Features:
-        return labeled(INFERENCE, ("sentence1", "sentence2"))
+    FEATURES = labeled(INFERENCE, ("sentence1", "sentence2"))
 
     def splits(self, folder: Folder) -> Iterable[str]:
         has_test = folder.find_or_none("xnli.test.tsv") is not None

@@ -48,12 +48,12 @@ class CommandEngine:
         found: list[list[GeneratedText]] = [[NOTHING] for _ in plain]
         odd: list[str] = []
         if places:
-            texts = self._of_block([plain[place] for place in places], odd)
+            texts = self._translate_block([plain[place] for place in places], odd)
             for place, text in zip(places, texts, strict=True):
                 found[place] = [GeneratedText(text, float("nan"))]
         return found
 
-    def _of_block(self, lines: list[str], odd: list[str]) -> list[str]:
+    def _translate_block(self, lines: list[str], odd: list[str]) -> list[str]:
         """Translate lines. If the answer has a wrong number of lines, translate the halves."""
         answer = self._run(self.separator.join(lines) + "\n")
         if not answer and len(lines) > 1:
@@ -63,7 +63,9 @@ class CommandEngine:
             return [self.clean(_BREAKS.sub(" ", text).strip()) for text in texts]
         if len(lines) > 1:
             half = len(lines) // 2
-            return self._of_block(lines[:half], odd) + self._of_block(lines[half:], odd)
+            return self._translate_block(lines[:half], odd) + self._translate_block(
+                lines[half:], odd
+            )
         odd.append(lines[0])
         if len(odd) > MAX_ODD_LINES:
             raise EngineError(

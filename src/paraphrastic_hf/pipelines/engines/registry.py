@@ -8,7 +8,7 @@ from pathlib import Path
 
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, Translate
 from paraphrastic_hf.pipelines.engines.base import Engine
-from paraphrastic_hf.pipelines.recipe import EngineArguments, words_of
+from paraphrastic_hf.pipelines.recipe import EngineArguments, split_command
 
 
 def writing_of(engine: EngineArguments, seed: int = 0) -> GenerationOptions:
@@ -81,7 +81,7 @@ def _program_engine(
 
     if engine.kind == "apertium":
         return Apertium(str(engine.model), timeout=engine.timeout)
-    return CommandEngine(words_of(str(engine.model)), timeout=engine.timeout)
+    return CommandEngine(split_command(str(engine.model)), timeout=engine.timeout)
 
 
 ENGINES: dict[str, Callable[[EngineArguments, GenerationOptions, Path | None], Engine]] = {

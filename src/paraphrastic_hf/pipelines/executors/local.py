@@ -41,8 +41,8 @@ SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
 
 KEPT_ERRORS = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # keep their type
-PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
-LASTING = (
+TRANSIENT = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
+PERMANENT = (
     MissingEngineError,
     FileNotFoundError,
     PermissionError,
@@ -105,7 +105,7 @@ class LocalExecutor(LocalPipelineExecutor):
                         continue
                     worker.end()
                     failures[worker.rank] += 1
-                    if result.may_pass and failures[worker.rank] < self.attempts:
+                    if result.is_transient and failures[worker.rank] < self.attempts:
                         waiting.append(worker.rank)
                     else:
                         error = error or self._final(worker.rank, result)
@@ -117,7 +117,7 @@ class LocalExecutor(LocalPipelineExecutor):
 
     def _final(self, rank: int, result: _Result) -> ParaphrasticError:
         assert result.error is not None
-        if not result.may_pass:
+        if not result.is_transient:
             return type(result.error)(f"task {rank}: {result.error}")
         return TaskError(
             f"task {rank} failed {counted(self.attempts, 'time')}: {result.error}. See "
@@ -131,7 +131,7 @@ class _Result:
     """End of a task: success, or an error that another attempt may avoid."""
 
     error: ParaphrasticError | None = None
-    may_pass: bool = False
+    is_transient: bool = False
 
 
 class _Worker:
@@ -169,10 +169,10 @@ class _Worker:
                     self.executor.on_rows(answer)
         except (EOFError, OSError):
             self.process.join()
-            return _Result(TaskError(_how_it_ended(self.process.exitcode or 0)), may_pass=True)
+            return _Result(TaskError(_describe_exit(self.process.exitcode or 0)), is_transient=True)
         if time.monotonic() > self.deadline:
             reason = f"its worker finished nothing in {self.patience:g} s (make.patience)"
-            return _Result(TaskError(reason), may_pass=True)
+            return _Result(TaskError(reason), is_transient=True)
         return None
 
     def end(self) -> None:
@@ -202,7 +202,7 @@ def _work(executor: LocalExecutor, connection: Connection) -> None:
                 traceback.print_exc(file=log)
             kind = next((each for each in KEPT_ERRORS if type(error) is each), TaskError)
             described = kind(_describe(error, executor.logging_dir.path))
-            connection.send(_Result(described, _may_pass(error)))
+            connection.send(_Result(described, _is_transient(error)))
         else:
             connection.send(_Result())
 
@@ -224,14 +224,14 @@ def _describe(error: Exception, logs: str) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _may_pass(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     """Return whether another attempt may succeed."""
-    if isinstance(error, LASTING) or disk_error(error, os.curdir):
+    if isinstance(error, PERMANENT) or disk_error(error, os.curdir):
         return False
-    return isinstance(error, PASSING) or type(error).__name__ == "OutOfMemoryError"  # torch's
+    return isinstance(error, TRANSIENT) or type(error).__name__ == "OutOfMemoryError"  # torch's
 
 
-def _how_it_ended(status: int) -> str:
+def _describe_exit(status: int) -> str:
     if status >= 0:
         return f"its worker ended with status {status}"
     by = f"its worker was killed by signal {-status}"

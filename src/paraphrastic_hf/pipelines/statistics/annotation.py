@@ -12,7 +12,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.io.lines import number_in, text_lines
 from paraphrastic_hf.pipelines.statistics.bins import Bin
-from paraphrastic_hf.pipelines.statistics.page import page_of
+from paraphrastic_hf.pipelines.statistics.page import make_page
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION
 
 PAGE_FILE, TABLE_FILE, KEY_FILE = "page.html", "rows.tsv", "key.tsv"
@@ -71,7 +71,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
         numbers = (each.low, each.high, score, each.count, *each.overlap)
         key.append("\t".join([str(number), *(f"{value:.6g}" for value in numbers)]))
         pairs.append((texts[0], texts[1]))
-    page = page_of(pairs, QUESTIONS)
+    page = make_page(pairs, QUESTIONS)
     for name, text in ((PAGE_FILE, page), (TABLE_FILE, _lines(table)), (KEY_FILE, _lines(key))):
         with replacing(folder / name) as partial:
             partial.write_text(text, encoding="utf-8")

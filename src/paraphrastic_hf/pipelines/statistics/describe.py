@@ -167,11 +167,11 @@ def describe_corpus(
         idf=Mean.of(rarity),
         paraphrase_score=Mean.of(known) if known else None,
         vocabulary_entropy=entropy(counts.values()),
-        parse_entropy=None if parses is None else _of_parses(rows, parses),
+        parse_entropy=None if parses is None else _parse_entropy(rows, parses),
     )
 
 
-def _of_parses(rows: Sequence[Row], column: str) -> float:
+def _parse_entropy(rows: Sequence[Row], column: str) -> float:
     """Return the entropy of the top two levels of parses (thesis, footnote 1 of chapter 4)."""
     counts: Counter[Any] = Counter()
     for row in rows:

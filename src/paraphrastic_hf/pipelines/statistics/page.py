@@ -60,7 +60,7 @@ _QUESTION = "<fieldset><legend>{question}</legend>{boxes}</fieldset>"
 _BOX = '<label><input type="radio" name="{question} {number}" value="{rating}"> {rating}</label>'
 
 
-def page_of(rows: Sequence[tuple[str, str]], questions: Sequence[str]) -> str:
+def make_page(rows: Sequence[tuple[str, str]], questions: Sequence[str]) -> str:
     """Return the page that asks to rate each pair, numbered from 1, by some questions."""
     parts = []
     for number, (reference, translation) in enumerate(rows, 1):

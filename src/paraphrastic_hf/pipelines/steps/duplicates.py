@@ -164,7 +164,7 @@ class NearDuplicates(Step):
         texts = _texts(rows, self.of)
         found: list[float] = []
         for start, end in blocks(texts):
-            found += self._of_signatures(self._signatures(texts[start:end])).tolist()
+            found += self._score_signatures(self._signatures(texts[start:end])).tolist()
         return found
 
     def _signatures(self, texts: Sequence[str]) -> np.ndarray:
@@ -191,7 +191,7 @@ class NearDuplicates(Step):
                 signatures[text[starts], number] = np.minimum.reduceat(hashed, starts)
         return signatures
 
-    def _of_signatures(self, signatures: np.ndarray) -> np.ndarray:
+    def _score_signatures(self, signatures: np.ndarray) -> np.ndarray:
         memory = self._memory
         first = memory.rows
         memory.signatures.append(signatures)

@@ -45,9 +45,9 @@ class NgramOverlap(Step):
         )
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        return _by_blocks(rows, self._of_words)
+        return _by_blocks(rows, self._overlap)
 
-    def _of_words(self, first: Words, second: Words) -> np.ndarray:
+    def _overlap(self, first: Words, second: Words) -> np.ndarray:
         shared, *total = shared_ngrams(first, second, self.n)
         fewest = np.minimum(*total)
         return np.where(fewest > 0, shared / np.maximum(fewest, 1), 0.0)
