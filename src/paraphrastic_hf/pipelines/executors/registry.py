@@ -27,7 +27,7 @@ def run_stages(
 
     Args:
         logs: Folder for completed tasks, statistics and logs. Must be writable for every worker.
-        on_rows: Called with the number of newly finished rows. local executor only.
+        on_rows: Called with the number of newly finished rows. Local executor only.
 
     Returns:
         Incomplete tasks. Slurm returns while its jobs are still waiting. Ray may have tasks that
