@@ -1,7 +1,7 @@
-"""Paraphrastic representations: sentences that mean the same lie near each other.
+"""Sentence embeddings that place paraphrases close together.
 
-Importing this package registers its models with transformers' Auto classes. It imports neither
-torch nor transformers itself; the public names load on first use.
+Importing this package registers its models with transformers' Auto classes, without importing torch
+or transformers. Public names load on first use.
 """
 
 from __future__ import annotations

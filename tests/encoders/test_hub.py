@@ -95,7 +95,7 @@ def load(
 
 
 @pytest.mark.slow
-def test_a_revision_is_loaded_into_the_cache_named_and_from_it_without_a_network(
+def test_a_revision_is_cached_and_loaded_offline(
     encoder: SentenceEncoder, endpoint: str, tmp_path: Path
 ) -> None:
     options = {"revision": "old", "cache_dir": str(tmp_path / "cache")}
@@ -123,7 +123,7 @@ def test_a_private_model_is_loaded_with_its_token(
 
 
 @pytest.mark.slow
-def test_every_kind_of_model_takes_the_same_options(
+def test_every_kind_of_model_takes_hub_options(
     served: dict[str, dict[str, bytes]], subword: SubwordTokenizer, tmp_path: Path
 ) -> None:
     words = WordTokenizer(["the", "cat"])
@@ -168,7 +168,7 @@ def test_a_model_is_pushed_with_its_card_and_loads_again(
     np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))
 
 
-def test_a_misspelled_option_names_the_nearest(encoder: SentenceEncoder, tmp_path: Path) -> None:
+def test_a_misspelled_option_gets_a_suggestion(encoder: SentenceEncoder, tmp_path: Path) -> None:
     classes = SentenceEncoder, SentencePredictor, Tagger, LanguageScorer
     for loaded in (SimileScorer, *(each.from_pretrained for each in classes)):
         with pytest.raises(TypeError, match=r"'revison'.*'revision'"):

@@ -68,7 +68,7 @@ def test_a_pickled_encoder_gives_the_same_vectors(
 
 
 @pytest.mark.slow
-def test_an_encoder_is_sent_to_a_process_of_its_own(word: WordTokenizer) -> None:
+def test_an_encoder_is_sent_to_another_process(word: WordTokenizer) -> None:
     encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
     expected = encoder.encode(SENTENCES * 20, table)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -96,7 +96,7 @@ print(os.waitpid(child, 0)[1])
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_goes_on_with_the_encoder() -> None:
+def test_a_forked_process_can_use_the_encoder() -> None:
     """As workers of `multiprocessing` and of DataLoader do on Linux."""
     command = [sys.executable, "-W", "ignore", "-c", FORK, json.dumps(["the cat"] * 1000)]
     env = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
@@ -127,7 +127,7 @@ CHANGES: dict[str, Callable[[list[str]], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_list_that_changes_meanwhile_gives_its_first_vectors_or_an_error(
+def test_a_changing_list_gives_its_original_vectors_or_an_error(
     change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokenizer = Meddling(WORDS)
@@ -146,7 +146,7 @@ def test_a_list_that_changes_meanwhile_gives_its_first_vectors_or_an_error(
 
 
 @pytest.mark.slow
-def test_items_exchanged_by_another_thread_leave_finite_vectors(word: WordTokenizer) -> None:
+def test_items_replaced_by_another_thread_are_safe(word: WordTokenizer) -> None:
     """Strings that the list lets go of while they are read stay alive, and each row is a mean of
     one text or the other."""
     table = table_of(word)
@@ -175,7 +175,7 @@ def test_items_exchanged_by_another_thread_leave_finite_vectors(word: WordTokeni
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("wrong", [None, 3, b"bytes", 1.5, ["a"], np.str_])
 @pytest.mark.parametrize("position", [0, 3, 4, 8, 17, 39])
-def test_what_is_no_string_is_named_with_its_position(
+def test_an_item_that_is_not_a_string_is_named(
     position: int, wrong: object, threads: int, word: WordTokenizer
 ) -> None:
     texts: list = ["the cat"] * 40
@@ -193,7 +193,7 @@ def test_what_is_no_string_is_named_with_its_position(
 
 @pytest.mark.parametrize("error", [TypeError, KeyboardInterrupt])
 @pytest.mark.parametrize("here", [False, True])
-def test_an_error_in_one_thread_stops_and_awaits_the_others(
+def test_an_error_in_one_thread_stops_the_others(
     here: bool, error: type[BaseException], word: WordTokenizer
 ) -> None:
     encoder, ended, halted = StaticEncoder(word, num_threads=3), threading.Event(), []
@@ -205,7 +205,7 @@ def test_an_error_in_one_thread_stops_and_awaits_the_others(
         ended.set()
 
     with pytest.raises(error):
-        encoder._together(work, [0, 1, 2], lambda: halted.append(True))  # type: ignore
+        encoder._run(work, [0, 1, 2], lambda: halted.append(True))  # type: ignore
     assert ended.is_set()
     assert halted
 
@@ -226,7 +226,7 @@ CONTAINERS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
-def test_every_kind_of_container_gives_its_items_in_order(name: str, word: WordTokenizer) -> None:
+def test_any_container_of_texts_is_encoded(name: str, word: WordTokenizer) -> None:
     encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
     vectors = encoder.encode(CONTAINERS[name](), table)  # type: ignore[arg-type]
     np.testing.assert_array_equal(vectors, encoder.encode(SENTENCES, table))

@@ -118,20 +118,18 @@ def assert_exact(
 
 
 @given(texts=st.lists(st.one_of(st.text(st.characters()), any_text), max_size=8))
-def test_any_text_gets_the_slow_paths_vector(texts: list[str], tokenizer: TextTokenizer) -> None:
+def test_fast_and_slow_path_agree_on_any_text(texts: list[str], tokenizer: TextTokenizer) -> None:
     assert_exact(tokenizer, [*texts, "the cat"])
 
 
 @given(texts=st.lists(st.one_of(st.text(st.characters()), any_text), max_size=8))
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_normalization_never_crosses_a_border_between_words(
-    lowercase: bool, texts: list[str]
-) -> None:
+def test_normalization_does_not_cross_word_boundaries(lowercase: bool, texts: list[str]) -> None:
     assert_exact(Characters(lowercase), [*texts, "the cat"])
 
 
 @pytest.mark.slow
-def test_hostile_characters_on_both_sides_of_a_border(tokenizer: TextTokenizer) -> None:
+def test_hostile_characters_at_word_boundaries(tokenizer: TextTokenizer) -> None:
     texts = [
         form.format(a, space, b)
         for a, b in product(BORDER, BORDER)
@@ -154,7 +152,7 @@ def is_odd(c: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_every_odd_character_of_unicode_stays_on_its_side(lowercase: bool) -> None:
+def test_every_odd_unicode_character_stays_in_its_word(lowercase: bool) -> None:
     odd = [c for c in map(chr, range(sys.maxunicode + 1)) if is_odd(c)]
     assert len(odd) > 10_000
     assert_exact(Characters(lowercase), [f"a\u03a3{c} {c}b\x01{c}" for c in odd])
@@ -162,7 +160,7 @@ def test_every_odd_character_of_unicode_stays_on_its_side(lowercase: bool) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_real_text_in_ten_languages_gets_the_slow_paths_vectors(kind: str) -> None:
+def test_fast_and_slow_path_agree_on_ten_languages(kind: str) -> None:
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
         pytest.skip("PARAPHRASTIC_DATA is not set: no real text here")
@@ -182,7 +180,7 @@ def test_real_text_in_ten_languages_gets_the_slow_paths_vectors(kind: str) -> No
     assert_exact(tokenizer, [*lines, *unspaced, *long], StaticEncoder(tokenizer, num_threads=2))
 
 
-def test_how_texts_are_divided_does_not_change_the_vectors(
+def test_blocks_and_threads_do_not_change_the_vectors(
     tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blocks of one to five texts on one to seven threads, in order and shuffled, split in two."""
@@ -202,7 +200,7 @@ def test_how_texts_are_divided_does_not_change_the_vectors(
         assert encoder.encode(texts[:0], table).shape == (0, 5)
 
 
-def test_what_is_remembered_does_not_change_the_vectors(
+def test_the_cache_does_not_change_the_vectors(
     tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Room for no, few and all words; only short words; words learned before, and odd ones."""
@@ -217,7 +215,7 @@ def test_what_is_remembered_does_not_change_the_vectors(
         assert len(encoder._words) <= most
 
 
-def test_texts_without_known_tokens_are_zeros_and_others_of_unit_length() -> None:
+def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length() -> None:
     tokenizer = WordTokenizer.train(SENTENCES, vocab_size=300)
     texts = ["\u2603\u2603", "", " \t\0\x7f\u00a0\u200b", "\ud800", "zzz", "the cat", "rain"]
     encoder, table = StaticEncoder(tokenizer), random_table(tokenizer)
@@ -229,7 +227,7 @@ def test_texts_without_known_tokens_are_zeros_and_others_of_unit_length() -> Non
 @pytest.mark.parametrize(
     "texts", [[""], ["", "\0", " \t"], [""] * 1_000_000, ["the cat"] + [""] * 5000]
 )
-def test_empty_lines_alone_are_zeros(texts: list[str], subword: SubwordTokenizer) -> None:
+def test_empty_lines_are_zeros(texts: list[str], subword: SubwordTokenizer) -> None:
     vectors = StaticEncoder(subword, num_threads=2).encode(texts, random_table(subword))
     assert vectors.shape == (len(texts), 5)
     assert not vectors[1:].any()
@@ -261,7 +259,7 @@ def test_the_mean_of_one_word_repeated_is_its_row(times: int, word: WordTokenize
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30, 1e-42])
-def test_very_small_and_very_large_rows_keep_their_means(
+def test_very_small_and_very_large_rows_are_averaged(
     scale: float, subword: SubwordTokenizer
 ) -> None:
     table = np.full((subword.vocab_size, 4), scale, np.float32)

@@ -29,7 +29,7 @@ def differences(found: Any, kept: Any, tolerance: float, place: str = "") -> Ite
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_results_are_those_of_the_file(name: str) -> None:
+def test_results_equal_the_golden_file(name: str) -> None:
     path = FOLDER / f"{name}.json"
     kept = json.loads(path.read_text(encoding="utf-8"))
     found = json.loads(json.dumps(FILES[name].make()))
@@ -52,10 +52,10 @@ def test_results_are_those_of_the_file(name: str) -> None:
         ({"a": [1.0, 2.0], "b": 3, "c": None}, "['c']"),
     ],
 )
-def test_a_difference_is_found_and_named(found: Any, place: str) -> None:
+def test_differences_are_named(found: Any, place: str) -> None:
     (parted,) = differences(found, {"a": [1.0, 2.0], "b": 3}, 0.01)
     assert parted.startswith(place + ":")
 
 
-def test_no_file_is_left_that_nothing_makes() -> None:
+def test_every_golden_file_is_made() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == set(FILES)

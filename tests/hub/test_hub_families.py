@@ -50,7 +50,7 @@ def test_a_family_saves_what_it_loads(family: str, models: Models, tmp_path: Pat
     hub_matrix.check_save(models, family, tmp_path)
 
 
-def test_a_family_comes_back_at_a_revision(
+def test_a_family_is_loaded_at_a_revision(
     family: str, hub: Hub, models: Models, tmp_path: Path
 ) -> None:
     hub_matrix.check_pull(hub, models, family, tmp_path)
@@ -71,7 +71,7 @@ def test_a_card_is_valid_and_its_example_runs_as_printed(family: str, hub: Hub) 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("family", ["word", "bgt", "gated_conv"], indirect=True)
-def test_what_goes_wrong_is_survived_or_refused(
+def test_faults_are_survived_or_refused(
     fault: str, family: str, hub: Hub, models: Models, tmp_path: Path
 ) -> None:
     hub_matrix.check_fault(fault, hub, models, family, tmp_path)

@@ -56,7 +56,7 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_class_of_someone_elses_has_no_code_of_ours(tmp_path: Path) -> None:
+def test_a_foreign_class_has_no_code(tmp_path: Path) -> None:
     class Mine(AveragingModel):
         pass
 

@@ -29,7 +29,7 @@ def both(
 @example("<pad> <unk>")
 @example("a" * 5000)
 @example(BROKEN[0])
-def test_ids_are_those_of_the_characters_one_by_one(
+def test_each_character_has_its_id(
     both: tuple[CharTokenizer, PreTrainedTokenizerFast], text: str
 ) -> None:
     ours, stock = both

@@ -29,7 +29,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize(
     ("marks", "expected"), [("start", ([4], [], [4, 3])), ("end", ([], [4], [3, 4]))]
 )
-def test_one_mark_alone(marks: str, expected: tuple[list[int], list[int], list[int]]) -> None:
+def test_a_single_mark(marks: str, expected: tuple[list[int], list[int], list[int]]) -> None:
     tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), marks)
     ids = tokenizer.encode_batch(["cat"])[0].tolist()
     special = tokenizer.special

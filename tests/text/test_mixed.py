@@ -25,7 +25,7 @@ def test_by_hand() -> None:
     assert (tokenizer.special.start, tokenizer.special.end) == ((), (4,))
 
 
-def test_each_part_is_found_again_by_its_range(
+def test_each_part_has_its_range_of_ids(
     sentences: list[str],
     word: WordTokenizer,
     subword: SubwordTokenizer,

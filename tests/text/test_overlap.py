@@ -43,7 +43,7 @@ def slow_overlap(first: str, second: str) -> float:
 
 
 @given(TEXTS | st.text(), TEXTS | st.text())
-def test_overlap_is_that_of_the_slow_loop(first: str, second: str) -> None:
+def test_overlap_equals_the_slow_loop(first: str, second: str) -> None:
     assert [list(trigram) for trigram in word_ngrams(first, 3)] == slow_trigrams(first)
     found = ngram_overlap(first, second, 3)
     assert found == slow_overlap(first, second) == ngram_overlap(second, first, 3)

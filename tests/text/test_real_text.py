@@ -29,7 +29,7 @@ def lines() -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["sentencepiece", "word"])
-def test_our_ids_equal_those_of_auto_tokenizer(kind: str, lines: list[str], tmp_path: Path) -> None:
+def test_ids_equal_auto_tokenizer(kind: str, lines: list[str], tmp_path: Path) -> None:
     if kind == "sentencepiece":
         # half the lines, and a low coverage: the rest has unknown characters
         subword = SubwordTokenizer.train(lines[::2], vocab_size=8000, character_coverage=0.98)

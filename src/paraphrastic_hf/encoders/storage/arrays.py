@@ -1,4 +1,4 @@
-"""Vectors as a `.npy` file written block by block, complete or not at all."""
+"""Writer of vectors to a `.npy` file, block by block."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ HEADER_BYTES = 128
 
 @contextmanager
 def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
-    """Write a float32 array, (texts, dim), whose length is not known beforehand.
+    """Write a float32 array, (texts, dim), of initially unknown length.
 
-    If the block raises, the file is as it was before.
+    If the block raises, the file stays unchanged.
 
     Args:
-        path: The file to write or to replace; its folder is made if need be.
+        path: File to write or replace. Its folder is created if missing.
 
     Yields:
-        A function that appends vectors, (n, dim); their texts, which it takes first, are left out.
+        A function that takes texts and their vectors, (n, dim), and appends the vectors only.
 
     Raises:
-        DataError: The file cannot be written.
-        DiskError: The disk is full.
+        DataError: If the file is not writable.
+        DiskError: If the disk is full.
 
     Example:
         >>> import tempfile
@@ -55,7 +55,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
 
 def array_header(shape: tuple[int, int]) -> bytes:
-    """The header of a float32 array: `HEADER_BYTES` bytes, whatever the shape."""
+    """Return the header of a float32 array, `HEADER_BYTES` long for every shape."""
     header = io.BytesIO()
     description = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, description)

@@ -79,7 +79,7 @@ class CTranslate2Engine:
             work: Where what is converted goes; beside a local model if None.
             threads: Threads that translate one batch, at least 1.
         """
-        directory = converted(name, work=work, way_out=WAY_OUT, precision=precision)
+        directory = converted(name, work=work, advice=WAY_OUT, precision=precision)
         import ctranslate2
         from transformers import AutoConfig
 
