@@ -70,10 +70,6 @@ _DISK_TEXTS = re.compile(
 def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError | None:
     """Return the disk failure behind an error of any library, or None.
 
-    Args:
-        error: Error raised while a file was written.
-        path: The file or folder.
-
     Example:
         >>> error = OSError("59604 requested and 7136 written")  # numpy's
         >>> str(disk_error(error, "/dev/full"))
@@ -105,11 +101,6 @@ class Interrupted(KeyboardInterrupt):
     Args:
         step: Steps so far.
         signal: Signal number: SIGINT (Ctrl-C) or SIGTERM.
-
-    Example:
-        >>> error = Interrupted(7, 15)
-        >>> str(error), error.exit_status
-        ('interrupted after step 7. Run the same command to continue', 143)
     """
 
     def __init__(self, step: int, signal: int) -> None:
@@ -175,12 +166,7 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> str | No
     """Return the known name that was probably meant, or None.
 
     Capitals, hyphens and underscores are ignored. Unique abbreviations (initials of the words, or a
-    prefix) come first, then similar spelling.
-
-    Args:
-        name: Given name.
-        known: Valid names.
-        cutoff: Smallest similarity, 0 to 1, as in `difflib`.
+    prefix) come first, then similar spelling, of at least `cutoff` (0 to 1) in `difflib`.
 
     Example:
         >>> nearest("lr", ["layers", "learning_rate"]), nearest("trian", ["train", "tune"])
@@ -221,15 +207,9 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
 def refuse_keywords(
     unknown: Iterable[str], function: Callable[..., Any], more: Iterable[str] = ()
 ) -> None:
-    """Raise an error for keywords that a function does not accept.
+    """Raise a `TypeError` for keywords that a function does not accept, with a suggestion.
 
-    Args:
-        unknown: The keywords.
-        function: Function or class.
-        more: Keywords accepted besides those of the signature.
-
-    Raises:
-        TypeError: If there is one. The message suggests a keyword.
+    `more` are keywords accepted besides those of the signature.
 
     Example:
         >>> refuse_keywords(["headr"], lambda path, header: None)

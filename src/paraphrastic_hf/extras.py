@@ -38,18 +38,11 @@ NAMES = {"google": "protobuf"}  # package names that differ from the import name
 
 
 def require(extra: str, *packages: str, what: str) -> None:
-    """Raise an error if packages of an extra are not installed. Imports nothing.
-
-    Args:
-        extra: Name in `EXTRAS`.
-        *packages: Required packages, by import name.
-        what: What needs them, for the message.
+    """Raise an error if packages of an extra, named as in imports, are not installed. Imports
+    nothing.
 
     Raises:
-        MissingExtraError: If a package is missing. The message has the `pip install` line.
-
-    Example:
-        >>> require("train", "numpy", what="training")
+        MissingExtraError: The message starts with `what` needs them and has the `pip install` line.
     """
     missing = [name for name in packages if not _is_there(name)]
     if missing:

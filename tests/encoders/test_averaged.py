@@ -1,4 +1,4 @@
-"""Encoders that are averages though their model is of another kind."""
+"""Conversion of generative models to averaging models."""
 
 from __future__ import annotations
 

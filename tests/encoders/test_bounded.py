@@ -1,4 +1,4 @@
-"""A model directory gets no more memory and time than its weights file warrants."""
+"""A model directory cannot cause more memory and time use than its weights file warrants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS = 20  # on a busy machine; a model of a million layers takes minutes
 
 
 def counts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every whole number within a config: what holds it, and its key or place there."""
+    """Every integer in a config, with its container and key."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, each in list(items):
         if isinstance(each, (dict, list)):
@@ -41,7 +41,8 @@ def counts(value: Any) -> Iterator[tuple[Any, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_counts_in_a_config_are_bounded(family: str, tmp_path: Path) -> None:
-    """Each of them a million, and 10^12: refused, or read right, and soon."""
+    """Each count is set to a million and to 10^12. Either must be refused quickly or read
+    correctly."""
     subject, good = SUBJECTS[family], tmp_path / "good"
     good.mkdir()
     subject.make(good)

@@ -1,4 +1,4 @@
-"""The cosine of two texts, taken apart into its tokens."""
+"""Shares of tokens in the cosine of two texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def english() -> SentenceEncoder:
 
 @pytest.fixture
 def animals() -> SentenceEncoder:
-    """Two words at a right angle, of lengths 3 and 4."""
+    """Two orthogonal words of lengths 3 and 4."""
     rows = np.array([[0, 0], [0, 0], [3, 0], [0, 4]])
     return SentenceEncoder.from_table(rows, WordTokenizer(["cat", "dog"]), "animals")
 
@@ -112,6 +112,6 @@ def test_left_out_compares_with_and_without_the_word(
         of_first, of_second = left_out(encoder, first, second)
         assert (of_first.shape, of_second.shape) == ((3,), (4,))
         assert of_first[1] == pytest.approx(whole - without, abs=1e-5)
-    of_first, of_second = left_out(animals, "dog", "dog")  # which leaves nothing
+    of_first, of_second = left_out(animals, "dog", "dog")  # without it, no word is left
     np.testing.assert_allclose([*of_first, *of_second], [1, 1])
     assert [len(side) for side in left_out(animals, "", "")] == [0, 0]

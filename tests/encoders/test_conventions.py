@@ -1,5 +1,4 @@
-"""`SentenceEncoder` is what sentence-transformers and scikit-learn expect of an encoder: their own
-code runs on it, and gives what it gives for a `SentenceTransformer` of the same table."""
+"""sentence-transformers' and scikit-learn's own code works with `SentenceEncoder`."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ def theirs(english: SentenceEncoder, tmp_path_factory: pytest.TempPathFactory) -
 def encoder(
     request: pytest.FixtureRequest, english: SentenceEncoder, char_ngram: CharNgramTokenizer
 ) -> SentenceEncoder:
-    """One on the fast path and one in torch."""
+    """One on the fast path, one in torch."""
     if request.param == "averages":
         return english
     torch.manual_seed(0)
@@ -91,7 +90,7 @@ def test_evaluators_give_the_scores_of_sentence_transformers(
 ) -> None:
     ours, expected = (EVALUATORS[kind]()(model) for model in (english, theirs))
     assert set(ours) == set(expected)
-    # bytes: a number at the edge of two steps may be on either side
+    # bytes: rounding may move a number by one step
     tolerance = 1e-3 if "bytes" in kind else 1e-5
     for name, value in expected.items():
         assert ours[name] == pytest.approx(value, abs=tolerance), name
@@ -112,7 +111,7 @@ def test_utilities_give_the_results_of_sentence_transformers(
     assert util.semantic_search(as_tensors[1], as_tensors[0])[1][0]["corpus_id"] == 1
 
 
-@pytest.mark.filterwarnings("ignore")  # theirs, of a small corpus
+@pytest.mark.filterwarnings("ignore")  # the corpus is small
 def test_mining_of_hard_negatives_runs(english: SentenceEncoder) -> None:
     from datasets import Dataset
 
@@ -146,7 +145,7 @@ def test_options_have_their_meaning_in_sentence_transformers(encoder: SentenceEn
 def test_quantization_equals_sentence_transformers(
     precision: Any, english: SentenceEncoder
 ) -> None:
-    texts = SENTENCES * (1 + 100 // len(SENTENCES))  # of fewer they warn
+    texts = SENTENCES * (1 + 100 // len(SENTENCES))  # fewer texts cause a warning
     expected = quantize_embeddings(english.encode(texts), precision=precision)
     np.testing.assert_array_equal(english.encode(texts, precision=precision), expected)
 
@@ -161,7 +160,7 @@ def test_quantization_equals_sentence_transformers(
         ("precision", "int8", ValueError),
         ("prompt_name", "query", ValueError),
         *(("batch_size", value, ValueError) for value in (0, -1, "x", 2.5, None)),
-        *(("normalize", True, TypeError), ("normalize", True, TypeError)),
+        ("normalize", True, TypeError),
     ],
 )
 def test_an_invalid_option_is_refused(
@@ -225,7 +224,7 @@ def test_similarity_reads_any_iterable(encoder: SentenceEncoder) -> None:
 
 
 def test_cosines_are_at_most_one(encoder: SentenceEncoder) -> None:
-    """In float32 about every third vector has a product of more than 1 with itself."""
+    """In float32, about every third vector has a product above 1 with itself."""
     vectors = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
     assert np.abs(encoder.similarity(vectors, vectors)).max() == 1
     assert np.abs(encoder.similarity_pairwise(vectors, -vectors)).max() <= 1
@@ -300,7 +299,7 @@ def test_languages_survive_saving(tmp_path: Path) -> None:
     again = SentenceEncoder.from_pretrained(tmp_path / "again")
     assert "languages=['en', 'fr', 'de'," in repr(again)
     assert repr(again).partition(",")[2] == repr(first).partition(",")[2]
-    model = AutoModel.from_pretrained(tmp_path / "again")  # a setting that transformers keeps
+    model = AutoModel.from_pretrained(tmp_path / "again")
     assert model.config.languages[:2] == ["en", "fr"]
 
 

@@ -1,4 +1,4 @@
-"""The directory of every kind of model: what is in it, what takes its place, what is refused."""
+"""Model directories of every kind: files, replacement, errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BigramConfig(PreTrainedConfig):
 
 
 class BigramModel(ParaphrasticModel, GenerationMixin):
-    """A language model in which the next word depends on the last alone, with tied tables."""
+    """A language model in which the next word depends only on the last, with tied tables."""
 
     config_class = BigramConfig
     auto_class = "AutoModelForCausalLM"
@@ -190,7 +190,7 @@ def test_an_interrupted_save_has_no_weights(
 
 
 def damaged(model: Any, tokenizer: WordTokenizer, path: Path, **changes: Tensor | None) -> Path:
-    """A saved language model with some weights changed, or left out where None."""
+    """A saved language model with some weights changed, or omitted if None."""
     save_model(model, tokenizer, path, LANGUAGE_MODEL)
     weights = load_file(path / "model.safetensors") | changes
     kept = {name: weight for name, weight in weights.items() if weight is not None}

@@ -1,4 +1,4 @@
-"""Loading a model by Hub name and pushing one, with the small server of `tests/hub/server.py`."""
+"""Loading models from the Hub and pushing them, with the server of `tests/hub/server.py`."""
 
 from __future__ import annotations
 
@@ -160,9 +160,9 @@ def test_a_model_is_pushed_with_its_card_and_loads_again(
         assert done.stdout.strip().startswith(f"{endpoint}/me/mine/commit/")
         pushed = repositories["models/me/mine"]
         assert pushed["README.md"] == b"# Mine"
-        assert "README.md" not in repositories["models/me/small"]  # the card is not its own
+        assert "README.md" not in repositories["models/me/small"]  # the card is of another model
         sizes = [len(repositories[f"models/me/{name}"]["model.safetensors"]) for name in NAMES]
-        assert sizes[1] < sizes[0] / 3  # int4 of 8 dimensions, with a scale a row
+        assert sizes[1] < sizes[0] / 3  # int4 with 8 dimensions and a scale per row
         done = load("me/mine", endpoint, tmp_path)
         assert done.returncode == 0, done.stderr[-3000:]
     np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))
@@ -176,4 +176,4 @@ def test_a_misspelled_option_gets_a_suggestion(encoder: SentenceEncoder, tmp_pat
     with pytest.raises(TypeError, match=r"'privat'.*'private'"):
         encoder.push_to_hub("me/mine", privat=True)
     with pytest.raises(TypeError, match="revision"):
-        SimileScorer(encoder, revision="main")  # which is for a name
+        SimileScorer(encoder, revision="main")  # options need a name

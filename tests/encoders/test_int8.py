@@ -1,4 +1,4 @@
-"""A transformer of sentence-transformers in 8 bits, beside torch."""
+"""8-bit transformers, compared with torch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_vectors_equal_torch_up_to_rounding(bert: Path, tmp_path: Path) -> None:
 def test_the_converter_gets_absolute_positions_without_changing_the_model(
     kind: str | None, bert: Path, tmp_path: Path
 ) -> None:
-    """transformers 5 no longer writes what the converter asks for; version 4 did."""
+    """transformers 4 wrote the key that the converter requires, version 5 does not."""
     model = copytree(bert, tmp_path / "model")
     if kind is not None:
         changed(model / "config.json", position_embedding_type=kind)

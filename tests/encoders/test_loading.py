@@ -1,5 +1,5 @@
-"""One directory, every loader: ours, transformers with and without the package, sentence-
-transformers."""
+"""One directory, every loader: this package, transformers (with and without it),
+sentence-transformers."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def test_a_fresh_process_gets_the_same_vectors(
 ) -> None:
     kind, directory = saved
     if kind == "char_ngram" and route == "sentence-transformers without the package":
-        pytest.skip("no stock tokenizer can express overlapping n-grams: it goes by the bridge")
+        pytest.skip("no stock tokenizer supports overlapping n-grams")
     expected, output = SentenceEncoder.from_pretrained(directory).encode(TEXTS), tmp_path / "v.npy"
     done = fresh.run(ROUTES[route], str(directory), str(output), json.dumps(TEXTS))
     assert done.returncode == 0, done.stderr[-3000:]
-    # 1e-5 is promised; both sides are means of the same float32 rows, summed in another order
+    # 1e-5 is documented: means of the same float32 rows, summed in another order
     np.testing.assert_allclose(np.load(output), expected, atol=1e-5)
 
 
@@ -135,8 +135,6 @@ def test_shapes_normalization_and_batch_size(saved: tuple[str, Path]) -> None:
     np.testing.assert_allclose(batches, whole, atol=1e-6)
     with pytest.raises(ValueError, match="batch_size"):
         next(length_batches(np.ones(3, np.int64), 0))
-    with pytest.raises(TypeError, match=r"texts\[1\]"):
-        encoder.encode(["a", None])  # type: ignore[list-item]
 
 
 def test_saving_again_changes_nothing(saved: tuple[str, Path], tmp_path: Path) -> None:
@@ -148,7 +146,7 @@ def test_saving_again_changes_nothing(saved: tuple[str, Path], tmp_path: Path) -
 
 
 def test_damaged_directories_are_refused(saved: tuple[str, Path], tmp_path: Path) -> None:
-    """By `load_encoder` too: what is ours has no other loader."""
+    """`load_encoder` refuses them too, because no other library may load them."""
     encoder = SentenceEncoder.from_pretrained(saved[1])
     encoder.save_pretrained(tmp_path / "cut")
     weights = tmp_path / "cut" / "model.safetensors"
@@ -201,7 +199,7 @@ def test_absurd_values_in_files_are_refused(
 
 
 def damaged_pieces(model: bytes, damage: str) -> bytes:
-    """A sentencepiece model that sentencepiece itself still reads."""
+    """A damaged model that sentencepiece still reads."""
     if damage == "not UTF-8":
         return model.replace("\u2581the".encode(), b"\xff\x96\x81the")
     proto = ModelProto.FromString(model)

@@ -1,4 +1,4 @@
-"""Which names may be those of models, and which are refused before anyone is asked."""
+"""Names and paths of models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names that the Hub is asked for; it has none."""
+    """Names looked up on the Hub, which has no models."""
     names: list[str] = []
 
     def snapshot_download(name: str, **_: Any) -> str:

@@ -1,4 +1,4 @@
-"""The slow path of averaging models: means of rows in numpy."""
+"""The slow path of averaging models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several averages of one vocabulary made one."""
+"""Merging of averaging models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rotation(random: np.random.Generator, size: int) -> np.ndarray:
 
 
 def runs(count: int, noise: float, size: int = 12) -> tuple[np.ndarray, list[np.ndarray]]:
-    """What is common to some tables, and the tables: each turned, scaled and with noise."""
+    """A common table, and noisy, rotated and scaled copies."""
     random = np.random.default_rng(3)
     common = random.normal(size=(len(WORDS) + 2, size)) * np.geomspace(3, 0.3, size)
     common[0] = 0
@@ -44,7 +44,7 @@ def runs(count: int, noise: float, size: int = 12) -> tuple[np.ndarray, list[np.
 
 
 def distance(table: np.ndarray, common: np.ndarray) -> float:
-    """How far the products of rows, which no rotation changes, are from the common ones."""
+    """Distance between the row products of two tables, which rotation does not change."""
     found, wanted = (each / np.linalg.norm(each) for each in (table, common))
     return float(np.linalg.norm(found @ found.T - wanted @ wanted.T))
 
@@ -107,7 +107,7 @@ def test_merging_precedes_whitening(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     correlation = np.corrcoef(
         (expected @ expected.T)[rows].ravel(), (both.table() @ both.table().T)[rows].ravel()
     )
-    assert correlation[0, 1] > 0.98  # axes of the first sides here, of both sides there
+    assert correlation[0, 1] > 0.98  # here the axes are of first sides only
     card = Path("both/README.md").read_text(encoding="utf-8")
     assert "averaged with one" in " ".join(card.split())
 

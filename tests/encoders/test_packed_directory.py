@@ -1,4 +1,4 @@
-"""Model directories whose table is in int8 or int4: who reads them, and what is refused."""
+"""Model directories with int8 and int4 tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRECISIONS = ["int8", "int4"]
 
 @pytest.fixture(params=PRECISIONS)
 def small(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[SentenceEncoder, Path]:
-    """An encoder of an odd number of dimensions, and the directory it was saved to."""
+    """An encoder with an odd dimension, and its directory."""
     encoder = SentenceEncoder.from_pretrained("english").with_dimension(79)
     encoder = encoder.with_precision(request.param)
     encoder.save_pretrained(tmp_path / "small", precision=request.param)
@@ -120,7 +120,7 @@ def test_a_damaged_table_is_refused(small: tuple[SentenceEncoder, Path], damage:
 
 
 def test_unsupported_precisions_are_refused(tmp_path: Path, word: WordTokenizer) -> None:
-    rows = np.full((word.vocab_size, 2), 1e5, np.float32)  # which float16 cannot hold
+    rows = np.full((word.vocab_size, 2), 1e5, np.float32)  # too large for float16
     encoder = SentenceEncoder.from_table(rows, word)
     for precision in ("i2", "float16"):
         with pytest.raises(ValueError, match=precision):
@@ -133,7 +133,7 @@ def test_a_packed_folder_is_expanded_once_for_stock_loaders(
 ) -> None:
     encoder, folder = small
     if encoder._weights.table().numbers.dtype == np.int8:
-        pytest.skip("an int8 has seven digits and its scale 24: no float16 holds it")
+        pytest.skip("products of int8 and float32 scales are not exact in float16")
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     copy = expanded(folder)
     assert copy.is_relative_to(copies())

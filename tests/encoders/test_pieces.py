@@ -1,4 +1,4 @@
-"""Words in ASCII cut into pieces by the compiled table, as by its oracle, sentencepiece itself."""
+"""Segmentation of ASCII words by the compiled table, compared with sentencepiece."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WordTable = pytest.importorskip("paraphrastic_hf.encoders.static._words").WordTa
 
 
 def cut(model: tuple[list[str], np.ndarray, bool], words: list[str]) -> list[list[int]]:
-    """The ids of words, as the table itself cuts them; none for a word that it does not cut."""
+    """Ids of words as the table segments them."""
     known = WordTable(lowercase=False)
     known.cut_with(*model)
     found = read(known, " ".join(words))
@@ -24,7 +24,7 @@ def cut(model: tuple[list[str], np.ndarray, bool], words: list[str]) -> list[lis
 
 
 def read(known: WordTable, text: str) -> dict[str, list[int] | None]:
-    """The words of a text that a table lacks, and their ids."""
+    """Words that a table lacks, with their ids."""
     block = known.block()
     rows, out = np.zeros((100_000, 1), np.float32), np.empty((1, 1), np.float32)
     block.mean([text], 0, 1, rows, out, False)
@@ -93,7 +93,7 @@ def test_a_wrong_model_is_refused_and_the_previous_one_stays(
 
 
 def test_odd_models_give_valid_ids() -> None:
-    """No piece at all; no mark; the empty piece; infinite and NaN scores; the same piece twice."""
+    """No pieces, no mark, the empty piece, infinite and NaN scores, duplicate pieces."""
     for pieces in ([], ["", "", "a"], ["", "", SPACE_MARK], ["a", "a", "aa"], ["é", "a\0"]):
         for score in (0.0, -1e38, np.inf, -np.inf, np.nan):
             for keep_unknown in (False, True):

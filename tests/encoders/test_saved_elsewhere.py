@@ -1,5 +1,4 @@
-"""Models that stock sentence-transformers has saved, and those that it reads of ours: the numbers
-that are computed."""
+"""Models saved by sentence-transformers and transformers."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ def theirs(folder: Path) -> Any:
 
 
 def saved_by_them(tokenizer: Any, folder: Path) -> SentenceEncoder:
-    """Written by us, saved again by them."""
+    """Save by this package, then again by sentence-transformers."""
     torch.manual_seed(0)
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
     encoder = SentenceEncoder(model, tokenizer)
@@ -94,7 +93,7 @@ def test_sentence_transformers_averages_marks_equally(marks: str, tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of their trainer
+@pytest.mark.filterwarnings("ignore")  # the trainer warns
 def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path: Path) -> None:
     model = theirs(packaged_model("english")).float()
     pairs = Dataset.from_dict({"first": SENTENCES, "second": SENTENCES[1:] + SENTENCES[:1]})
@@ -109,7 +108,7 @@ def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path: Path)
     np.testing.assert_allclose(encoder.encode(TEXTS), model.encode(TEXTS), atol=1e-5)
     english = SentenceEncoder.from_pretrained("english")
     assert np.abs(encoder.encode(TEXTS) - english.encode(TEXTS)).max() > 0.01
-    assert encoder._static is not None  # on the fast path, if it is compiled
+    assert encoder._static is not None  # fast path, if compiled
     assert encoder.with_dimension(64).encode("a cat").shape == (64,)
 
 
@@ -124,7 +123,7 @@ def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path: Path)
 def test_unsupported_settings_load_with_sentence_transformers(
     settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Without a word the vectors or the scores would be others than theirs."""
+    """Ignoring them would silently change vectors or scores."""
     encoder = saved_by_them(WordTokenizer(["cat", "query"]), tmp_path)
     ours, given = str(tmp_path / "ours"), str(tmp_path / "given")
     SentenceTransformer(ours, device="cpu", **settings).save_pretrained(given)
@@ -133,7 +132,7 @@ def test_unsupported_settings_load_with_sentence_transformers(
     loaded = load_encoder(given, device="cpu")
     np.testing.assert_array_equal(loaded.encode("cat"), theirs(Path(given)).encode("cat"))
     assert loaded.similarity_fn_name == settings.get("similarity_fn_name", "cosine")
-    encoder.save_pretrained(given)  # in their place
+    encoder.save_pretrained(given)
     assert SentenceEncoder.from_pretrained(given).dimension == 8
 
 
@@ -164,7 +163,7 @@ def test_a_foreign_tokenizer_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         patched.setattr("paraphrastic_hf.text.load._subwords", lambda _: pytest.fail("made"))
         with pytest.raises(ModelError):
             load_tokenizer(tmp_path)
-    # of which tokenizers cannot make ours
+    # no tokenizer of this package can be rebuilt from it
     Tokenizer(Unigram([("<pad>", 0.0), ("<unk>", 0.0)], 1, False)).save(place)
     with pytest.raises(ModelError):
         load_tokenizer(tmp_path)
@@ -191,13 +190,13 @@ LONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG)
 def test_a_text_of_100_000_words_has_the_mean_of_its_words(kind: str) -> None:
-    """In float32, by us, by `AutoModel` and by sentence-transformers with `.float()`."""
+    """In float32, by this package, `AutoModel` and sentence-transformers."""
     phrase = LONG[kind]
     text = " ".join([phrase] * (100_000 // len(phrase.split())))
     folder = str(packaged_model("english"))
     encoder = SentenceEncoder.from_pretrained("english")
     expected = encoder.encode(phrase)
-    # sums of 100,000 numbers up to 4.5 in single precision, one after the other in torch
+    # sums of 100,000 numbers up to 4.5 in single precision
     np.testing.assert_allclose(encoder.encode(text), expected, atol=1e-6)
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     with torch.no_grad():
@@ -255,7 +254,7 @@ def test_a_model_saved_again_by_transformers_is_unchanged(kind: str, tmp_path: P
 
 
 def test_advice_depends_on_the_files(tmp_path: Path) -> None:
-    """Without `modules.json` it would take means over tokens, whatever the model."""
+    """Without `modules.json`, sentence-transformers would pool any model by the mean."""
     encoder = SentenceEncoder.from_pretrained("english")
     encoder.save_pretrained(tmp_path)
     (tmp_path / "paraphrastic_tokenizer.json").unlink()

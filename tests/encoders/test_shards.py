@@ -1,4 +1,4 @@
-"""Texts and vectors as files: whole, in order, or not there."""
+"""Texts and vectors written to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One encoder for many threads and processes; lists that change, items that are no strings."""
+"""Encoders shared by threads and processes, changing lists, other item types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def table_of(tokenizer: SubwordTokenizer | WordTokenizer) -> np.ndarray:
 def test_eight_threads_share_one_encoder(
     subword: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call brings words of its own, so that the table grows under the others."""
+    """Each call adds words to the table that the others read."""
     table = table_of(subword)
     texts = [
         [f"{text} w{job}x{i} w{job * 7 % 40}x{i}" for i, text in enumerate(SENTENCES)]
@@ -97,20 +97,20 @@ print(os.waitpid(child, 0)[1])
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_can_use_the_encoder() -> None:
-    """As workers of `multiprocessing` and of DataLoader do on Linux."""
+    """Workers of `multiprocessing` and DataLoader fork on Linux."""
     command = [sys.executable, "-W", "ignore", "-c", FORK, json.dumps(["the cat"] * 1000)]
     env = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
     assert done.stdout == "0\n", done.stderr
 
 
-# with so many more rows that a row too long or too far is still in the table
+# many unused rows, so that wrong row numbers are still in the table
 WORDS = sorted({word for text in SENTENCES for word in text.lower().split()})
 WORDS += [f"unused{i}" for i in range(1000)]
 
 
 class Meddling(WordTokenizer):
-    """Does something to the caller's list between two blocks, as another thread may."""
+    """Changes the caller's list between two blocks, as another thread may."""
 
     meddle: Callable[[], object]
 
@@ -136,7 +136,7 @@ def test_a_changing_list_gives_its_original_vectors_or_an_error(
     table = table_of(tokenizer)
     expected = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
     tokenizer.meddle = lambda: CHANGES[change](texts)
-    # new memory often holds the vectors of the call before
+    # new memory may still contain the vectors of the previous call
     monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 77, dtype))
     try:
         vectors = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
@@ -147,8 +147,7 @@ def test_a_changing_list_gives_its_original_vectors_or_an_error(
 
 @pytest.mark.slow
 def test_items_replaced_by_another_thread_are_safe(word: WordTokenizer) -> None:
-    """Strings that the list lets go of while they are read stay alive, and each row is a mean of
-    one text or the other."""
+    """Replaced strings stay alive while they are read."""
     table = table_of(word)
     texts = ["the cat " * 50] * 400
     done = threading.Event()

@@ -1,4 +1,4 @@
-"""The fast path gives the slow path's vectors, on any text, in any order, from any thread."""
+"""The fast path equals the slow path on any text, in any order, from any thread."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ LANGUAGES = {
 
 
 class Characters:
-    """One id a character of the normalized text and of the space before each word: nothing is
-    unknown to it, so what crosses a border between words cannot hide."""
+    """One id per character and per space before a word, so any effect across words shows."""
 
     keeps_to_words = True
     vocab_size = 0x110000
@@ -88,7 +87,7 @@ def tokenizer(request: pytest.FixtureRequest) -> TextTokenizer:
 
 @pytest.fixture(autouse=True)
 def always_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few texts take the same way as many."""
+    """Use blocks for few texts too."""
     monkeypatch.setattr(static, "FEW_TEXTS", 3)
 
 
@@ -98,7 +97,6 @@ def random_table(tokenizer: object, dimension: int = 5) -> np.ndarray:
 
 
 def slow_means(tokenizer: TextTokenizer, texts: Sequence[str], table: np.ndarray) -> np.ndarray:
-    """The mean of every text's rows in float64."""
     ids = tokenizer.encode_batch(list(texts))
     wide = table.astype(np.float64)
     means = [wide[row].sum(0) / max(1, len(row)) for row in ids]
@@ -108,12 +106,12 @@ def slow_means(tokenizer: TextTokenizer, texts: Sequence[str], table: np.ndarray
 def assert_exact(
     tokenizer: TextTokenizer, texts: Sequence[str], encoder: StaticEncoder | None = None
 ) -> None:
-    """Twice, because the second call knows the words of the first."""
+    """Encode twice, because the second call knows the words of the first."""
     encoder = encoder or StaticEncoder(tokenizer, num_threads=1)
     table = random_table(tokenizer)
     expected = slow_means(tokenizer, texts, table)
     for _ in range(2):
-        # the issue's own bound; rows are below 5 in size
+        # numbers are below 5
         np.testing.assert_allclose(encoder.encode(texts, table), expected, rtol=0, atol=1e-6)
 
 
@@ -140,7 +138,7 @@ def test_hostile_characters_at_word_boundaries(tokenizer: TextTokenizer) -> None
 
 
 def is_odd(c: str) -> bool:
-    """Whether normalization or lower-casing may do more to a character than keep it."""
+    """Whether normalization or lower-casing may change a character."""
     return (
         unicodedata.combining(c) > 0
         or unicodedata.normalize("NFKC", c) != c
@@ -170,7 +168,7 @@ def test_fast_and_slow_path_agree_on_ten_languages(kind: str) -> None:
         with lzma.open(path, "rt", encoding="utf-8") as pairs:
             lines += [side for pair in islice(pairs, 250) for side in pair.split("\t")]
     unspaced = ["".join(line.split()) for line in lines[::9]]
-    # up to some 6,000 pieces sentencepiece cuts a line as it cuts its words (text/subword.py)
+    # up to about 6,000 pieces, sentencepiece segments lines like words (text/subword.py)
     long = [" ".join(lines[i : i + 60]) for i in range(0, len(lines), 60)]
     tokenizer: TextTokenizer
     if kind == "sentencepiece":
@@ -183,7 +181,6 @@ def test_fast_and_slow_path_agree_on_ten_languages(kind: str) -> None:
 def test_blocks_and_threads_do_not_change_the_vectors(
     tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks of one to five texts on one to seven threads, in order and shuffled, split in two."""
     texts = [*SENTENCES, *HOSTILE, "", "\ud800 the cat", "the \udfff"]
     table = random_table(tokenizer)
     expected = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
@@ -203,7 +200,6 @@ def test_blocks_and_threads_do_not_change_the_vectors(
 def test_the_cache_does_not_change_the_vectors(
     tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Room for no, few and all words; only short words; words learned before, and odd ones."""
     texts = [*SENTENCES, *HOSTILE, "x" * 500, "the" + "\u0301" * 60, "\u732b" * 100]
     for most, longest in [(0, 48), (5, 48), (100, 48), (10**6, 0), (10**6, 3), (10**6, 10**6)]:
         monkeypatch.setattr(static, "MOST_WORDS", most)
@@ -242,11 +238,11 @@ def test_a_line_of_a_million_characters(subword: SubwordTokenizer, word: WordTok
         table = random_table(tokenizer)
         vectors = StaticEncoder(tokenizer).encode(texts, table)
         expected = slow_means(tokenizer, texts, table)
-        # Past a summed score of 65,536 sentencepiece itself breaks ties otherwise, within the line
-        # but not within a word (text/subword.py): the truth is the mean over the words.
+        # Above a summed score of 65,536, sentencepiece breaks ties differently in a line than in a
+        # word (text/subword.py). The mean over words is correct.
         ids = tokenizer.encode_batch(spaced.split()).ids
         expected[0] = table[ids].mean(0, dtype=np.float64)
-        # 1,024 rows are summed in float32; see the test of repeated words
+        # 1,024 rows are summed in float32
         np.testing.assert_allclose(vectors, expected, rtol=0, atol=2e-5)
 
 
@@ -255,7 +251,7 @@ def test_the_mean_of_one_word_repeated_is_its_row(times: int, word: WordTokenize
     table = random_table(word, dimension=64)
     row = table[word.encode_batch(["the"])[0][0]]
     vector = StaticEncoder(word).encode(["the " * times], table)[0]
-    np.testing.assert_allclose(vector, row, rtol=1e-6, atol=1e-6)  # the issue's own bound
+    np.testing.assert_allclose(vector, row, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30, 1e-42])
@@ -266,5 +262,5 @@ def test_very_small_and_very_large_rows_are_averaged(
     vector = StaticEncoder(subword).encode(
         ["the cat and the rain"], table, normalize_embeddings=True
     )
-    # float32's rounding; subnormal numbers have about three digits at 1e-42
+    # subnormal numbers have about three digits at 1e-42
     np.testing.assert_allclose(vector[0], [0.5] * 4, rtol=1e-3)

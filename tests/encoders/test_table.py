@@ -1,4 +1,4 @@
-"""Packed tables: what they are off by, and that the fast path reads exactly what they hold."""
+"""Rounding errors of packed tables, and their averages on the fast path."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_int8_rounds_by_at_most_half_a_step(table: np.ndarray) -> None:
 
 @given(tables)
 def test_int4_is_at_least_as_exact_as_seven_plain_steps(table: np.ndarray) -> None:
-    """But for the step itself, which has five binary digits."""
+    """Up to rounding of the step to five binary digits."""
     exact, held = table.astype(np.float64), packed(table, "int4")
     assert (held.shape, width(held)) == ((4, (table.shape[1] + 1) // 2 + 4), table.shape[1])
     step = np.where(exact.any(1, keepdims=True), np.abs(exact).max(1, keepdims=True) / 7, 1)
@@ -47,7 +47,7 @@ def test_int4_is_at_least_as_exact_as_seven_plain_steps(table: np.ndarray) -> No
 
 @given(tables)
 def test_packing_again_changes_nothing(table: np.ndarray) -> None:
-    """bfloat16 is what torch rounds to, and holds numbers of int4 exactly."""
+    """bfloat16 rounds as in torch, and represents int4 exactly."""
     for precision in ("bfloat16", "int8", "int4"):
         once = unpacked(packed(table, precision))
         np.testing.assert_allclose(unpacked(packed(once, precision)), once, rtol=1e-6, atol=1e-38)
@@ -66,7 +66,7 @@ def test_eight_binary_digits_are_shortened_without_loss() -> None:
 
 
 def test_the_rounding_error_by_hand() -> None:
-    """A row (1, 0) held as (1, 0.1) is off by a tenth of its length; a row of zeros by nothing."""
+    """A row (1, 0) stored as (1, 0.1) has an error of 0.1."""
     held = np.array([[1.0, 0.1], [0.0, 0.0]], np.float32)
     exact = np.array([[1.0, 0.0], [0.0, 0.0]], np.float32)
     assert rounding_error(held, exact) == pytest.approx(0.1)
@@ -127,9 +127,9 @@ def test_precisions_of_the_packaged_model() -> None:
     assert pairwise_cosine(bytes_.encode(SENTENCES), vectors)[known].min() > 0.999
     assert bytes_.dimension == exact.dimension
     held, before = bytes_._weights.table(), exact._weights.table()
-    assert held.numbers.nbytes < 0.53 * before.numbers.nbytes  # which has two bytes a number
+    assert held.numbers.nbytes < 0.53 * before.numbers.nbytes  # bfloat16
     assert nibbles._weights.table().numbers.nbytes < 0.28 * before.numbers.nbytes
-    np.testing.assert_array_equal(nibbles.table(), exact.table())  # which is held so in its file
+    np.testing.assert_array_equal(nibbles.table(), exact.table())  # the file is int4
 
 
 def test_a_prefix_is_a_slice() -> None:
@@ -153,7 +153,7 @@ def test_a_rounded_table_is_not_rounded_again(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="english-32-int8"):
             again()
     before = small.encode(SENTENCES)
-    small.save_pretrained(tmp_path / "small")  # and goes on with its table
+    small.save_pretrained(tmp_path / "small")
     assert small._weights.table().numbers.dtype == np.int8
     again = SentenceEncoder.from_pretrained(tmp_path / "small")
     np.testing.assert_allclose(again.encode(SENTENCES), before, atol=1e-6)

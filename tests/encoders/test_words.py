@@ -1,4 +1,4 @@
-"""The compiled table on its own: words cut and found, rows averaged, and no input that crashes."""
+"""The compiled word table: words, averages, and invalid input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table() -> WordTable:
 
 
 def missing(table: WordTable, *texts: str) -> list[str]:
-    """The words of texts that a table lacks, in the order they are met."""
+    """Words of texts that a table lacks, in order."""
     block = table.block()
     out = np.empty((len(texts), 4), np.float32)
     block.mean(list(texts), 0, len(texts), ROWS, out, False)
@@ -60,7 +60,7 @@ def test_words_are_split_at_ascii_spaces_and_control_characters(texts: list[str]
 
 @pytest.mark.parametrize("length", [*range(1, 35), 1000])
 def test_words_of_every_length_are_distinguished(length: int) -> None:
-    """By their last letter, by their length and by a letter that is in another place."""
+    """By last letter, length, and the place of a letter."""
     words = ["x" * length, "x" * (length - 1) + "y", "x" * (length + 1), "y" + "x" * length]
     known = WordTable()
     known.add(words, i4(1, 1, 1, 1), i4(0, 1, 2, 3))
@@ -89,7 +89,7 @@ def test_a_range_of_a_list_is_encoded(table: WordTable) -> None:
 def test_every_added_word_is_found_again(words: list[str]) -> None:
     known = WordTable(lowercase=False)
     known.add(words, np.zeros(len(words), np.int32), NO_IDS)
-    known.add(words, np.zeros(len(words), np.int32), NO_IDS)  # passed over
+    known.add(words, np.zeros(len(words), np.int32), NO_IDS)  # skipped
     assert len(known) == len(set(words))
     assert missing(known, *words, "new one") == [w for w in ("new", "one") if w not in words]
 
@@ -205,7 +205,7 @@ def test_wrong_counts_are_refused(words: list[str], counts: object, ids: object)
     known = WordTable()
     with pytest.raises((ValueError, TypeError)):
         known.add(words, counts, ids)
-    known.add(["x"], i4(1), i4(3))  # it may have been added before the wrong one was met
+    known.add(["x"], i4(1), i4(3))  # "x" may already be there
     assert len(known) == 1
 
 
@@ -254,11 +254,11 @@ def test_other_types_are_refused(given: object, place: tuple, table: WordTable) 
     with pytest.raises((TypeError, OverflowError)):
         table.block().mean(given, *place, ROWS, np.empty((1, 4), np.float32), False)
     with pytest.raises(TypeError):
-        type(table.block())()  # a block comes only from a table
+        type(table.block())()  # only a table makes blocks
 
 
 def calls() -> list[Callable[[], object]]:
-    """Right and wrong calls, with what they take in their closures."""
+    """Valid and invalid calls, with their arguments in closures."""
     texts = [f"word{i} Ünder x{i % 7}" * 40 for i in range(100)]
     out = np.empty((101, 4), np.float32)
     known = WordTable()
@@ -314,7 +314,7 @@ def test_memory_does_not_grow_over_thousands_of_calls() -> None:
     for call in calls():
         for _ in range(250):
             call()
-    # one list of 100 texts with its words takes 100 KiB: kept 250 times, 25 MiB
+    # a leak of one list of 100 texts per call would take 25 MiB
     assert resident_bytes() - before < 8 * 2**20
 
 

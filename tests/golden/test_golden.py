@@ -1,4 +1,4 @@
-"""The package gives what it gave when the files here were made."""
+"""Results equal the golden files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.golden.make import FILES, FOLDER, command
 
 
 def differences(found: Any, kept: Any, tolerance: float, place: str = "") -> Iterator[str]:
-    """Where two values of JSON part by more than `tolerance`."""
+    """Yield the places where two JSON values differ by more than `tolerance`."""
     if isinstance(found, dict) and isinstance(kept, dict):
         for key in sorted({*found, *kept}):
             values = found.get(key, "nothing"), kept.get(key, "nothing")

@@ -1,4 +1,4 @@
-"""The card of a model that was trained here: what it says is what the run's files say."""
+"""The full card of a trained model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def evaluated(root: Path, *overrides: str, source: str = SOURCE) -> Path:
-    """A small finished run beside the data, and its scores in `evaluation`."""
+    """A small finished run next to the data, with its scores."""
     path, output = root / "recipe.yaml", root / "small"
     path.write_text(f"data: {{sources: [{json.dumps(source)}]}}", encoding="utf-8")
     recipe = read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
@@ -76,7 +76,7 @@ def test_the_card_states_the_run(root: Path) -> None:
     digest = sha256((root / SOURCE).read_bytes()).hexdigest()
     assert f"| {SOURCE} | 60 | CC0 | `{digest}` |" in text
     assert "Seed 1, 8 steps, 60 examples" in text
-    assert "\n\n| source |" in text  # else Markdown has no table
+    assert "\n\n| source |" in text  # Markdown needs the empty line
     assert "| **small** |" in text
     assert 'model = "small"' in text
     assert "A small one." in text
@@ -101,7 +101,7 @@ def test_the_command_writes_the_card(root: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_changed_weights_have_no_card(root: Path) -> None:
-    """It would name the sources of another model."""
+    """The card would name the sources of another model."""
     model = evaluated(root)
     other = SentenceEncoder.from_pretrained(model).with_dimension(4)
     other.save_pretrained(model)
@@ -118,7 +118,7 @@ def test_an_unreleasable_source_is_refused(root: Path) -> None:
 
 
 def test_licenses_are_checked_without_counts_by_source(root: Path) -> None:
-    """As those of generative models are."""
+    """Generative models have no such counts."""
     model = evaluated(root)
     run = json.loads((model / "run.json").read_text(encoding="utf-8"))
     del run["pairs_by_source"]

@@ -1,4 +1,4 @@
-"""`paraphrastic publish`: what is sent, and what is refused before anything is."""
+"""`paraphrastic publish`: uploaded files and refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.evaluation.sts_files import write_sts
 from tests.hub.matrix import Models, hub_of, offline
 from tests.hub.server import Fault, Hub, account, pointing, running
 
-# huggingface_hub sends large files by a call that its HTTP library will drop
+# huggingface_hub uploads large files with a deprecated call of its HTTP library
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 
@@ -65,7 +65,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture(scope="module")
 def scores(models: Models, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `paraphrastic evaluate --output` leaves of a tiny model on tiny files."""
+    """Results of `paraphrastic evaluate --output` for a tiny model."""
     folder = tmp_path_factory.mktemp("scores")
     write_sts(folder / "eval")
     encoder = SentenceEncoder.from_pretrained(models("word"))
@@ -124,7 +124,7 @@ def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: P
     target = outside if name == "tokenizers" else outside / "tokenizer.json"
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(target)
-    if name == "README.md":  # publish writes another one
+    if name == "README.md":  # publish replaces it
         encoder = SentenceEncoder.from_pretrained(folder)
         with running() as hub, pointing(hub, tmp_path / "home", token="hf_write"):
             with pytest.raises(PublishError, match=str(outside)):
@@ -153,7 +153,7 @@ def test_links_of_a_snapshot_are_followed(models: Models, tmp_path: Path) -> Non
     for path in (path for path in blobs.iterdir() if path.is_file()):
         (snapshot / path.name).symlink_to(path)
     (snapshot / "tokenizers").mkdir()
-    (snapshot / "tokenizers" / "notes.txt").write_text("mine alone")  # no file of a model
+    (snapshot / "tokenizers" / "notes.txt").write_text("mine alone")  # not part of a model
     publish("model", snapshot, "me/word", details=OPEN, dry_run=tmp_path / "out")
     assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
     assert not list((tmp_path / "out").rglob("notes.txt"))
@@ -196,7 +196,7 @@ def test_code_of_an_earlier_version_is_replaced(models: Models, tmp_path: Path) 
 
 
 def code_file(folder: Path) -> str:
-    """The file that has a model's class, as its config names it."""
+    """The file of a model's class, from its config."""
     config = json.loads((folder / "config.json").read_text())
     return str(config["auto_map"]["AutoModel"]).split(".")[0] + ".py"
 
@@ -205,7 +205,7 @@ def test_scores_are_published(
     models: Models, scores: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = json.loads((scores / "sts.json").read_text())
-    assert results.result_files([measured]) == {}  # benchmarks have other numbers of rows
+    assert results.result_files([measured]) == {}  # not the number of rows of a benchmark
     row = next(it for it in measured["rows"] if (it["group"], it["name"]) == ("STS-B", "test"))
     place = ("STS-B", "test", "spearman")
     known = ("mteb/stsbenchmark-sts", "STSBenchmark", row["size"])
@@ -319,7 +319,7 @@ def test_unlicensed_sources_require_a_private_repository(models: Models, hub: Hu
 
 
 def test_changed_weights_are_refused(models: Models, hub: Hub, tmp_path: Path) -> None:
-    """The card would name the sources, and so the license, of another model."""
+    """The card would name the sources and license of another model."""
     folder = tmp_path / "mine"
     shutil.copytree(models("word"), folder)
     SentenceEncoder.from_pretrained(models("sentencepiece")).save_pretrained(folder)
@@ -363,7 +363,7 @@ def test_a_packaged_model_has_the_license_of_its_card(hub: Hub) -> None:
     assert PACKAGED["english"] in text
     assert "distilled from sentence-transformers/all-MiniLM-L6-v2" in text
     assert "SentenceTransformer(model).float().encode" in card.text
-    code = json.loads(pushed["config.json"])["auto_map"]  # for where this package is absent
+    code = json.loads(pushed["config.json"])["auto_map"]
     assert code["AutoModel"] == "paraphrastic_models_encoders_averaging.AveragingModel"
     assert "paraphrastic_models_encoders_averaging.py" in pushed
     assert pushed["model.safetensors"] == (packaged_model() / "model.safetensors").read_bytes()
@@ -421,14 +421,13 @@ def test_secrets_and_paths_are_found(leak: str, what: str, tmp_path: Path) -> No
     (tmp_path / "app.py").write_text(f"# fine\n{leak}\n")
     found = find_leaks(tmp_path)[0]
     assert found.startswith(f"app.py, line 2: {what}")
-    assert "a" * 20 not in found  # nobody reads the secret from a log
+    assert "a" * 20 not in found  # secrets must not appear in logs
 
 
 @pytest.mark.parametrize(
     "name", [".env", ".env.local", ".streamlit/secrets.toml", "id_rsa.bak", ".ssh/config", "a.pem"]
 )
 def test_a_file_of_secrets_is_not_uploaded(name: str, hub: Hub, tmp_path: Path) -> None:
-    """Here a file that is known by its name."""
     folder = write_space(tmp_path / "space")
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("X=1")
@@ -466,7 +465,7 @@ def test_searching_for_leaks_takes_linear_time(line: str, tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_text(line * (2**21 // len(line)))
     start = time.monotonic()
     find_leaks(tmp_path)
-    assert time.monotonic() - start < 15  # half a second; a minute if lines are counted each time
+    assert time.monotonic() - start < 15  # about 0.5 s; quadratic counting takes a minute
 
 
 def test_training_records_are_searched_for_any_absolute_path(tmp_path: Path) -> None:
@@ -561,7 +560,7 @@ def test_an_unreachable_hub_suggests_a_dry_run(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_space(tmp_path / "space")
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # an unused port
     with pytest.raises(PublishError, match=r"127\.0\.0\.1:9.*--dry-run"):
         publish("space", folder, "me/mine")
     with offline(), pytest.raises(PublishError, match="--dry-run"):
@@ -574,7 +573,7 @@ def test_private_files_are_not_published(hub: Hub, tmp_path: Path) -> None:
     assert "spaces/me/mine" in hub.public
     with pytest.raises(PublishError, match="me/mine"):
         publish("space", folder, "me/mine", private=True)
-    publish("space", folder, "other", private=True)  # of the account, as it names no owner
+    publish("space", folder, "other", private=True)  # without an owner, the account's own
     assert "spaces/me/other" in hub.repositories.keys() - hub.public
 
 
@@ -585,7 +584,7 @@ def test_publishing_again_replaces_files(models: Models, hub: Hub) -> None:
     assert commit.startswith(f"{hub.address}/me/word/commit/")
     pushed = hub.repositories[KEY]
     assert not {"spiece.model", ".eval_results/old.yaml"} & pushed.keys()
-    assert "own.txt" in pushed  # what somebody added stays
+    assert "own.txt" in pushed  # files added by others stay
 
 
 def test_branches_and_pull_requests_do_not_change_main(hub: Hub, tmp_path: Path) -> None:
@@ -607,7 +606,7 @@ def test_branches_and_pull_requests_do_not_change_main(hub: Hub, tmp_path: Path)
 
 @pytest.mark.parametrize("kind", ["500", "cut"])
 def test_an_upload_survives_server_errors(kind: str, models: Models, hub: Hub) -> None:
-    """As far as huggingface_hub tries again: while it sends large files."""
+    """huggingface_hub retries only while it sends large files."""
     hub.faults = [Fault("PUT /lfs", kind)]
     publish("model", models("word"), "me/word", details=OPEN)
     assert hub.faults[0].times == 0
@@ -623,11 +622,11 @@ def test_a_broken_upload_is_resumed(place: str, models: Models, hub: Hub) -> Non
     hub.faults = [Fault(f"POST .*/{place}", "500", 10**6)]
     with pytest.raises(PublishError, match="me/word"):
         publish("model", models("word"), "me/word", details=OPEN)
-    assert not hub.repositories.get(KEY)  # nothing is half-published
+    assert not hub.repositories.get(KEY)
     sent = sum("PUT" in request for request in hub.requests)
     hub.faults, hub.requests = [], []
     publish("model", models("word"), "me/word", details=OPEN)
-    assert any("PUT" in request for request in hub.requests) == (not sent)  # none is sent twice
+    assert any("PUT" in request for request in hub.requests) == (not sent)
     assert "model.safetensors" in hub.repositories[KEY]
 
 
@@ -677,7 +676,7 @@ def test_a_file_name_outside_the_repository_is_refused(
 
 
 def test_a_killed_dry_run_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a process leaves that is killed while it writes; a full disk names the output alone."""
+    """A full disk names only the output."""
     space, out = tmp_path / "space", tmp_path / "out"
     space.mkdir()
     (space / "README.md").write_text("---\nsdk: static\n---\n", encoding="utf-8")
@@ -690,7 +689,7 @@ def test_a_killed_dry_run_can_be_repeated(tmp_path: Path, monkeypatch: pytest.Mo
         patch.setattr("paraphrastic_hf.hub.publish.copy_files", fail)
         with pytest.raises(DiskError) as error:
             publish("space", space, "me/space", dry_run=out)
-    assert str(space) not in str(error.value)  # the full disk is that of the output
+    assert str(space) not in str(error.value)
     assert not out.exists()
     (tmp_path / "out.part").mkdir()
     (tmp_path / "out.part" / "half").touch()

@@ -1,4 +1,4 @@
-"""A model has a card as soon as it is trained: of every kind and family, from its run alone."""
+"""The card that training writes, for every kind and family."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_a_trained_model_has_a_card_whose_code_runs(
 ) -> None:
     model = trained(FAMILIES[name], tmp_path, root)
     text = card_of(model)
-    assert text == run_card(model)  # from what lies in the folder, nothing else
+    assert text == run_card(model)
     assert str(tmp_path) not in text
     assert str(DEMO) not in text
     assert "{{" not in text
     paragraphs = text.split("\n\n")
-    assert all(len(it.splitlines()) == 1 for it in paragraphs if it.startswith(("Seed", "The")))
-    assert "license" not in yaml.safe_load(text.split("---")[1])  # nobody has stated one
+    assert all(len(it.splitlines()) == 1 for it in paragraphs if it.startswith("The"))
+    assert "license" not in yaml.safe_load(text.split("---")[1])
     monkeypatch.chdir(tmp_path)
     exec(compile(code_of(text), "README.md", "exec"), {"__name__": "card"})
 
@@ -74,7 +74,7 @@ def test_every_development_set_is_described() -> None:
 
 
 def test_an_unknown_family_is_named(tmp_path: Path) -> None:
-    """As a user's own encoder, whose class is not one of this package."""
+    """For example a user's own encoder."""
     assert "new-one" in composition({"model_type": "new-one"}, tmp_path)
 
 
@@ -191,7 +191,7 @@ sys.meta_path.insert(0, Absent())
 def test_examples_for_other_libraries_run_without_this_package(
     name: str, root: Path, tmp_path: Path
 ) -> None:
-    """And without a prompt, or a warning about a model of another type."""
+    """They run without prompts and without warnings about model types."""
     model = trained(FAMILIES[name], tmp_path, root)
     code = code_of((model / "README.md").read_text("utf-8"))
     named = re.findall(r"^(?:model|directory) = .*$", code, re.MULTILINE)[:1]

@@ -1,4 +1,4 @@
-"""A download is whole and verified, or one error that names its address and leaves nothing."""
+"""Verified downloads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGE = b"\n<!DOCTYPE html>\n<html><head><title>Log in</title></head></html>\n"
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that would have been waited."""
+    """Seconds of all waits, which are skipped."""
     seconds: list[float] = []
     monkeypatch.setattr(time, "sleep", seconds.append)
     return seconds
@@ -55,12 +55,12 @@ def zipped(**members: bytes) -> bytes:
 
 
 def kept(folder: Path) -> set[str]:
-    """What is in a folder, but for locks."""
+    """Content of a folder without locks."""
     return {path.name for path in folder.iterdir() if path.suffix != ".lock"}
 
 
 def refused(wanted: Remote, folder: Path, text: str = "") -> None:
-    """One error of one line that names the address; nothing of the file stays."""
+    """The one-line error names the URL, and no file is left."""
     before = kept(folder)
     with pytest.raises(DataError) as error:
         fetch(wanted, folder)
@@ -114,7 +114,7 @@ def test_a_packed_file_stays_packed(server: Server, tmp_path: Path) -> None:
 def test_a_broken_download_is_resumed(
     has_ranges: bool, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 100)  # what comes is kept by chunks
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 100)  # only whole chunks are kept
     file = server.serve("a.txt", CONTENT, cuts=[1000, 2000], has_ranges=has_ranges)
     assert fetch(remote(server, sha256=SHA256), tmp_path).read_bytes() == CONTENT
     second = 3000 if has_ranges else 2000
@@ -204,7 +204,7 @@ def test_a_verified_file_logs_nothing(
 
 
 def test_an_archive_is_verified_by_its_members(server: Server, tmp_path: Path) -> None:
-    """The digest is that of the matching members' bytes in the order of their names."""
+    """The digest covers the bytes of matching members in order of their names."""
     members = {"**/*.txt": (hashlib.sha256(b"one\ntwo\n").hexdigest(), 8)}
     wanted = remote(server, "a.zip", members=members)
     for wrong in (zipped(b=b"TWO\n", a=b"one\n"), zipped(a=b"one\n"), zipped()):

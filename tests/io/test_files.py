@@ -1,4 +1,4 @@
-"""Small files, complete or not at all."""
+"""Atomic writing of files and folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines come through as they are written; what is no text is named by file and line."""
+"""Lines of text files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LINE_MARKS = ["\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"
 
 
 def written(path: Path, content: str | bytes) -> Path:
-    """Written as bytes, packed as the name says."""
+    """Write bytes, packed as the name says."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
     return path

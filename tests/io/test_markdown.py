@@ -1,4 +1,4 @@
-"""Every table that the package writes is a table to whoever shows Markdown."""
+"""Markdown tables and escaping."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_foreign_text_is_shown_literally(text: str) -> None:
-    """By an independent reader of Markdown, as a paragraph, a cell, in bold and as code."""
+    """As an independent parser reads it: paragraph, cell, bold, code."""
     wanted = " ".join(text.split())
     read = MarkdownIt().enable(["table", "strikethrough"])
     lines = ["# Title", "", literal(text), "", *markdown_table(["t"], [[text]]), "", bold(text)]

@@ -1,4 +1,4 @@
-"""Good pairs come through untouched; a bad row is counted by its place, or refused by it."""
+"""Sentence pairs and bad rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOOD = [("the ferry leaves", "the boat departs"), ("猫が寝る", "the cat slee
 
 
 def tsv(path: Path, content: str | bytes) -> Path:
-    """Written as bytes, so that line ends are what the test says."""
+    """Write bytes, packed as the name says."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
     return path
@@ -51,7 +51,7 @@ def test_pairs_are_read_in_file_order(
         (" a \t b\nc\td \n", [("a", "b"), ("c", "d")]),
         ("a\tb\n\ufeffc\td\n", [("a", "b"), ("\ufeffc", "d")]),
         *((f"a{mark}b\tc\n", [(f"a{mark}b", "c")]) for mark in "\u2028\u0085\x0b\x1c"),
-        # names of columns in another place, or one of them alone
+        # column names in other places, or alone
         ("source\tsentence2\nsource\ttarget\n", [("source", "sentence2"), ("source", "target")]),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_sample_depends_on_the_seed_and_keeps_file_order(tmp_path: Path) -> No
 
 
 def test_sampling_is_uniform(tmp_path: Path) -> None:
-    """200 samples of 5 in 10: each row is in 100, give or take 5 standard deviations of 7.1."""
+    """200 samples of 5 in 10: each row occurs 100 times, with a standard deviation of 7.1."""
     path = tsv(tmp_path / "a.tsv", lines(numbered(10)))
     seen = Counter(pair for seed in range(200) for pair in read_pairs(path, max_pairs=5, seed=seed))
     assert len(seen) == 10
@@ -258,7 +258,7 @@ def test_bad_rows_are_reported_once(
 
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
 def test_a_saved_dataset_with_changed_bytes_is_refused(place: float, tmp_path: Path) -> None:
-    """It is mapped into memory, where a wrong offset would end the process."""
+    """It is mapped into memory, where a wrong offset would crash the process."""
     texts = [f"a text of some length, number {i}" for i in range(50)]
     path = next(saved(tmp_path / "pairs", {"a": texts, "b": texts}).glob("*.arrow"))
     data = bytearray(path.read_bytes())

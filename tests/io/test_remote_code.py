@@ -1,4 +1,4 @@
-"""The Python files beside saved weights stand on their own."""
+"""Python files saved with models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLASSES = [AveragingModel, CharNgramTokenizer]
 
 
 def imported(path: Path) -> set[tuple[int, str]]:
-    """`(dots, module)` of every import in a file."""
+    """Number of dots and module of every import in a file."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):

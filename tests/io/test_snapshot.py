@@ -1,4 +1,4 @@
-"""A repository comes whole though the way to it is bad."""
+"""Downloads of repositories over a bad connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REST = {"checkpoints/1.pt": b"1", "model.h5": b"2"}
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A Hub with one model, and clients that wait a short time and pause for none."""
+    """A Hub with one model, and clients with short timeouts."""
     repositories = {"models/me/model": {**FILES, **REST}}
     with running(repositories) as server, pointing(server, tmp_path / "home"):
         monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)

@@ -1,4 +1,4 @@
-"""Byte pairs by the codes of a release."""
+"""Byte pairs from released codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def by_hand(word: str, merges: list[tuple[str, str]]) -> list[str]:
-    """Merge the pair that comes first in the codes, until none is there."""
+    """Repeatedly merge the pair that comes first in the codes."""
     parts = [*word[:-1], word[-1] + "</w>"]
     while True:
         pairs = [pair for pair in pairwise(parts) if pair in merges]
@@ -71,7 +71,7 @@ def test_files_without_codes_are_refused(tmp_path: Path, text: str) -> None:
 def test_the_released_codes_match_the_released_vocabulary() -> None:
     folder = Path(os.environ.get("PARAPHRASTIC_DATA", "nowhere")) / "scpn"
     if not (folder / "bpe.codes").exists():
-        pytest.skip("the released codes are not under PARAPHRASTIC_DATA")
+        pytest.skip("PARAPHRASTIC_DATA does not contain the released codes")
     tokenizer = BytePairTokenizer.from_codes(folder / "bpe.codes")
     lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
     known = set(tokenizer.tokens())

@@ -1,4 +1,4 @@
-"""Characters by look-up: ours and AutoTokenizer agree, and what is unknown is dropped or kept."""
+"""Character tokenizers: equal to AutoTokenizer, unknown characters dropped or kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overlapping n-grams: every one of the padded text, by whichever route it is asked."""
+"""Overlapping character n-grams."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_padded_call_masks_its_padding(char_ngram: CharNgramTokenizer) -> None
 
 
 def remote_class(folder: Path) -> type[CharNgramTokenizer]:
-    """The class in the Python files of a saved tokenizer, for machines without this package."""
+    """The class in the saved Python files."""
     return get_class_from_dynamic_module(
         "paraphrastic_text_char_ngram.CharNgramTokenizer", str(folder)
     )

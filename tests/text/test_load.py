@@ -1,4 +1,4 @@
-"""What all tokenizers have in common: training, saving, and loading from a model directory."""
+"""Training, saving and loading of every kind of tokenizer."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_directory_without_a_tokenizer_is_a_model_error(
 def test_an_incomplete_ngram_tokenizer_is_a_model_error(
     name: str, content: str | None, char_ngram: Any, tmp_path: Path
 ) -> None:
-    """Its defaults would cut text otherwise than it was trained on."""
+    """Default settings would give other tokens."""
     char_ngram.save(tmp_path)
     if content is None:
         (tmp_path / name).unlink()

@@ -1,4 +1,4 @@
-"""A mark stands before and after each text that has a token, and nowhere else."""
+"""Start and end marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXTS = ["The cat", "", "zebra", "the <s> cat </s>", "cat"]
 
 
 def test_by_hand() -> None:
-    """`the` is 2, `cat` 3; the marks come after them."""
+    """`the` is 2, `cat` 3, then the marks."""
     tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), "both")
     rows = tokenizer.encode_batch(TEXTS)
     found = [rows[i].tolist() for i in range(len(rows))]

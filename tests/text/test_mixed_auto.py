@@ -1,4 +1,4 @@
-"""`AutoTokenizer` gives a mixture's ids, with this package and with the saved code alone."""
+"""`AutoTokenizer` gives a mixture's ids, with this package and with the saved code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def folder(mixture: MixedTokenizer, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def remote_class(folder: Path) -> type[MixtureTokenizer]:
-    """The class in the Python files of a saved tokenizer, for machines without this package."""
+    """The class in the saved Python files."""
     return get_class_from_dynamic_module(
         "paraphrastic_text_mixed_auto.MixtureTokenizer", str(folder)
     )

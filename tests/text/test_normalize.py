@@ -1,4 +1,4 @@
-"""One normalization, three claims: the fast path is the same, twice is once, and it travels."""
+"""Normalization: the ASCII shortcut, idempotence, saving."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_a_loaded_normalizer_gives_equal_results(text: str, lowercase: bool) -> 
 
 
 @given(any_text | st.sampled_from([*HOSTILE, *BROKEN]), st.booleans())
-@example("J\u030c", True)  # only the small letter has a composed form
+@example("J\u030c", True)  # only the lower-case letter has a composed form
 @example("H\u0331", True)
-@example("e\u00ad\u0301", True)  # the soft hyphen kept the two from composing
+@example("e\u00ad\u0301", True)  # a soft hyphen prevents composing
 def test_normalizing_twice_is_normalizing_once(text: str, lowercase: bool) -> None:
     once = normalize(text, lowercase)
     assert normalize(once, lowercase) == once

@@ -1,4 +1,4 @@
-"""Flat arrays that stand for lists of lists."""
+"""Flat arrays of lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def lists(ragged: Ragged) -> list[list[int]]:
 
 
 def test_by_hand() -> None:
-    """Rows [7, 8], [] and [9] are ids 7 8 9 and offsets 0 2 2 3."""
     ragged = Ragged.from_lists([[7, 8], [], [9]])
     assert ragged.ids.tolist() == [7, 8, 9]
     assert ragged.offsets.tolist() == [0, 2, 2, 3]

@@ -1,4 +1,4 @@
-"""Sentences share their distinct words."""
+"""Sentences over distinct words."""
 
 from __future__ import annotations
 

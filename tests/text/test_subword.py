@@ -1,4 +1,4 @@
-"""Four routes from text to ids agree: ours, sentencepiece, tokenizers and AutoTokenizer."""
+"""Four routes from text to ids: this package, sentencepiece, tokenizers, AutoTokenizer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from tests.texts import BROKEN, SENTENCES, any_text, valid_text
 
 ASCII = [sentence for sentence in SENTENCES if sentence.isascii() and "<" not in sentence]
 KINDS = {
-    # `<` and `>` are pieces of the first, so it could spell a literal <pad>, and unknown to the
-    # last two
+    # the first could spell a literal <pad>; `<` and `>` are unknown to the last two
     "all characters known": lambda: SubwordTokenizer.train(
         SENTENCES, vocab_size=400, character_coverage=1.0
     ),
@@ -52,7 +51,7 @@ def routes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def without_unknown(ids: list[int], space_mark: int) -> list[int]:
-    """Neither <unk> nor a bare space mark that stands just before one."""
+    """Remove <unk>, and a bare space mark just before one."""
     followed = zip(ids, [*ids, None][1:], strict=True)
     return [i for i, after in followed if i != 1 and not (i == space_mark and after == 1)]
 

@@ -1,4 +1,4 @@
-"""Words by look-up: ours and AutoTokenizer agree, and what is unknown is dropped or kept."""
+"""Word tokenizers: equal to AutoTokenizer, unknown words dropped or kept."""
 
 from __future__ import annotations
 

@@ -16,13 +16,10 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
     """Convert a generative model with an averaging semantic encoder (`encoder: average`) to an
     averaging model.
 
-    The result has the table of the semantic encoder and no decoders. It encodes with the C
-    extension and loads like any averaging model. Its embeddings have the direction of the
-    generative model's, and lengths like those of an SP model, so another generative model may start
-    from it.
-
-    Args:
-        encoder: Any encoder. All other kinds are returned unchanged.
+    The result has the semantic encoder's table and no decoders. It encodes with the C extension and
+    loads like any averaging model. Its embeddings have the direction of the generative model's, and
+    lengths like those of SP, so another generative model may start from it. All other encoders are
+    returned unchanged.
 
     Raises:
         ModelError: If the model embeds by a language variable, subtracts a mean from its
@@ -37,7 +34,7 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
         return encoder
     if model.variable != SEMANTIC:
         raise ModelError(
-            f"variable {model.variable} is not an average. Select {SEMANTIC!r} with `read_variable`"
+            f"Variable {model.variable} is not an average. Select {SEMANTIC!r} with `read_variable`"
         )
     if model.config.is_centered:
         raise ModelError(

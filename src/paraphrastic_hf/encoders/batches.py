@@ -26,14 +26,10 @@ def length_batches(
 
     Args:
         lengths: Number of tokens in each text, (texts,).
-        batch_size: Maximum number of texts in a batch, at least 1.
         most_tokens: Maximum number of tokens in a batch of several texts, padding included.
 
     Yields:
         Positions of a batch's texts in `lengths`, (n,).
-
-    Raises:
-        ValueError: If `batch_size` is below 1.
 
     Example:
         >>> [batch.tolist() for batch in length_batches(np.array([3, 1, 2]), 2)]
@@ -66,15 +62,10 @@ def embed_texts(
         model: Any encoder of this package. Its training mode is restored afterwards.
         texts: Token ids of all texts.
         which: Positions of the texts to embed, (n,).
-        batch_size: Maximum number of texts in a batch, at least 1.
         max_length: Maximum number of tokens per text. Longer texts are cut.
-        progress: Show a progress bar.
 
     Returns:
         (n, dim) float32 in the order of `which`, on the model's device.
-
-    Raises:
-        ValueError: If `batch_size` is below 1.
 
     Example:
         >>> from paraphrastic_hf.encoders.storage.directory import averaging_model

@@ -104,8 +104,6 @@ def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndar
 
     Args:
         encoder: Any object with `encode`, such as a `SentenceEncoder` or `SentenceTransformer`.
-        first: First text.
-        second: Second text.
 
     Returns:
         For each word of the first and of the second text, the cosine of the whole texts minus the

@@ -10,10 +10,6 @@ def chosen_device(device: str | torch.device | None) -> torch.device:
 
     Raises:
         ValueError: If the device is not available.
-
-    Example:
-        >>> chosen_device("cpu")
-        device(type='cpu')
     """
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -17,7 +17,7 @@ import numpy as np
 
 from paraphrastic_hf.encoders.languages import languages_kept, languages_of
 from paraphrastic_hf.encoders.means import mean_rows
-from paraphrastic_hf.encoders.output import format_embeddings
+from paraphrastic_hf.encoders.output import leading, quantized
 from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.static.engine import StaticEncoder, serves
 from paraphrastic_hf.encoders.static.table import Table
@@ -114,7 +114,7 @@ class SentenceEncoder(HubMixin):
     ) -> None:
         if isinstance(model, (str, os.PathLike)) or tokenizer is None:
             given = repr(str(model)) if isinstance(model, (str, os.PathLike)) else "NAME"
-            raise TypeError(f"load a model with SentenceEncoder.from_pretrained({given})")
+            raise TypeError(f"Load a model with SentenceEncoder.from_pretrained({given})")
         if num_threads < 1 and num_threads != -1:
             raise ValueError(f"num_threads must be positive, or -1 for all, got {num_threads}")
         self._weights = model if isinstance(model, Weights) else Weights(model)
@@ -323,15 +323,15 @@ class SentenceEncoder(HubMixin):
             apart=apart,
             device=device,
         )
-        output = format_embeddings(
-            vectors,
-            normalize_embeddings=normalize_embeddings and not is_whole,
-            truncate_dim=truncate_dim,
-            precision=precision,
-            as_tensor=convert_to_tensor,
-            as_array=convert_to_numpy,
-            device=device,
-        )
+        if not is_whole:
+            vectors = leading(vectors, truncate_dim)
+            vectors = unit_length(vectors) if normalize_embeddings else vectors
+        output: Any = quantized(vectors, precision)
+        if convert_to_tensor or not convert_to_numpy:
+            import torch
+
+            tensor = torch.from_numpy(output).to(device or "cpu")
+            output = tensor if convert_to_tensor else list(tensor)
         return output[0] if isinstance(texts, str) else output
 
     def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
@@ -367,8 +367,8 @@ class SentenceEncoder(HubMixin):
             second: Texts or vectors to compare with, m texts or (m, dim).
 
         Returns:
-            (n, m), -1 to 1. 0 if either text has no known tokens. A tensor if either input is one,
-            otherwise an array.
+            Cosines, (n, m), from -1 to 1, and 0 if either text has no known tokens. A tensor if
+            either input is one, otherwise an array.
 
         Raises:
             TypeError: If an input contains anything but texts or numbers.
@@ -390,8 +390,8 @@ class SentenceEncoder(HubMixin):
             second: As many texts or vectors.
 
         Returns:
-            (n,), -1 to 1. 0 if either text has no known tokens. A tensor if either input is one,
-            otherwise an array.
+            Cosines, (n,), from -1 to 1, and 0 if either text has no known tokens. A tensor if
+            either input is one, otherwise an array.
 
         Raises:
             TypeError: If an input contains anything but texts or numbers.

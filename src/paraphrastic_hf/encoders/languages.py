@@ -17,16 +17,10 @@ KEY = "languages"  # key in config.json
 
 
 def languages_of(directory: Path | None) -> list[str]:
-    """Return the language codes of a model.
+    """Return the distinct language codes of a model, in order. An empty list if unknown.
 
     The first of these sources that names any is used: the model card, `config.json`, the
     `languages` of a distillation recipe, the sources of the recipe.
-
-    Args:
-        directory: A model directory, or None.
-
-    Returns:
-        Distinct codes in order. An empty list if unknown.
     """
     if directory is None:
         return []
@@ -65,12 +59,8 @@ def written_language(directory: Path | None) -> str | None:
 def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
     """Copy a model's languages to `config.json` when it is saved to another directory.
 
-    The new directory lacks the card and recipe that named them. A `languages` key that the model
-    wrote itself is kept.
-
-    Args:
-        origin: Directory that the model was loaded from, or None.
-        directory: Directory it is saved to within the block. May equal `origin`.
+    The new directory lacks the card and recipe of `origin`, which named them. A `languages` key
+    that the model wrote itself is kept.
     """
     known = languages_of(origin)
     yield

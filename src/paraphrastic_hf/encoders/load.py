@@ -31,16 +31,8 @@ def load_encoder(
 ) -> Any:
     """Load a `SentenceEncoder`, or a `SentenceTransformer` if the model is not of this package.
 
-    Args:
-        name: Directory, packaged model or Hub repository. None means `english`.
-        num_threads: As in `SentenceEncoder`. A `SentenceTransformer` uses torch's threads.
-        latent: Latent variable of a generative model whose mean is the embedding. None means
-            `semantic`.
-        device: Device to compute on. By default, averaging models of this package use the CPU and
-            others use a GPU if available.
-        trust_remote_code: Allow Python code of a sentence-transformers model to run. It has all
-            your permissions.
-        **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
+    Args are those of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` uses torch's
+    threads. `trust_remote_code` allows Python code of its model to run, with all your permissions.
 
     Raises:
         ModelError: If no model of that name exists or neither library can load it.

@@ -20,7 +20,6 @@ def mean_rows(numbers: np.ndarray, texts: Ragged, *, progress: bool = False) -> 
     Args:
         numbers: Token table, (vocab, dim) float32, or packed as in `storage/packing.py`.
         texts: Token ids. A text without tokens gives zeros.
-        progress: Show a progress bar.
 
     Returns:
         (texts, dim) float32.

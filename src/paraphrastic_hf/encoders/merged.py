@@ -20,17 +20,13 @@ LEAST = 1e-30  # smallest divisor
 
 
 def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean of tables, aligned by rotation and scaled to equal weight.
+    """Return the mean, float32, of tables (vocab, dim), aligned by rotation and scaled to equal
+    weight.
 
     Each table is rotated to match the mean of the tables before it. A row that the runs disagree on
     would be short in the mean, and its token would lose weight. So every row gets the mean of its
-    lengths, and only its direction comes from the mean.
-
-    Args:
-        tables: One or more tables of equal shape, (vocab, dim).
-
-    Returns:
-        (vocab, dim) float32, with the root mean square row length of the first table.
+    lengths, and only its direction comes from the mean. The result has the root mean square row
+    length of the first table.
     """
     mean = tables[0].astype(np.float32)
     size = _size(mean)
@@ -47,16 +43,10 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 def check_alike(
     encoder: SentenceEncoder, tokenizer: TextTokenizer, dimension: int, name: str
 ) -> None:
-    """Raise an error if an encoder cannot be merged with another.
+    """Raise a `ModelError` unless an encoder can be merged with one of this tokenizer and
+    dimension.
 
-    Args:
-        encoder: Encoder to check.
-        tokenizer: Tokenizer of the other encoder.
-        dimension: Dimension of the other encoder.
-        name: Name of the other encoder.
-
-    Raises:
-        ModelError: If it does not average, or differs in vocabulary or dimension.
+    `name` is the name of the other one, for messages.
     """
     if encoder.table(slice(0, 0)) is None:
         raise ModelError(f"{encoder.name} is not an averaging model and cannot be merged")

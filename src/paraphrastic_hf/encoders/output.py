@@ -5,21 +5,13 @@ Options and their order follow sentence-transformers.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-
-from paraphrastic_hf.encoders.vectors import unit_length
 
 PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
 
 
 def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
-    """Return the leading dimensions of vectors.
-
-    Args:
-        vectors: (texts, dim).
-        dimension: Number of dimensions to keep, 1 to dim. None keeps all.
+    """Return the leading dimensions of vectors, (texts, dim). All if `dimension` is None.
 
     Raises:
         TypeError: If `dimension` is not an integer.
@@ -65,34 +57,3 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
     steps = (vectors.max(0, initial=-np.inf) - lowest) / 255
     numbers = np.clip(np.floor((vectors - lowest) / np.where(steps > 0, steps, 1)), 0, 255)
     return numbers.astype(np.uint8) if precision == "uint8" else (numbers - 128).astype(np.int8)
-
-
-def format_embeddings(
-    vectors: np.ndarray,
-    *,
-    normalize_embeddings: bool,
-    truncate_dim: int | None,
-    precision: str | None,
-    as_tensor: bool,
-    as_array: bool,
-    device: Any,
-) -> Any:
-    """Return vectors in the form that a caller of `encode` requests.
-
-    Args:
-        vectors: (texts, dim) float32.
-        normalize_embeddings: Scale to unit length after truncation.
-        truncate_dim: Number of leading dimensions to keep. None keeps all.
-        precision: As in `quantized`.
-        as_tensor: Return one tensor.
-        as_array: Return one array. If neither, a list of tensors.
-        device: Device of tensors. None means the CPU.
-    """
-    vectors = leading(vectors, truncate_dim)
-    vectors = quantized(unit_length(vectors) if normalize_embeddings else vectors, precision)
-    if as_array and not as_tensor:
-        return vectors
-    import torch
-
-    tensor = torch.from_numpy(vectors).to(device or "cpu")
-    return tensor if as_tensor else list(tensor)

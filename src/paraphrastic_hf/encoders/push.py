@@ -23,10 +23,10 @@ class HubMixin(ABC):
 
     @abstractmethod
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a model directory with float32 weights.
+        """Write a model directory with float32 weights, created if missing.
 
         Args:
-            directory: Directory to write, created if missing.
+            directory: Directory to write.
 
         Raises:
             OSError: If the disk is full or the directory is not writable.
@@ -70,7 +70,7 @@ def push(
     create_pr: bool = False,
     **unknown: Any,
 ) -> str:
-    """Upload the files that a function writes.
+    """Upload the files that a function writes. Returns the URL of the commit or pull request.
 
     `paraphrastic publish` also writes the card and checks the licenses of the sources.
 
@@ -81,18 +81,13 @@ def push(
         private: Visibility of a new repository. None uses the account's default.
         token: Access token. None uses the one stored by `hf auth login`.
         revision: Branch. None means the main branch.
-        commit_message: Commit message.
         create_pr: Open a pull request instead of committing directly.
         **unknown: Rejected, with a suggestion.
-
-    Returns:
-        URL of the commit or pull request.
 
     Raises:
         PublishError: If the Hub is out of reach or refuses the upload, the token is missing or
             read-only, or a file contains a secret or an absolute path.
         TypeError: If an option is unknown.
-        OSError: If the disk is full.
     """
     refuse_keywords(unknown, push)
     to = Destination(

@@ -23,14 +23,7 @@ from paraphrastic_hf.text.load import load_tokenizer
 
 
 class SavedModel(HubMixin):
-    """A model with its tokenizer.
-
-    Args:
-        model: The model.
-        tokenizer: Its tokenizer, with as many entries as the model's tables have rows.
-
-    Raises:
-        ModelError: If the number of rows and the vocabulary size differ.
+    """A model with its tokenizer, which must have as many entries as the model's tables have rows.
 
     Attributes:
         layout: Files of its model directory.

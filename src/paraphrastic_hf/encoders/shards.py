@@ -20,10 +20,8 @@ TEXTS_PER_FILE = 1_000_000
 def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
     """Write columns `text` and `vector` to `part-00000.parquet`, `part-00001.parquet`, ...
 
-    The folder appears only if the block succeeds. A file holds about a million texts.
-
-    Args:
-        folder: Folder to create.
+    The folder is created, and appears only if the block succeeds. A file holds about a million
+    texts.
 
     Yields:
         A function that appends texts with their vectors, (texts, dim).
@@ -31,15 +29,6 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
     Raises:
         DataError: If the folder exists already or is not writable.
         DiskError: If the disk is full.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp()) / "vectors"
-        >>> with shard_writer(folder) as write:
-        ...     write(["a"], np.ones((1, 3)))
-        >>> import pyarrow.parquet
-        >>> pyarrow.parquet.read_table(folder).num_rows
-        1
     """
     require("data", "pyarrow", what=f"writing parquet files to {folder}")
     if folder.exists():

@@ -40,11 +40,6 @@ def as_array(vectors: object) -> np.ndarray:
 def checked_vectors(vectors: object, count: int, name: object = None) -> np.ndarray:
     """Return the output of any model's `encode` as an array, (count, dim).
 
-    Args:
-        vectors: Array, tensor or lists of numbers.
-        count: Expected number of vectors.
-        name: Name of the model, for messages.
-
     Raises:
         ModelError: If the shape is wrong, or a value is NaN or infinite.
     """

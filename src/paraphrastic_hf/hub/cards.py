@@ -79,15 +79,7 @@ RISK = {  # minimum risk training, by the development score of the recipe
 def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:
     """Return the card that `paraphrastic train` writes, based on its own records.
 
-    Args:
-        directory: Model directory.
-        run: Content of `run.json`, if it is not written yet.
-
-    Raises:
-        ModelError: If the folder has no finished run.
-
-    Example:
-        >>> print(run_card("runs/mine"))  # doctest: +SKIP
+    `run` is the content of `run.json`, if it is not written yet.
     """
     return render(TrainedModel.read(directory, run=run))
 
@@ -105,11 +97,9 @@ def model_card(
     """Return the full card of a trained encoder, with scores and checksums of its sources.
 
     Args:
-        directory: Model directory.
         data_root: Folder of its sources, listed in files such as `train/SOURCES.tsv`.
         evaluation: Folder written by `paraphrastic evaluate --output`.
         command: Training command.
-        summary: One or two sentences.
         languages: Language codes. By default those of the recipe, else English.
         license: License of the weights, as named on the Hub.
 
@@ -154,10 +144,7 @@ def render(
     """Render the card of a trained model.
 
     Args:
-        trained: The model.
         repository: Its repository on the Hub, used in code examples. None for a local card.
-        title: Title. By default the name of the repository or folder.
-        sources: Its sources, with licenses.
         data_root: Data folder, for checksums of the sources. None omits them.
         license: License of the weights, as named on the Hub, if any.
         figures: Scores for `model-index`.
@@ -214,7 +201,6 @@ def render(
 
 
 def write_card(directory: str | Path, text: str) -> None:
-    """Write a card as the folder's README."""
     write_bytes(Path(directory) / CARD, text.encode("utf-8"))
 
 
@@ -268,12 +254,8 @@ def _front(
 
 
 def composition(config: Mapping[str, Any], tokenizer: Path) -> str:
-    """Describe how a model computes, based on the `card_sentence` of its class.
-
-    Args:
-        config: Configuration of the model, or of a supervised model's encoder.
-        tokenizer: Folder of its tokenizer.
-    """
+    """Describe how an encoder with this configuration computes, from the `card_sentence` of its
+    class."""
     found = []
     for part, kind in _parts(config, tokenizer):
         sentence = getattr(model_class(part), "card_sentence", "") or (
@@ -293,7 +275,7 @@ def composition(config: Mapping[str, Any], tokenizer: Path) -> str:
 
 
 def word_order(config: Mapping[str, Any], tokenizer: Path) -> str:
-    """Describe how word order affects an encoder. Empty if there is no simple rule."""
+    """Describe how word order affects an encoder, empty if there is no simple rule."""
     parts = _parts(config, tokenizer)
     for part, _ in parts:
         is_average = part.get("encoder_kind") == "average"
@@ -333,7 +315,7 @@ def _first_dtype(trained: TrainedModel) -> str:
 
 
 def _writing(config: Mapping[str, Any]) -> str:
-    """Return an example call with which a generative model writes text. Empty for other models."""
+    """Return an example call with which a generative model writes text, empty for other models."""
     # an MGT model translates into all its languages
     is_mgt = config["model_type"] == "paraphrastic-mgt"
     for verb, argument, languages in (
@@ -346,7 +328,6 @@ def _writing(config: Mapping[str, Any]) -> str:
 
 
 def _selection(trained: TrainedModel) -> str:
-    """Describe how the checkpoint was selected."""
     run = trained.run
     if run["progress"]["best_step"] is None:
         return SELECTION["none"]
@@ -364,10 +345,9 @@ def _selection(trained: TrainedModel) -> str:
 
 
 def _is_changed(finish: Mapping[str, Any]) -> bool:
-    """Return whether the saved table differs from the selected checkpoint."""
-    steps = ("merge_with", "whiten", "dimension", "nested_dimensions")
-    steps += ("drop_apart", "significant_bits")
-    return any(map(finish.get, steps)) or finish.get("precision", "float32") != "float32"
+    steps = ("merge_with", "whiten", "dimension", "nested_dimensions", "drop_apart")
+    is_rounded = finish.get("significant_bits") or finish.get("precision", "float32") != "float32"
+    return bool(is_rounded) or any(map(finish.get, steps))
 
 
 def _sources(
@@ -431,7 +411,6 @@ def _headline(results: Mapping[str, Any]) -> list[str]:
 
 
 def _figures_table(run: Mapping[str, Any], trained: TrainedModel) -> list[str]:
-    """Return the table of scores that the run measured on held-out examples."""
     if trained.task:
         measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
         rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]

@@ -52,7 +52,6 @@ def source_licenses(
     """Return the license of each source of a model, including the sources of runs it started from.
 
     Args:
-        trained: The model.
         data_root: Data folder, whose subfolders list their files in `SOURCES.tsv`.
         stated: Licenses stated by the publisher, by the name of the source or its file.
 
@@ -74,16 +73,10 @@ def checked_license(
 ) -> str | None:
     """Return the license of the weights if the sources allow it.
 
-    Args:
-        sources: Sources of the model.
-        wanted: Requested license, as named on the Hub. None for the default.
-        private: Whether the repository is private.
-
-    Returns:
-        The license. None for a private model whose sources allow none.
+    By default it is `DEFAULT`, or None for a private model whose sources allow no license.
 
     Raises:
-        PublishError: If the sources do not allow the license, or no public model.
+        PublishError: If the sources do not allow the wanted license, or no public model.
     """
     refused = [
         f"{source.name}: {source.license} ({source.release})"
@@ -110,7 +103,6 @@ def checked_license(
 
 
 def packaged_table(name: str) -> list[str]:
-    """Return the table of sources on the card of a packaged model."""
     lines = (packaged_folder(name) / "README.md").read_text(encoding="utf-8").splitlines()
     table = dropwhile(lambda line: not line.startswith("| source |"), lines)
     return list(takewhile(lambda line: line.startswith("|"), table))

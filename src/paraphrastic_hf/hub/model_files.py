@@ -102,15 +102,8 @@ def gather_model(
 ) -> list[str]:
     """Write the files of a model for the Hub to an empty folder.
 
-    Args:
-        trained: The model.
-        repository: Its repository.
-        details: Facts that its folder does not contain.
-        output: Empty folder.
-        private: Whether the repository is private.
-
     Returns:
-        Patterns of files that an earlier version may have left.
+        Patterns of files that an earlier version may have left in the repository.
 
     Raises:
         PublishError: If the sources do not allow the license, the scores are of another model, or
@@ -166,7 +159,6 @@ def _packaged_details(sources: Sequence[SourceLicense], details: ModelDetails) -
 
 
 def _files(directory: Path) -> list[Path]:
-    """Return the files to upload, including those of a mixture's tokenizers."""
     found = {path for pattern in (*FILES, *RECORDS) for path in directory.glob(pattern)}
     parts = [path for path in found if path.is_dir()]
     inner = {path for part in parts for pattern in FILES for path in part.rglob(pattern)}
@@ -174,13 +166,10 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
-    """Copy the files of a model.
+    """Copy the files of a model, none of which may link outside the folder.
 
-    Unless `allow_code` is set, Python files are regenerated from this package, and those that it no
-    longer uses are omitted.
-
-    Raises:
-        PublishError: If a file links outside the folder, or is Python of unknown origin.
+    Unless `allow_code` is set, Python files are regenerated from this package, those that it no
+    longer uses are omitted, and others are refused.
     """
     files = _files(directory)
     code = [] if allow_code else [path for path in files if path.suffix == ".py"]
@@ -234,7 +223,6 @@ def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) ->
 
 
 def _hide_paths(output: Path) -> None:
-    """Shorten the absolute paths in the records of a run to their last parts."""
     recipe, run = output / "recipe.yaml", output / "run.json"
     hidden = _without_paths(dict(read_mapping(recipe)))
     write_bytes(recipe, yaml.safe_dump(hidden, sort_keys=False, allow_unicode=True).encode())

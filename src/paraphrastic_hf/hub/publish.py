@@ -30,13 +30,7 @@ HIDDEN = {"__pycache__", ".git", ".ipynb_checkpoints"}
 
 @dataclass
 class Release:
-    """A folder to publish.
-
-    Attributes:
-        folder: The folder.
-        private: Whether its repository is private.
-        details: Facts about a model that its folder does not contain.
-    """
+    """A folder to publish, with facts about a model that it does not contain."""
 
     folder: Path
     private: bool = False
@@ -163,7 +157,6 @@ def publish(
 
 
 def _folder(kind: str, directory: str | Path, place: Path) -> Path:
-    """Return the folder that a name stands for."""
     if Path(directory).is_dir():
         return Path(directory)
     if kind == "metric" and str(directory) == "simile":
@@ -177,12 +170,7 @@ def _folder(kind: str, directory: str | Path, place: Path) -> Path:
 
 
 def _write(release: Release, kind: str, output: Path, repository: str) -> Path:
-    """Write the files of a release to a new folder, with all checks of an upload.
-
-    Raises:
-        PublishError: If the folder is not empty, or a file may not be uploaded.
-        BusyError: If another process writes there.
-    """
+    """Write the files of a release to a new folder, with all checks of an upload."""
     with locked(output, doing="publishing"):
         if output.is_dir() and any(output.iterdir()):
             raise PublishError(f"{output} is not empty. Choose a new folder for the dry run")
@@ -194,7 +182,7 @@ def _write(release: Release, kind: str, output: Path, repository: str) -> Path:
 
 
 def _front(card: Path) -> Mapping[str, Any]:
-    """Return the metadata of a card. Empty if unreadable."""
+    """Return the metadata of a card, empty if unreadable."""
     from huggingface_hub import RepoCard
 
     try:

@@ -46,12 +46,7 @@ BENCHMARKS = {
 
 
 def figures(trained: TrainedModel, suites: Sequence[Mapping[str, Any]] = ()) -> list[EvalResult]:
-    """Return all measured scores of a model: those of its run, then those of each suite.
-
-    Args:
-        trained: The model.
-        suites: Results of `paraphrastic evaluate --output`, read by `read_results`.
-    """
+    """Return all measured scores of a model: those of its run, then those of each suite."""
     found = list(_of_run(trained))
     for results in suites:
         suite = results["suite"]  # a suite, or the name of a file of scored pairs
@@ -93,8 +88,8 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
     for results in suites:
         if not is_identified(encoder, results["settings"]):
             raise PublishError(
-                f"The {results['suite']} scores in {evaluation} are not of {trained.directory}. "
-                "Evaluate it again, without --latent, --dimension or --precision"
+                f"The {results['suite']} scores in {evaluation} belong to another model than "
+                f"{trained.directory}. Evaluate it without --latent, --dimension or --precision"
             )
     return suites
 
@@ -122,15 +117,7 @@ def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def refuse_unmeasured(card: Path, found: Sequence[EvalResult]) -> None:
-    """Raise an error for a card with a score that was not measured.
-
-    Args:
-        card: The card.
-        found: Measured scores from `figures`.
-
-    Raises:
-        PublishError: If the card has such a score or metric, or cannot be read.
-    """
+    """Raise a `PublishError` for a card with a score or metric that `figures` did not find."""
     from huggingface_hub import ModelCard
 
     try:

@@ -69,14 +69,9 @@ def write_source(
     Args:
         folder: Subfolder of the data folder.
         languages: Codes of both sides, such as `en-tr`.
-        name: Name of the source.
         pairs: Texts without tabs or line ends.
         license: License as stated by the authors.
         domain: One or two words.
-
-    Raises:
-        DataError: If the existing list is damaged.
-        OSError: If the disk is full or the folder is not writable.
     """
     path, listed = folder / languages / f"{name}.tsv.xz", folder / LIST
     rows = {}

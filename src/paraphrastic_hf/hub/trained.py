@@ -33,15 +33,8 @@ class TrainedModel:
 
     @classmethod
     def read(cls, directory: str | Path, *, run: Mapping[str, Any] | None = None) -> TrainedModel:
-        """Read the folder of a run.
-
-        Args:
-            directory: The folder.
-            run: Content of `run.json`, if it is not written yet.
-
-        Raises:
-            ModelError: If the folder has no finished run.
-        """
+        """Read the folder of a finished run. `run` is the content of `run.json`, if it is not
+        written yet."""
         directory = Path(directory)
         try:
             if run is None:
@@ -58,7 +51,6 @@ class TrainedModel:
 
     @property
     def name(self) -> str:
-        """Name of the folder."""
         return self.directory.resolve().name
 
     @property
@@ -94,7 +86,6 @@ class TrainedModel:
 
     @property
     def encoder(self) -> Mapping[str, Any]:
-        """Configuration of its encoder."""
         return self.config["encoder"] if self.task else self.config
 
     @property
@@ -106,7 +97,6 @@ class TrainedModel:
 
     @property
     def teachers(self) -> list[str]:
-        """Teachers of a distillation."""
         return [str(teacher["model"]) for teacher in self.recipe.get("teachers") or ()]
 
     @property
@@ -124,7 +114,6 @@ class TrainedModel:
 
     @property
     def sources(self) -> list[dict[str, Any]]:
-        """Training sources in the recipe."""
         return [dict(source) for source in (self.recipe.get("data") or {}).get("sources") or []]
 
     @property
@@ -158,7 +147,7 @@ def own_module(config: Mapping[str, Any]) -> str | None:
 
 
 def model_class(config: Mapping[str, Any]) -> type | None:
-    """Return the model class of a configuration. None if unknown."""
+    """Return the model class of a configuration, or None if unknown."""
     from transformers import CONFIG_MAPPING
 
     from paraphrastic_hf.encoders.storage.directory import LAYOUTS

@@ -57,7 +57,6 @@ class Remarks:
 
 
 def shown_input(path: str) -> str:
-    """Return the name of an input in messages."""
     return "standard input" if path == "-" else path
 
 

@@ -144,7 +144,6 @@ def with_retries(request: Callable[[], T]) -> T:
 
 
 def _check(remote: Remote, path: Path, target: Path) -> None:
-    """Raise an error if a download is not the expected file."""
     digest, first = content_hash(path), _first_sha256(remote, target)
     if digest in (remote.sha256, first):
         return
@@ -227,11 +226,7 @@ IGNORED = [
 def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
     """Return the folder of a Hub repository at one commit, downloading it if needed.
 
-    Args:
-        name: Repository, such as `someone/model`.
-        kind: `model`, `dataset` or `space`.
-        **options: `revision`, `token`, `cache_dir` and `local_files_only`, as in huggingface_hub's
-            `snapshot_download`.
+    Options are `revision`, `token`, `cache_dir` and `local_files_only`.
     """
     from huggingface_hub import snapshot_download
 

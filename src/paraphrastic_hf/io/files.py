@@ -164,11 +164,7 @@ def open_to_readers(path: Path) -> None:
 def digest_of(
     folder: Path, files: Iterable[Path], hash_of: Callable[[Path], str] = content_hash
 ) -> str:
-    """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal.
-
-    Args:
-        files: Paths inside the folder. Folders are skipped.
-    """
+    """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal."""
     lines = (
         f"{path.relative_to(folder).as_posix()} {hash_of(path)}\n"
         for path in sorted(files)

@@ -63,7 +63,7 @@ def open_lines(path: Path) -> BinaryIO:
 
 
 def table_kind(path: Path) -> str | None:
-    """Return `CSV` or `JSON` by a file's name, packed or not. None for any other."""
+    """Return `CSV` or `JSON` by a file's name, packed or not, or None for any other."""
     name = path.with_suffix("") if path.suffix in PACKED else path
     return TABLES.get(name.suffix.lower())
 

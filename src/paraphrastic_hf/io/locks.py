@@ -25,14 +25,12 @@ def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> It
     """Create a folder and lock it against other processes for the duration of the block.
 
     Every command that keeps work in a folder, or writes several files to one, holds this lock.
-    Another process could otherwise mistake incomplete work for its own.
+    Another process could otherwise mistake incomplete work for its own. Of several processes that
+    train together, only the main one locks.
 
     The operating system locks the folder itself, without a lock file, and unlocks it when the
     process ends. At the end, an empty folder is removed. If the file system does not support locks,
     a warning is logged and the folder is not locked.
-
-    Args:
-        is_main: Whether this process locks. Only one of several that train together does.
     """
     if not is_main:
         yield
@@ -48,7 +46,7 @@ def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> It
 
 
 def _lock(folder: Path, doing: str) -> int | None:
-    """Return an open and locked folder. None if locks are not supported."""
+    """Return an open and locked folder, or None if locks are not supported."""
     for left in reversed(range(TRIES)):
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -71,7 +71,6 @@ def code(text: str) -> Markdown:
 
 
 def code_block(text: str, language: str) -> str:
-    """Format text as a fenced code block."""
     fence = "`" * max(3, 1 + _backticks(text))
     return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
 
@@ -81,7 +80,6 @@ def _backticks(text: str) -> int:  # length of the longest run
 
 
 def bold(text: str) -> Markdown:
-    """Escape text and make it bold."""
     return Markdown(f"**{literal(text)}**")
 
 

@@ -210,8 +210,6 @@ def find_layout(
 
 
 class _Column:
-    """Statistics of the cells of a column."""
-
     def __init__(self, cells: Sequence[str]) -> None:
         found = [cell.strip() for cell in cells if cell.strip()]
         most = max(len(found), 1) * MOSTLY
@@ -361,13 +359,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class PairTable:
-    """Good pairs of a table, with the score or label of each.
-
-    Attributes:
-        pairs: Texts, in file order.
-        values: Scores or labels as text. None if the table has none.
-        layout: Columns of the table.
-    """
+    """Good pairs of a table in file order, with any scores or labels as text."""
 
     pairs: list[Pair]
     values: list[str] | None
@@ -382,10 +374,8 @@ def read_table(
 ) -> PairTable:
     """Read the pairs of a table, with scores or labels if it has any.
 
-    Args:
-        path: File or folder, as in `iterate_rows`.
-        columns: The two text columns, by name or number from 1 (None: found automatically).
-        value: Column of the score or label, by name or number. "" finds it, None skips it.
+    Columns are names or numbers from 1. Text columns are found automatically if None. `value` is
+    found if "", and omitted if None.
     """
     layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
@@ -407,11 +397,7 @@ def read_pairs(
 ) -> list[Pair]:
     """Return the good sentence pairs of one source, in file order.
 
-    Args:
-        path: File or folder, as in `iterate_rows`.
-        second: Text file of the other side.
-        columns: The two text columns, as in `iterate_rows`.
-        **options: Options of `clean_pairs`.
+    The source is given as in `iterate_rows`, and options are those of `clean_pairs`.
     """
     rows = iterate_rows(path, second=second, columns=columns)
     return clean_pairs(rows, name=str(path), **options)
@@ -560,7 +546,6 @@ def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _csv_has_header(row: Sequence[str], name: str, wanted: Wanted) -> bool:
-    """Return whether the first row of a CSV file is a header."""
     texts = [cell for cell in row if _reads_as_text(cell)]
     if len(texts) >= 2 and not wanted.columns and not any(map(_is_number, row)):
         raise DataError(
@@ -658,7 +643,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                 yield place, BLANK
             elif "\0" in joined:
                 yield place, NUL
-            elif not joined.isprintable() and _has_surrogates(row):
+            elif not joined.isprintable() and any("\ud800" <= c <= "\udfff" for c in joined):
                 yield place, NOT_UTF8
             else:
                 yield place, row
@@ -680,12 +665,7 @@ def _opened_quote(lines: Sequence[str], number: int) -> int:
     return opened
 
 
-def _has_surrogates(row: Sequence[str]) -> bool:
-    return any("\ud800" <= character <= "\udfff" for text in row for character in text)
-
-
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    """Yield the objects of a JSON file: one per line, or a single list."""
     lines = raw_lines(path)
     _, head = next(lines, (1, b""))
     if head.lstrip().startswith(b"["):

@@ -44,11 +44,7 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
 def rewrite_code(name: str, directory: Path) -> bool:
     """Write a file of `write_remote_code`, and those it imports, with the current code.
 
-    Args:
-        name: File name, such as `paraphrastic_models_encoders_averaging.py`.
-
-    Returns:
-        Whether this package has such a file. If not, nothing is written.
+    Returns False, with nothing written, if this package has no file of that name.
     """
     package = Path(__file__).parents[1]
     for path in package.rglob("*.py"):

@@ -94,7 +94,7 @@ def _leaks_of(path: Path) -> Iterator[str]:
 
 
 def _as_text(content: mmap.mmap) -> bytes | None:
-    """Return the content of a text file, UTF-16 as UTF-8. None for a binary file."""
+    """Return the content of a text file, UTF-16 as UTF-8, or None for a binary file."""
     if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
         return content[:].decode("utf-16", "replace").encode("utf-8")
     if CONTROLS.search(content[:HEAD]):
@@ -103,7 +103,6 @@ def _as_text(content: mmap.mmap) -> bytes | None:
 
 
 def _found(pattern: re.Pattern[bytes], content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
-    """Yield the line number and the text of each match."""
     line, counted = 1, 0
     for found in pattern.finditer(content):
         line += content[counted : found.start()].count(b"\n")
@@ -243,7 +242,6 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
 
 
 def refuse_leaks(folder: str | Path) -> None:
-    """Raise an error for a folder with secrets or absolute paths."""
     leaks = find_leaks(folder)
     if leaks:
         more = f", and {len(leaks) - 3} more" if len(leaks) > 3 else ""

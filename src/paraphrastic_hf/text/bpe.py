@@ -50,7 +50,6 @@ class BytePairTokenizer(FastTokenizer):
 
     @classmethod
     def from_codes(cls, path: str | Path, *, lowercase: bool = True) -> BytePairTokenizer:
-        """Read a file of codes."""
         merges: list[tuple[str, str]] = []
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -85,7 +84,6 @@ class BytePairTokenizer(FastTokenizer):
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool = False
     ) -> BytePairTokenizer:
-        """Read `tokenizer.json` from a model directory."""
         fast = cls.read(directory)
         fast.no_truncation()
         if END_OF_WORD not in str(getattr(fast.model, "end_of_word_suffix", "")):

@@ -22,11 +22,9 @@ from paraphrastic_hf.text.normalize import build_normalizer, normalize
 
 
 class CharTokenizer(FastTokenizer):
-    """Tokenizer into characters.
+    """Tokenizer into characters, given in order of their ids from id 2, most frequent first.
 
-    Args:
-        characters: Characters in order of their ids, from id 2, most frequent first.
-        keep_unknown: Give unknown characters id 1 instead of dropping them.
+    Unknown characters are dropped, or get id 1 if `keep_unknown`.
     """
 
     kind = "char"
@@ -55,16 +53,9 @@ class CharTokenizer(FastTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharTokenizer:
-        """Build a tokenizer of the `vocab_size - 2` most frequent characters.
+        """Build a tokenizer of the `vocab_size - 2` most frequent characters of raw text.
 
-        Ties are broken by code point.
-
-        Args:
-            lines: Raw text, normalized here.
-            vocab_size: Number of entries, including `<pad>` and `<unk>`.
-            hard_vocab_limit: Raise an error, instead of shrinking, if the text has fewer
-                characters.
-            keep_unknown: Give unknown characters id 1 instead of dropping them.
+        Ties are broken by code point. With `hard_vocab_limit`, too few characters are an error.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -78,7 +69,6 @@ class CharTokenizer(FastTokenizer):
 
     @classmethod
     def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> CharTokenizer:
-        """Read `tokenizer.json` from a model directory."""
         characters = entries(cls.read(directory))[len(SPECIAL_TOKENS) :]
         return cls(characters, lowercase=lowercase, keep_unknown=keep_unknown)
 
@@ -87,5 +77,4 @@ class CharTokenizer(FastTokenizer):
         return "".join(self._entries[number] for number in ids if number not in self.special.all)
 
     def to_fast(self) -> Tokenizer:
-        """Return the same tokenizer for the `tokenizers` library."""
         return self._fast

@@ -28,12 +28,10 @@ PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 
 
 class CharNgramTokenizer(PreTrainedTokenizer):
-    """Tokenizer into overlapping character n-grams.
+    """Tokenizer into overlapping character n-grams, a list in order of their ids from id 2.
 
-    Args:
-        vocab_file: JSON list of n-grams in order of their ids, from id 2.
-        padding_mode: Sides of the text that get a space: `both`, `left` or `none`.
-        keep_unknown: Give unknown n-grams id 1 instead of dropping them.
+    A space is added on the sides named by `padding_mode`: `both`, `left` or `none`. Unknown n-grams
+    are dropped, or get id 1 if `keep_unknown`.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -100,18 +98,13 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharNgramTokenizer:
-        """Build a tokenizer of the `vocab_size - 2` most frequent n-grams.
+        """Build a tokenizer of the `vocab_size - 2` most frequent n-grams of raw text.
 
-        Ties are broken alphabetically.
+        Ties are broken alphabetically. With `hard_vocab_limit`, too few n-grams are an error.
 
         Args:
-            lines: Raw text, normalized here.
-            vocab_size: Number of entries, including `<pad>` and `<unk>`.
-            padding_mode: Sides of the text that get a space: `both`, `left` or `none`.
             min_count: Smallest frequency of an n-gram (C in thesis 3.7.5).
             most_per_order: Largest number of n-grams of each order (k in thesis 3.7.5).
-            hard_vocab_limit: Raise an error, instead of shrinking, if the text has fewer n-grams.
-            keep_unknown: Give unknown n-grams id 1 instead of dropping them.
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -208,9 +201,6 @@ def extract_ngrams(
     text: str, orders: Sequence[int], padding_mode: str = "both", spans_spaces: bool = True
 ) -> list[str]:
     """Return the n-grams of a normalized text, order by order.
-
-    Args:
-        padding_mode: Sides of the text that get a space: `both`, `left` or `none`.
 
     Example:
         >>> extract_ngrams("cat", [3])

@@ -27,7 +27,6 @@ class FastTokenizer:
 
     @classmethod
     def read(cls, directory: str | Path) -> Tokenizer:
-        """Read `tokenizer.json` from a model directory."""
         path = Path(directory) / cls.file
         try:
             return Tokenizer.from_file(str(path))
@@ -42,7 +41,6 @@ class FastTokenizer:
         return Ragged.from_lists([encoding.ids for encoding in encodings])
 
     def tokens(self) -> list[str]:
-        """Return the token of every id."""
         return entries(self._fast)
 
     def settings(self) -> dict[str, Any]:
@@ -50,7 +48,6 @@ class FastTokenizer:
         return {"lowercase": self.lowercase, "keep_unknown": self.keep_unknown}
 
     def save(self, directory: str | Path) -> None:
-        """Write `tokenizer.json`, `tokenizer_config.json` and `paraphrastic_tokenizer.json`."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         write_tokenizer(directory, self._fast)

@@ -71,7 +71,6 @@ class MarkedTokenizer:
         return MarkedTokenizer(self.inner, self.marks, opens_prompts=True)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Decode without the marks."""
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
     def to_fast(self) -> Tokenizer:
@@ -81,7 +80,6 @@ class MarkedTokenizer:
         return self._marked(Tokenizer.from_str(inner.to_fast().to_str()))
 
     def _marked(self, fast: Tokenizer) -> Tokenizer:
-        """Add the marks to a tokenizer in place."""
         fast.add_special_tokens(list(MARKS[self.marks]))
         before = [START] if self.special.start else []
         after = [END] if self.special.end and not self.opens_prompts else []

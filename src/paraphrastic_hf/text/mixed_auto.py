@@ -100,7 +100,10 @@ class MixtureTokenizer(PreTrainedTokenizer):
         text = valid_unicode(text)
         found = []
         for first, part in zip(self._first_ids, self._parts, strict=True):
-            own = part.encode(text).ids if isinstance(part, Tokenizer) else _ids_of(part, text)
+            if isinstance(part, Tokenizer):
+                own = part.encode(text).ids
+            else:
+                own = part.encode_batch([text]).ids.tolist()
             found += [self._names[first + number] for number in own]
         return found
 
@@ -137,10 +140,6 @@ class MixtureTokenizer(PreTrainedTokenizer):
                 shutil.copyfile(path, target)
             written.append(str(target))
         return tuple(written)
-
-
-def _ids_of(part: CharNgramTokenizer, text: str) -> list[int]:
-    return list(map(int, part.encode_batch([text]).ids))
 
 
 def write_auto_config(directory: Path, parts: int) -> None:

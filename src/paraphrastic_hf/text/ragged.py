@@ -31,7 +31,6 @@ class Ragged:
 
     @classmethod
     def concatenate(cls, parts: Iterable[Ragged]) -> Ragged:
-        """Concatenate the texts of all parts."""
         parts = list(parts)
         lengths = [np.diff(part.offsets) for part in parts]
         offsets = np.zeros(1 + sum(map(len, lengths)), np.int64)

@@ -31,7 +31,6 @@ class Sentences:
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer) -> Sentences:
-        """Tokenize the distinct words of some sentences."""
         number_of: dict[str, int] = {}
         numbers = []
         for sentence in sentences:

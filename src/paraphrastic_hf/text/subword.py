@@ -38,12 +38,9 @@ NORMAL_PIECE = 1  # sentencepiece's type of pieces that occur in text
 
 
 class SubwordTokenizer:
-    """Tokenizer into sentencepiece's pieces.
+    """Tokenizer into the pieces of a serialized sentencepiece model (`spiece.model`).
 
-    Args:
-        model: Serialized sentencepiece model, as in `spiece.model`.
-        keep_unknown: Give unknown characters id 1 instead of dropping them.
-        num_threads: Number of threads of `encode_batch`. -1 means one per core.
+    Unknown characters are dropped, or get id 1 if `keep_unknown`.
     """
 
     file = "spiece.model"
@@ -79,15 +76,14 @@ class SubwordTokenizer:
         keep_unknown: bool = False,
         seed: int = 1,
     ) -> SubwordTokenizer:
-        """Train on text in any number of languages (thesis 5.2.1: 20,000 pieces, joint).
+        """Train on raw text in any number of languages (thesis 5.2.1: 20,000 pieces, joint).
+
+        With `hard_vocab_limit`, too little text is an error.
 
         Args:
-            lines: Raw text, normalized here.
             vocab_size: Number of pieces, including `<pad>` and `<unk>`.
             character_coverage: Share of characters that get a piece, 0.98 to 1.
             input_sentence_size: Maximum number of lines, sampled from the text.
-            hard_vocab_limit: Raise an error, instead of shrinking, if the text has fewer pieces.
-            keep_unknown: Give unknown characters id 1 instead of dropping them.
         """
         normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
         model = io.BytesIO()
@@ -122,7 +118,6 @@ class SubwordTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool
     ) -> SubwordTokenizer:
-        """Read `spiece.model` from a model directory."""
         path = Path(directory) / cls.file
         try:
             tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
@@ -145,7 +140,7 @@ class SubwordTokenizer:
             raise ValueError(f"the score of a piece is not finite; {DAMAGED}")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text. None for an empty text or one without known characters."""
+        """Return the ids of each text. Texts without known characters have no ids."""
         normalized = [normalize(text, self.lowercase) for text in texts]
         if len(texts) <= FEW_TEXTS:
             encoded = [self._processor.encode(text) for text in normalized]
@@ -163,8 +158,7 @@ class SubwordTokenizer:
         return ids.where(~(is_unknown | is_bare_mark))
 
     def left_out(self, lines: Sequence[str]) -> dict[str, int]:
-        """Count, for each character without a piece, the lines that contain it. Most frequent
-        first."""
+        """Count the lines that contain each character without a piece, most frequent first."""
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(set(normalize(line, self.lowercase)) - {" "})
@@ -218,7 +212,6 @@ class SubwordTokenizer:
         return [self._processor.id_to_piece(i) for i in range(self.vocab_size)]
 
     def save(self, directory: str | Path) -> None:
-        """Write `spiece.model`, `tokenizer.json` and their configs."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         write_bytes(directory / self.file, self._model)

@@ -25,12 +25,9 @@ WORD_PATTERN = rf"(?<={LETTER})'\w{{1,2}}\b|{LETTER}+|(?!{LETTER})\S"
 
 
 class WordTokenizer(FastTokenizer):
-    """Tokenizer into words.
+    """Tokenizer into words, given in order of their ids from id 2, most frequent first.
 
-    Args:
-        words: Words in order of their ids, from id 2, most frequent first.
-        keep_unknown: Give unknown words id 1 instead of dropping them.
-        spaced: Split only at spaces.
+    Unknown words are dropped, or get id 1 if `keep_unknown`.
     """
 
     kind = "word"
@@ -75,13 +72,9 @@ class WordTokenizer(FastTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> WordTokenizer:
-        """Build a tokenizer of the `vocab_size - 2` most frequent words.
+        """Build a tokenizer of the `vocab_size - 2` most frequent words of raw text.
 
-        Args:
-            lines: Raw text, normalized here.
-            vocab_size: Number of entries, including `<pad>` and `<unk>`.
-            hard_vocab_limit: Raise an error, instead of shrinking, if the text has fewer words.
-            keep_unknown: Give unknown words id 1 instead of dropping them.
+        With `hard_vocab_limit`, too few words are an error.
         """
         counter = Tokenizer(models.WordLevel({}, unk_token=SPECIAL_TOKENS["unk_token"]))
         counter.normalizer = build_normalizer(lowercase)
@@ -102,7 +95,6 @@ class WordTokenizer(FastTokenizer):
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool, spaced: bool = False
     ) -> WordTokenizer:
-        """Read `tokenizer.json` from a model directory."""
         words = [word[1:] for word in entries(cls.read(directory))[len(SPECIAL_TOKENS) :]]
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
 

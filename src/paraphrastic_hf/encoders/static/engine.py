@@ -88,13 +88,10 @@ class Block(Protocol):
 
 
 class StaticEncoder:
-    """Encoder of texts as means of table rows.
+    """Encoder of texts as means of table rows, for tokenizers that `serves` accepts.
 
-    It is thread-safe: concurrent calls take turns, and each uses `num_threads` threads.
-
-    Args:
-        tokenizer: A tokenizer for which `serves` is true.
-        num_threads: Number of threads. -1 means one per core.
+    It is thread-safe: concurrent calls take turns, and each uses `num_threads` threads (-1: one per
+    core).
     """
 
     def __init__(self, tokenizer: TextTokenizer, *, num_threads: int = -1) -> None:
@@ -130,18 +127,13 @@ class StaticEncoder:
         progress: bool = False,
         tokens: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the mean of the table rows of each text's tokens.
+        """Return the mean of the table rows of each text's tokens, (texts, dim) float32.
 
         Args:
             texts: Texts. Empty texts and texts without known tokens give zeros.
             table: One row per token, (vocab, dim), contiguous: float32, or packed as in
                 `storage/packing.py`.
-            normalize_embeddings: Scale embeddings to unit length. Zero vectors stay zero.
-            progress: Show a progress bar.
             tokens: Optional int32 output array, (texts,), for the token count of each text.
-
-        Returns:
-            (texts, dim) float32.
 
         Raises:
             TypeError: If `texts` contains anything but strings.
@@ -189,7 +181,7 @@ class StaticEncoder:
     def _run(
         self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]
     ) -> None:
-        """Run the first block in this thread and the others in the pool; an error halts all."""
+        """Run the first block in this thread and the others in the pool. An error halts all."""
 
         def watched(block: Block) -> None:
             try:

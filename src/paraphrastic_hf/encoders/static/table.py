@@ -48,12 +48,7 @@ class Table:
     @classmethod
     def of(cls, rows: np.ndarray, name: object = "this encoder") -> Table:
         """Make a table of rows, (vocab, dim), stored as bfloat16 if that is lossless, else as
-        float32.
-
-        Raises:
-            ModelError: If there are no columns, or a value is NaN, infinite or too large for
-                float32.
-        """
+        float32."""
         rows = np.asarray(rows)
         if rows.ndim != 2 or not rows.shape[1]:
             raise ModelError(
@@ -66,17 +61,12 @@ class Table:
 
     @classmethod
     def of_packed(cls, numbers: np.ndarray, name: object = "this encoder") -> Table:
-        """Make a table of saved int8 or int4 numbers, which count as exact.
-
-        Raises:
-            ModelError: If the scale of a row is NaN or infinite.
-        """
+        """Make a table of saved int8 or int4 numbers, which count as exact."""
         check_finite(scales(numbers), f"the table of {name}")
         return cls(np.ascontiguousarray(numbers))
 
     @property
     def dimension(self) -> int:
-        """Length of a row."""
         return width(self.numbers)
 
     def rows(self, numbers: np.ndarray | slice | None = None) -> np.ndarray:
@@ -84,12 +74,7 @@ class Table:
         return unpacked(self.numbers if numbers is None else self.numbers[numbers])
 
     def with_norm_power(self, power: float) -> Table:
-        """Return a table whose row lengths are raised to a power. Directions stay.
-
-        Raises:
-            ModelError: If a value becomes infinite.
-            ValueError: If `power` is NaN or infinite.
-        """
+        """Return a table whose row lengths are raised to a power. Directions stay."""
         if not np.isfinite(power):
             raise ValueError(f"power must be finite, got {power}")
         blocks = (self.rows(slice(i, i + BLOCK)) for i in range(0, len(self.numbers), BLOCK))
@@ -101,11 +86,7 @@ class Table:
 
     def with_precision(self, precision: str) -> Table:
         """Return a table rounded to `float32` (exact), `bfloat16`, `int8` or `int4` by
-        `packing.packed`.
-
-        Raises:
-            ValueError: If `precision` is unknown.
-        """
+        `packing.packed`."""
         if holds(self.numbers, precision):
             return self
         rows = self.rows()
@@ -115,12 +96,7 @@ class Table:
         return Table(numbers, rounding_error(numbers, rows))
 
     def with_dimension(self, dimension: int) -> Table:
-        """Return a table of the leading dimensions of every row.
-
-        Raises:
-            TypeError: If `dimension` is not an integer.
-            ValueError: If `dimension` is out of range.
-        """
+        """Return a table of the leading dimensions of every row."""
         if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
             raise TypeError(f"dimension must be an integer, got {dimension!r}")
         if not 1 <= dimension <= self.dimension:
@@ -134,12 +110,8 @@ def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
     """Return the largest distance of a packed row from the exact row, relative to the exact row's
     length.
 
-    The distance of an all-zero row is absolute. A mean of packed rows is off by at most this
-    fraction of the rows' mean length.
-
-    Args:
-        numbers: (vocab, dim), packed or float32.
-        exact: (vocab, dim) float32.
+    Both arrays are (vocab, dim). The distance of an all-zero row is absolute. A mean of packed rows
+    is off by at most this fraction of the rows' mean length.
     """
     lengths = row_lengths(exact)
     off = row_lengths(unpacked(numbers).astype(np.float64) - exact)
@@ -152,15 +124,7 @@ def row_lengths(rows: np.ndarray) -> np.ndarray:
 
 
 def check_finite(numbers: np.ndarray, name: str) -> None:
-    """Raise an error if weights contain NaN or infinity.
-
-    Args:
-        numbers: Weights of any shape. The first axis counts rows.
-        name: Name of the weights in the message.
-
-    Raises:
-        ModelError: If a value is not finite. The message names the first such row.
-    """
+    """Raise a `ModelError` naming the first row (of the first axis) with NaN or infinity."""
     with np.errstate(invalid="ignore", over="ignore"):
         total = numbers.sum()
     if np.isfinite(total):

@@ -18,10 +18,7 @@ HEADER_BYTES = 128
 def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
     """Write a float32 array, (texts, dim), of initially unknown length.
 
-    If the block raises, the file stays unchanged.
-
-    Args:
-        path: File to write or replace. Its folder is created if missing.
+    The file and its folder are created. If the block raises, the file stays unchanged.
 
     Yields:
         A function that takes texts and their vectors, (n, dim), and appends the vectors only.
@@ -29,14 +26,6 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
     Raises:
         DataError: If the file is not writable.
         DiskError: If the disk is full.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "vectors.npy"
-        >>> with array_writer(path) as write:
-        ...     write(["a", "b"], np.ones((2, 3)))
-        >>> np.load(path).shape
-        (2, 3)
     """
     target, shape = output_file(path), (0, 0)
 

@@ -33,10 +33,6 @@ PARTS = 4096
 def loading(directory: Path, what: str = "the model") -> Iterator[None]:
     """Limit what transformers loads from a model directory, and hide its progress bars.
 
-    Args:
-        directory: Model directory.
-        what: Description for the message.
-
     Raises:
         ModelError: If a file is damaged, sizes exceed the weights file, or the model needs code
             that may not run.
@@ -53,14 +49,9 @@ def loading(directory: Path, what: str = "the model") -> Iterator[None]:
 
 @contextmanager
 def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
-    """Raise an error if a model built in the block is larger than its weights file allows.
+    """Raise a `ModelError` if a model built in the block is larger than its weights file allows.
 
-    Args:
-        directory: Model directory.
-        inside: `**/` to include files in subfolders.
-
-    Raises:
-        ModelError: If a config names a larger size or describes a larger model.
+    `inside` is `**/` to include files in subfolders.
     """
     name = shown_name(directory)
     files = [path for ending in WEIGHTS_FILES for path in directory.glob(inside + ending)]

@@ -41,10 +41,6 @@ def converted(
         work: Folder for the conversion. None means next to a local model.
         advice: Advice in the message if the conversion fails.
         precision: Number format of the weights, such as `int8` or `float32`.
-
-    Raises:
-        ModelError: If the model does not exist or CTranslate2 cannot convert it.
-        MissingExtraError: If CTranslate2 is not installed.
     """
     require("corpora", "ctranslate2", what="the engine ctranslate2")
     check_model_name(name)

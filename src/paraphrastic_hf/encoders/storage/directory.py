@@ -95,19 +95,15 @@ def save_model(
     packed_rows: np.ndarray | None = None,
     modules: bool = True,
 ) -> None:
-    """Write a model directory, replacing any model in it.
+    """Write the directory of a model, which is on the CPU, replacing any model in it.
 
     Files are first written to a subfolder, so the old model survives a failure. Weights move last:
     a directory with weights is complete. Unrelated files stay.
 
     Args:
-        model: Any model of this package, on the CPU.
-        tokenizer: Tokenizer that the model was trained with.
-        directory: Directory to write, created if missing.
-        layout: Kind of model.
-        precision: `float32`, `bfloat16` or `float16`. Averaging models also `int8` and `int4`,
-            rounded as in `packing.packed`. This package and transformers read all as float32. Stock
-            sentence-transformers computes in the stored precision.
+        precision: `float32`, `bfloat16` or `float16`. Averaging models also support `int8` and
+            `int4`, rounded as in `packing.packed`. This package and transformers read all as
+            float32. Stock sentence-transformers computes in the stored precision.
         packed_rows: Table of an averaging model that is already int8 or int4.
         modules: Whether to write sentence-transformers' files. If False, existing ones stay.
 
@@ -186,7 +182,6 @@ def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> 
 
 
 def _name_token_types(path: Path) -> None:
-    """Make transformers' tokenizer return `token_type_ids`."""
     if path.exists():
         settings = read_json(path)
         names = ["input_ids", "attention_mask", "token_type_ids"]
@@ -209,11 +204,7 @@ def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: 
 
 
 def load_model(directory: Path) -> SentenceEncoderModel:
-    """Load the encoder of a model directory, in evaluation mode, float32.
-
-    Raises:
-        ModelError: If a file is missing or damaged, or the model is not an encoder of this package.
-    """
+    """Load the encoder of a model directory, in evaluation mode, float32."""
     return load_pretrained(directory, SENTENCE_ENCODER)  # type: ignore[return-value]
 
 

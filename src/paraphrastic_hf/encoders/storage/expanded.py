@@ -45,10 +45,6 @@ def expanded(folder: Path) -> Path:
     packed.
 
     A copy whose files have changed is replaced.
-
-    Raises:
-        OSError: If the disk is full or the cache is not writable. `PARAPHRASTIC_CACHE` sets another
-            one.
     """
     config = read_json(folder / "config.json")
     if not config.get("packed"):

@@ -77,30 +77,17 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether no hash in the settings of kept scores contradicts the model's.
-
-    Args:
-        model: As in `identity`.
-        settings: Hashes by the names of `identity`. Some may be missing.
-    """
+    """Return whether no hash in the settings of kept scores contradicts the model's. Some may be
+    missing."""
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
 
 def files_hash(path: Path) -> str:
-    """Return the SHA-256 of a model's files.
+    """Return the SHA-256 of a model's files, or of a single weights file, in hexadecimal.
 
-    For a directory these are all files except cards and training records (`BESIDE`), including the
+    In a directory, all files count except cards and training records (`BESIDE`), including the
     folders of modules and tokenizers. Of each config, only `behavior` counts, with dropout and
-    initialization.
-
-    Args:
-        path: Model directory, or a single weights file.
-
-    Returns:
-        64 hexadecimal digits. An empty string for a directory without such files.
-
-    Raises:
-        OSError: If a file cannot be read.
+    initialization. A directory without such files gives an empty string.
     """
     if path.is_file():
         return content_hash(path)
@@ -125,12 +112,8 @@ def _file_hash(path: Path) -> str:
 def named_hash(name: str) -> str:
     """Return the `files_hash` of a named model, downloading it from the Hub if needed.
 
-    Args:
-        name: Directory, packaged model or repository. The organization sentence-transformers may be
-            omitted.
-
-    Returns:
-        An empty string if the model does not exist or the Hub is out of reach.
+    The organization sentence-transformers may be omitted. The hash is an empty string if the model
+    does not exist or the Hub is out of reach.
     """
     if name in DERIVED_MODELS and not holds_model(name):
         source, power = DERIVED_MODELS[name]
@@ -146,9 +129,6 @@ def weights_hash(model: Any) -> str:
 
     Models with equal weights may differ in `config_hash`. Without visible parameters, the hash
     covers only the class.
-
-    Args:
-        model: A `SentenceEncoder`, a torch module or any object with `encode`.
     """
     digest = hashlib.blake2b(digest_size=32)
     if _is_table(model):
@@ -169,14 +149,8 @@ def config_hash(model: Any) -> str:
 
     All config keys count except `BOOKKEEPING` and those that matter only in training. For
     generative models, generation settings count too. For a `SentenceTransformer`, so do its modules
-    and settings such as prompts.
-
-    Args:
-        model: A `SentenceEncoder`, a torch module or any object with `encode`.
-
-    Returns:
-        An empty string for models without settings: averaging models, or objects other than torch
-        modules.
+    and settings such as prompts. Averaging models, and objects other than torch modules, have no
+    settings and give an empty string.
     """
     found: list[Any] = []
     for name in STOCK_SETTINGS:
@@ -200,9 +174,7 @@ def config_hash(model: Any) -> str:
 def behavior(settings: Any, *, in_training: bool = False) -> Any:
     """Return the parts of a config that affect a model's output.
 
-    Args:
-        settings: Content of `config.json`, or part of it.
-        in_training: Keep settings that matter only in training: dropout and initialization.
+    Dropout and initialization are kept only if `in_training`.
     """
     if isinstance(settings, Mapping):
         return {
@@ -218,7 +190,6 @@ def behavior(settings: Any, *, in_training: bool = False) -> Any:
 
 
 def has_weights(model: Any) -> bool:
-    """Return whether a model exposes parameters."""
     return _is_table(model) or any(True for _ in _tensors(model))
 
 
@@ -226,9 +197,7 @@ def tokenizer_hash(tokenizer: Any) -> str:
     """Return twelve hexadecimal digits identifying a tokenizer's class, entries, scores and
     settings.
 
-    Args:
-        tokenizer: Tokenizer of this package or of Hugging Face. For any other, only the class
-            counts.
+    Only the class counts if the tokenizer is neither of this package nor of Hugging Face.
     """
     digest = hashlib.blake2b(digest_size=32)
     backend = plain_backend(tokenizer)
@@ -273,7 +242,6 @@ def _network(model: Any) -> Any:
 
 
 def _configs(module: Any) -> Iterator[Any]:
-    """Yield the outermost transformers configs in a module."""
     config = getattr(module, "config", None)
     if hasattr(config, "to_diff_dict"):
         yield config

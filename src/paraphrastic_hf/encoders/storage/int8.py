@@ -36,11 +36,6 @@ class Int8Encoder:
     Raises:
         ModelError: If the model is not a mean-pooling transformer or CTranslate2 cannot convert it.
         MissingExtraError: If CTranslate2 is not installed.
-
-    Example:
-        >>> encoder = Int8Encoder("models/all-MiniLM-L6-v2")  # doctest: +SKIP
-        >>> encoder.encode(["a cat sleeps"]).shape  # doctest: +SKIP
-        (1, 384)
     """
 
     def __init__(

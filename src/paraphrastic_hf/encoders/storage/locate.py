@@ -83,11 +83,7 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
 
 
 def packaged_folder(name: str = DEFAULT_MODEL) -> Path:
-    """Return the folder of a packaged model inside this package.
-
-    Raises:
-        ModelError: If no packaged model has this name.
-    """
+    """Return the folder of a packaged model inside this package."""
     folder = ASSETS / name
     if not holds_model(folder):
         known = ", ".join(packaged_names())
@@ -96,12 +92,10 @@ def packaged_folder(name: str = DEFAULT_MODEL) -> Path:
 
 
 def packaged_names() -> list[str]:
-    """Return the folder names of packaged models."""
     return sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
 
 
 def known_models() -> list[str]:
-    """Return the names of all packaged models."""
     return [*packaged_names(), *DERIVED_MODELS]
 
 
@@ -125,7 +119,7 @@ def shown_name(directory: Path) -> str:
 
 
 def _copies() -> Path | None:
-    """Return the folder of cached copies. None if the cache folder cannot be determined."""
+    """Return the folder of cached copies, or None if the cache folder cannot be determined."""
     try:
         return cache_folder() / "models"
     except RuntimeError:
@@ -180,14 +174,10 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
 
 
 def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, Any]:
-    """Raise an error if none of some loaders loads a model, judging by `config.json`.
+    """Return the `config.json` of a model that one of `loaders` (keys of `LOADED`) can load.
 
-    Args:
-        name: Path, packaged model or repository.
-        *loaders: Keys of `LOADED`, preferred loader first.
-
-    Returns:
-        The configuration. Empty for a repository, which is checked after the download.
+    The preferred loader comes first. A repository is checked after the download and gives an empty
+    dictionary here.
 
     Raises:
         ModelError: If the model is of another kind, its configuration is missing or damaged, or
@@ -213,16 +203,8 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
 
 
 def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
-    """Raise an error if none of some loaders loads a model.
-
-    Args:
-        kind: The `model_type`.
-        directory: Model directory, for the message.
-        *loaders: Keys of `LOADED`, preferred loader first.
-
-    Raises:
-        ModelError: If the model is of another kind.
-    """
+    """Raise a `ModelError` if none of `loaders` (keys of `LOADED`, preferred one first) loads a
+    `model_type`."""
     name, is_own = shown_name(directory), kind.startswith(OWN) or kind in ENCODER_KINDS
     known = _loaders_of(kind) if is_own else STOCK
     if known is None or not set(known).isdisjoint(loaders):
@@ -239,7 +221,7 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
 
 
 def _loaders_of(kind: str) -> tuple[str, ...] | None:
-    """Return the loaders of a model type. None for unknown types."""
+    """Return the loaders of a model type, or None for unknown types."""
     bare = kind.removeprefix(OWN)
     is_encoder = kind in ENCODER_KINDS or bare.replace("-", "_") in ENCODER_KINDS
     return LOADERS.get(bare, ("SentenceEncoder",) if is_encoder else None)
@@ -268,15 +250,7 @@ def as_directory(name: str | os.PathLike[str]) -> str:
 
 
 def refuse_latent(name: str, latent: str | None) -> None:
-    """Raise an error if a latent variable is requested of a model without any.
-
-    Args:
-        name: The model, for the message.
-        latent: Requested variable, or None.
-
-    Raises:
-        ModelError: If `latent` is given.
-    """
+    """Raise a `ModelError` if a latent variable is requested of a model without any."""
     if latent is not None:
         raise ModelError(
             f"{name} has no latent variable {latent!r}. Omit --latent, or use a model trained with "
@@ -285,15 +259,7 @@ def refuse_latent(name: str, latent: str | None) -> None:
 
 
 def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> None:
-    """Raise an error for keywords outside `HubOptions`.
-
-    Args:
-        hub: Keywords that a function passes to the Hub.
-        function: That function. Its own keywords are suggested too.
-
-    Raises:
-        TypeError: If a keyword is unknown.
-    """
+    """Raise a `TypeError` for keywords outside `HubOptions` and the parameters of a function."""
     unknown = [name for name in hub if name not in HubOptions.__annotations__]
     refuse_keywords(unknown, function, more=HubOptions.__annotations__)
 

@@ -151,14 +151,7 @@ def width(numbers: np.ndarray) -> int:
 
 
 def shortened(numbers: np.ndarray) -> np.ndarray:
-    """Store numbers in half the memory if that is lossless.
-
-    Args:
-        numbers: (vocab, dim) float32, contiguous.
-
-    Returns:
-        (vocab, dim) uint16, as `packed` to bfloat16, or `numbers` itself if any would be rounded.
-    """
+    """Return (vocab, dim) float32 numbers as bfloat16 if that is lossless, else unchanged."""
     halves = numbers.view(np.uint16).reshape(*numbers.shape, 2)
     upper = int(sys.byteorder == "little")
     return numbers if halves[..., 1 - upper].any() else np.ascontiguousarray(halves[..., upper])

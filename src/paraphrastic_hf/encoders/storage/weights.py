@@ -39,13 +39,11 @@ class Weights:
 
     @classmethod
     def read(cls, directory: Path, *, as_table: bool) -> Weights:
-        """Read the weights of a model directory.
+        """Read the weights of a model directory of this package, or of a saved `StaticEmbedding`.
 
         Args:
-            directory: Directory written by `directory.save_model`, or by sentence-transformers for
-                a `StaticEmbedding`.
-            as_table: Whether to read just a table, without torch, if possible. Character n-grams
-                need transformers anyway, and torch is faster for them.
+            as_table: Read just a table, without torch, if possible. Character n-grams need
+                transformers anyway, and torch is faster for them.
 
         Raises:
             ModelError: If a file is missing or damaged, or the model is not an encoder of this
@@ -106,7 +104,6 @@ class Weights:
 
     @property
     def dimension(self) -> int:
-        """Embedding dimension."""
         held = self._held
         return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
 
@@ -135,14 +132,7 @@ class Weights:
         return rows if rows is not None and has_scales(rows) and holds(rows, precision) else None
 
     def exact_table(self, name: str | None) -> Table:
-        """Return a float32 table to derive others from, for a model on any device in any precision.
-
-        Args:
-            name: Name of the encoder, for messages.
-
-        Raises:
-            ModelError: If the encoder does not average or its table was rounded.
-        """
+        """Return a float32 table to derive others from, whatever the device and precision."""
         if self.rounding_error:
             raise ModelError(
                 f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's length; "
@@ -161,12 +151,7 @@ class Weights:
 def read_table(directory: Path) -> Table | None:
     """Read the table of an averaging model without torch.
 
-    Returns:
-        None if the directory holds another kind of model or is damaged. `load_model` then reports
-        the reason.
-
-    Raises:
-        ModelError: If a value is NaN or infinite.
+    Other kinds of model and damaged directories give None. `load_model` then reports the reason.
     """
     try:
         config = read_json(directory / "config.json")
@@ -189,13 +174,10 @@ def read_table(directory: Path) -> Table | None:
 
 
 def refuse_settings(directory: Path) -> None:
-    """Raise an error for sentence-transformers settings that would give other embeddings or scores
+    """Raise a `ModelError` for sentence-transformers settings that give other embeddings or scores
     here.
 
     These are non-empty prompts, truncated dimensions and similarities other than the cosine.
-
-    Raises:
-        ModelError: If the directory has such settings, or they cannot be read.
     """
     path = directory / SETTINGS
     if not path.is_file():
@@ -233,11 +215,7 @@ def is_static_embedding(directory: Path) -> bool:
 
 
 def read_static_embedding(directory: Path) -> np.ndarray:
-    """Read the rows of a saved `StaticEmbedding`, (vocab, dim) float32.
-
-    Raises:
-        ModelError: If a file is damaged, or other modules follow the table.
-    """
+    """Read the rows of a saved `StaticEmbedding`, (vocab, dim) float32."""
     try:
         modules = read_json(directory / MODULES)
         kinds = [module["type"].rpartition(".")[2] for module in modules]
