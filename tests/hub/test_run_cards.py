@@ -120,7 +120,7 @@ def test_a_dropped_language_is_not_listed(root: Path, tmp_path: Path) -> None:
     model = trained(recipe + "finish: {drop_apart: true}", tmp_path, root)
     front = yaml.safe_load((model / "README.md").read_text().split("---")[1])
     assert front["language"] == ["en"]
-    assert " kB " in card_of(model)
+    assert " kB" in card_of(model)
 
 
 @pytest.mark.slow
