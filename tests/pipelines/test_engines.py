@@ -253,12 +253,12 @@ def test_a_model_is_converted_once_and_long_lines_are_cut(folder: Path, tmp_path
 def test_a_replaced_model_is_converted_again(folder: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(folder, model)
-    first = converted(model, work=None, way_out="")
-    assert converted(model, work=None, way_out="") == first
+    first = converted(model, work=None, advice="")
+    assert converted(model, work=None, advice="") == first
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
     config["scale_embedding"] = not config.get("scale_embedding")
     (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    assert converted(model, work=None, way_out="") != first
+    assert converted(model, work=None, advice="") != first
 
 
 @ctranslate2

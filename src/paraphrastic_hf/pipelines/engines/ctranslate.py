@@ -79,7 +79,7 @@ class CTranslate2Engine:
             work: Folder for the converted model. Beside a local model if None.
             threads: Threads per batch, at least 1.
         """
-        directory = converted(name, work=work, way_out=FIX, precision=precision)
+        directory = converted(name, work=work, advice=FIX, precision=precision)
         import ctranslate2
         from transformers import AutoConfig
 
