@@ -20,7 +20,6 @@ from unittest.mock import patch
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
-from pymdownx.slugs import slugify
 
 WRITTEN = (  # patterns of handwritten pages
     *("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"),
@@ -28,16 +27,16 @@ WRITTEN = (  # patterns of handwritten pages
         "docs/*.md",
         "docs/guides/*.md",
         "docs/design/*.md",
-        "recipes/*/README.md",
+        "recipes/*/*.md",
         "benchmarks/README.md",
     ),
     "hub_cards/models/*.md",
 )
+BOOSTED = ("README.md", "docs/guides/", "docs/notebooks/")  # first among search results
+UNSEARCHED = ("CHANGELOG.md", "docs/report.md", "docs/tables.md", "recipes/", "hub_cards/models/")
 WHOLE = ("layers", "losses", "metrics", "mining")  # folders with all modules in the reference
 LINK = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)([^)\s#]+)(?=[)#\s])")
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"(#+) ")
-SLUG = slugify(case="lower")  # same as `toc` in mkdocs.yml
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -77,7 +76,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links to folders and notebooks at their pages."""
+    """Point links to folders and notebooks at their pages, and weight the page for the search."""
+    path = page.file.src_uri
+    if path.startswith(UNSEARCHED):
+        page.meta["search"] = {"exclude": True}
+    elif path.startswith(BOOSTED):
+        page.meta["search"] = {"boost": 8}
     folder = posixpath.dirname(page.file.src_uri)
 
     def whole(match: re.Match[str]) -> str:
@@ -103,11 +107,10 @@ def pages(root: Path) -> dict[str, str]:
         )
         for path in sorted(root.glob("docs/notebooks/*.ipynb"))
     }
-    tables = table_pages(written)
     made = {}
     if (root / "src" / "paraphrastic_hf").is_dir():
         made = {**reference_pages(root / "src" / "paraphrastic_hf"), **command_pages()}
-    return {**written, **notebooks, **tables, **made}
+    return {**written, **notebooks, **made}
 
 
 def expanded(nav: list[Any], known: list[str]) -> list[Any]:
@@ -188,105 +191,20 @@ def notebook_page(notebook: dict[str, Any], name: str) -> str:
     return "\n\n".join([*parts, f"The notebook is `docs/notebooks/{name}`."]) + "\n"
 
 
-def table_pages(known: dict[str, str]) -> dict[str, str]:
-    """Return a page for each table of the thesis in docs/tables.md.
-
-    A page has the outcome, the command, and the linked section with our figures.
-
-    Example:
-        >>> row = "| Table 7 | words | [r](r.md#a-part) | `ls` | holds |"
-        >>> ours = "# R\\n## A part\\nOurs."
-        >>> pages = table_pages({"docs/tables.md": "## Thesis, 3\\n" + row, "docs/r.md": ours})
-        >>> print(pages["tables/table-7.md"])
-        # Table 7: words
-        <BLANKLINE>
-        Thesis, 3. Outcome: holds.
-        <BLANKLINE>
-            ls
-        <BLANKLINE>
-        From [r](../docs/r.md#a-part):
-        <BLANKLINE>
-        Ours.
-        <BLANKLINE>
-    """
-    found: dict[int, str] = {}
-    chapter = ""
-    for line in known.get("docs/tables.md", "").splitlines():
-        if line.startswith("## "):
-            chapter = line.removeprefix("## ")
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)[|]", line)[1:-1]]
-        named = re.fullmatch(r"Table (\d+)", cells[0]) if len(cells) == 5 else None
-        if named is None or not chapter.startswith("Thesis"):
-            continue
-        name, what, where, command, state = cells
-        parts = [f"# {name}: {what}", f"{chapter}. Outcome: {state}."]
-        if command != "-":
-            parts.append(f"    {command.strip('`')}")
-        if link := re.search(r"\]\(([^)#]+)#?([^)]*)\)", where):
-            path = posixpath.normpath(posixpath.join("docs", link[1]))
-            text = section(known.get(path, ""), link[2]) if link[2] else ""
-            told = moved(where, "docs/tables.md", "tables")
-            parts += [f"From {told}:", moved(text, path, "tables")] if text else [f"See {told}."]
-        found[int(named[1])] = "\n\n".join(parts).rstrip() + "\n"
-    return {f"tables/table-{number}.md": found[number] for number in sorted(found)}
-
-
-def section(markdown: str, anchor: str) -> str:
-    """Return the text below an anchor's heading, up to the next heading of its level or above.
-
-    Example:
-        >>> section("# A\\n## The `b` part\\nb\\n### c\\n## D", "the-b-part")
-        'b\\n### c'
-    """
-    lines, depth, is_code = [], 0, False
-    for line in markdown.splitlines():
-        is_code ^= line.startswith("```")
-        heading = None if is_code else HEADING.match(line)
-        if heading and depth and len(heading[1]) <= depth:
-            break
-        if depth:
-            lines.append(line)
-        elif heading and SLUG(re.sub(r"[`*]", "", line[heading.end() :]), "-") == anchor:
-            depth = len(heading[1])
-    return "\n".join(lines).strip()
-
-
-def moved(markdown: str, path: str, folder: str) -> str:
-    """Rewrite the links of a page for another folder.
-
-    Example:
-        >>> moved("[a](../a.md) [b](#b)", "docs/x.md", "tables")
-        '[a](../a.md) [b](../docs/x.md#b)'
-    """
-
-    def from_there(match: re.Match[str]) -> str:
-        there = posixpath.join(posixpath.dirname(path), match[1])
-        return posixpath.relpath(posixpath.normpath(there), folder)
-
-    def change(text: str) -> str:
-        text = re.sub(r"(?<=\]\()(?=#)", posixpath.basename(path), text)
-        return LINK.sub(from_there, text)
-
-    return outside_code(markdown, change)
-
-
 def reference_pages(source: Path) -> dict[str, str]:
-    """Return a page for each folder: its public names, or all modules if in `WHOLE`."""
+    """Return a page for each public name, `SentenceEncoder` first, and one per `WHOLE` folder."""
     import paraphrastic_hf
 
-    lines: dict[str, list[str]] = {}
-    for name, module in paraphrastic_hf._PUBLIC.items():
-        lines.setdefault(module.split(".")[1], []).append(f"{module}.{name}")
+    public = paraphrastic_hf._PUBLIC
     result = {}
-    for folder in sorted({*lines, *WHOLE}):
-        parts = [f"# {folder}", "", _docstring(source / folder / "__init__.py"), ""]
-        names = lines.get(folder, [])
-        if folder in WHOLE:
-            modules = sorted((source / folder).glob("[!_]*.py"))
-            names = [f"paraphrastic_hf.{folder}.{each.stem}" for each in modules]
-        for name in names:
-            parts += [f"::: {name}", ""]
-        result[f"reference/{folder}.md"] = "\n".join(parts)
+    for name in sorted(public, key=lambda name: (name != "SentenceEncoder", name.lower())):
+        if public[name].split(".")[1] not in WHOLE:
+            result[f"reference/{name}.md"] = f"# {name}\n\n::: {public[name]}.{name}\n"
+    for folder in WHOLE:
+        modules = sorted(path.stem for path in (source / folder).glob("[!_]*.py"))
+        parts = [f"# {folder}", _docstring(source / folder / "__init__.py")]
+        parts += [f"::: paraphrastic_hf.{folder}.{module}" for module in modules]
+        result[f"reference/{folder}.md"] = "\n\n".join(parts) + "\n"
     return result
 
 

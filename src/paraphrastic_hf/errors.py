@@ -1,5 +1,4 @@
-"""The errors this package raises on purpose. Each message names the thing, the value and the way
-out."""
+"""Errors that this package raises on purpose. Messages name the problem, the value and the fix."""
 
 from __future__ import annotations
 
@@ -12,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LONGEST = 500  # characters of what another library said, in a message
+LONGEST = 500  # characters of another library's message within ours
 
 
 class ParaphrasticError(Exception):
-    """Base of every error raised on purpose; the command line prints its message without a
-    traceback."""
+    """Base class. The command line prints the message without a traceback."""
 
 
 class RecipeError(ParaphrasticError, ValueError):
@@ -25,7 +23,7 @@ class RecipeError(ParaphrasticError, ValueError):
 
 
 class BusyError(RecipeError):
-    """Another process is at work in the same folder."""
+    """Another process is using the same folder."""
 
 
 class DataError(ParaphrasticError, ValueError):
@@ -33,19 +31,19 @@ class DataError(ParaphrasticError, ValueError):
 
 
 class NotApplicableError(DataError):
-    """What is asked has no meaning for this model; no data would help."""
+    """The request has no meaning for this model, whatever the data."""
 
 
 class MissingFileError(DataError):
-    """A file that a corpus needs is not in the folder."""
+    """A file of a corpus does not exist."""
 
 
 class ModelError(ParaphrasticError, ValueError):
-    """A model directory is missing a file or does not hold what it says."""
+    """A model directory is incomplete, damaged or of another kind."""
 
 
 class PublishError(DataError, ModelError):
-    """What was to be published may not be, or the Hub does not take it."""
+    """Something may not be published, or the Hub refuses it."""
 
 
 class CheckpointError(ParaphrasticError, RuntimeError):
@@ -58,28 +56,24 @@ class DiskError(ParaphrasticError, OSError):
     path: str = ""
 
 
-_DISK = {
-    errno.ENOSPC: "is full; free some space",
-    errno.EDQUOT: "has no room left for you; free some space",
-    errno.EIO: "cannot be read or written; check it",
+_DISK = {  # state, advice
+    errno.ENOSPC: ("is full", "Free some space"),
+    errno.EDQUOT: ("has no quota left for you", "Free some space"),
+    errno.EIO: ("cannot be read or written", "Check it"),
 }
-# What numpy, torch and safetensors raise has no errno.
+# Errors of numpy, torch and safetensors have no errno.
 _DISK_TEXTS = re.compile(
     r"os error (\d+)\)|\d+ requested and \d+ written|PytorchStreamWriter|unexpected pos \d+"
 )
 
 
 def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError | None:
-    """Return the disk failure behind an error of any library; None if there is none.
-
-    Args:
-        error: What was raised while a file was written.
-        path: The file or folder.
+    """Return the disk failure behind an error of any library, or None.
 
     Example:
         >>> error = OSError("59604 requested and 7136 written")  # numpy's
         >>> str(disk_error(error, "/dev/full"))
-        'the disk at /dev is full (for /dev/full); free some space, and run the same command again'
+        'The disk at /dev is full (for /dev/full). Free some space and run the same command again'
     """
     if isinstance(error, DiskError):
         return error
@@ -92,9 +86,9 @@ def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError 
     place = os.path.realpath(path)
     while not os.path.ismount(place):
         place = os.path.dirname(place)
-    state, _, remedy = _DISK[found].partition("; ")
+    state, advice = _DISK[found]
     result = DiskError(
-        f"the disk at {place} {state} (for {os.fspath(path)}); {remedy}, and run the same command "
+        f"The disk at {place} {state} (for {os.fspath(path)}). {advice} and run the same command "
         "again"
     )
     result.errno, result.path = found, os.fspath(path)
@@ -102,50 +96,43 @@ def disk_error(error: BaseException, path: str | os.PathLike[str]) -> DiskError 
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was asked to stop and has written where it is, so that it can go on.
+    """A run was interrupted and has saved a checkpoint.
 
     Args:
         step: Steps so far.
-        signal: The signal that asked: SIGINT, which Ctrl-C sends, or SIGTERM.
-
-    Example:
-        >>> error = Interrupted(7, 15)
-        >>> str(error), error.exit_status
-        ('interrupted after step 7; the same command goes on from there', 143)
+        signal: Signal number: SIGINT (Ctrl-C) or SIGTERM.
     """
 
     def __init__(self, step: int, signal: int) -> None:
-        super().__init__(f"interrupted after step {step}; the same command goes on from there")
-        self.exit_status = 128 + signal  # as a shell says of a program that a signal ended
+        super().__init__(f"interrupted after step {step}. Run the same command to continue")
+        self.exit_status = 128 + signal  # shell convention
 
 
 def in_a_line(error: BaseException) -> str:
-    """What an error of transformers says first, without the list of all its models; of safetensors,
-    whose words are about bytes, also what to do.
+    """Return the first line of another library's message.
 
-    Args:
-        error: The error.
+    Lists of all models in transformers' messages are removed, and safetensors' messages get advice.
     """
     said = str(error).strip().partition("\n")[0]
     for rest in (" Model type should be", " Should have a", " See the original", " from one of:"):
         said = said.partition(rest)[0]
     if type(error).__name__ == "SafetensorError":
-        return f"its weights are damaged ({said}); copy, download or train it again"
+        return f"its weights are damaged ({said}); download or train the model again"
     if "trust_remote_code" in str(error):
         return (
-            "it needs Python code of its own, which has not run; read that code, and if you trust "
-            "it, import it, or pass trust_remote_code=True or --trust-remote-code"
+            "it needs Python code of its own, which was not run; if you trust that code, import "
+            "it or pass trust_remote_code=True or --trust-remote-code"
         )
     return said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
 
 
 @contextmanager
 def refused(kind: type[ParaphrasticError], what: str) -> Iterator[None]:
-    """Turn any exception of another library into one short error of this package.
+    """Turn any exception of another library into a short error of this package.
 
     Args:
-        kind: The class of the error.
-        what: What failed, to begin the message.
+        kind: Class of the error.
+        what: Start of the message: what failed.
 
     Raises:
         ParaphrasticError: Of this kind. Errors of this package pass unchanged.
@@ -165,11 +152,7 @@ def refused(kind: type[ParaphrasticError], what: str) -> Iterator[None]:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count with its noun, for messages.
-
-    Args:
-        count: How many.
-        noun: What one of them is called.
+    """Return a count with its noun.
 
     Example:
         >>> counted(1, "row"), counted(2000, "row"), counted(3, "entry")
@@ -180,15 +163,10 @@ def counted(count: int, noun: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
-    """The one of the known names that was probably meant, or None.
+    """Return the known name that was probably meant, or None.
 
-    Capitals, hyphens and underscores do not matter. A name may be short for one known name, by the
-    first letters of its words or by its beginning; else the most similar in spelling is taken.
-
-    Args:
-        name: What was given.
-        known: The names there are.
-        cutoff: How similar a name must be, from 0 to 1, as `difflib` measures it.
+    Capitals, hyphens and underscores are ignored. Unique abbreviations (initials of the words, or a
+    prefix) come first, then similar spelling, of at least `cutoff` (0 to 1) in `difflib`.
 
     Example:
         >>> nearest("lr", ["layers", "learning_rate"]), nearest("trian", ["train", "tune"])
@@ -211,11 +189,11 @@ def _is_initials(name: str, letters: str) -> bool:
 
 
 class MissingExtraError(ParaphrasticError, ModuleNotFoundError):
-    """A package is not installed that an extra of this one brings; the message says which."""
+    """A package of an extra is not installed. The message names the extra."""
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """The end of a message that refuses a name: the one probably meant, else all of those known.
+    """Return the end of a message: the name probably meant, or else all known names.
 
     Example:
         >>> nearest_name("treshold", ["k", "threshold"])
@@ -223,21 +201,15 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     meant = nearest(name, names)
-    return f"did you mean {meant!r}?" if meant else f"there are {', '.join(names)}"
+    return f"did you mean {meant!r}?" if meant else f"choose from {', '.join(names)}"
 
 
 def refuse_keywords(
     unknown: Iterable[str], function: Callable[..., Any], more: Iterable[str] = ()
 ) -> None:
-    """Refuse keywords that a function does not take.
+    """Raise a `TypeError` for keywords that a function does not accept, with a suggestion.
 
-    Args:
-        unknown: The keywords.
-        function: The function, or a class.
-        more: Keywords that it takes besides those of its signature.
-
-    Raises:
-        TypeError: There is one; the message has the most similar name that the function takes.
+    `more` are keywords accepted besides those of the signature.
 
     Example:
         >>> refuse_keywords(["headr"], lambda path, header: None)

@@ -1,8 +1,8 @@
-"""The extras of this package: which packages each brings, and the error that names one.
+"""Optional dependencies ("extras"), and the error that names a missing one.
 
-`pip install paraphrastic-hf` brings what encoding, scoring, neighbors, exact mining and SimiLE
-need. What needs more calls `require` before it imports, or leaves it to `missing_extra`, by which
-the command line and the public names turn Python's own error into one that says what to install.
+The base install covers encoding, scoring, neighbors, exact mining and SimiLE. Other code calls
+`require` before importing a package, or relies on `missing_extra`, with which the command line and
+the public names turn Python's `ModuleNotFoundError` into advice on what to install.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 from paraphrastic_hf.errors import MissingExtraError
 
-EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that brings it
+EXTRAS: dict[str, tuple[str, ...]] = {  # import names of the packages of each extra
     "data": ("datasets", "pyarrow", "filelock", "sacremoses", "rapidfuzz"),
     "evaluate": ("scipy", "matplotlib"),
     "train": ("torch", "transformers", "accelerate", "tensorboard", "google", "jinja2"),
@@ -34,50 +34,43 @@ EXTRAS: dict[str, tuple[str, ...]] = {  # what Python imports, by the extra that
 }
 
 
-NAMES = {"google": "protobuf"}  # what is installed, where that has another name
+NAMES = {"google": "protobuf"}  # package names that differ from the import name
 
 
 def require(extra: str, *packages: str, what: str) -> None:
-    """Refuse to go on without the packages of an extra; imports none.
-
-    Args:
-        extra: The extra to name, one of `EXTRAS`.
-        packages: What is needed, by the names that Python imports.
-        what: What needs it, for the message.
+    """Raise an error if packages of an extra, named as in imports, are not installed. Imports
+    nothing.
 
     Raises:
-        MissingExtraError: One of them is not installed; the message has the line that installs it.
-
-    Example:
-        >>> require("train", "numpy", what="training")
+        MissingExtraError: The message starts with `what` needs them and has the `pip install` line.
     """
     missing = [name for name in packages if not _is_there(name)]
     if missing:
         raise MissingExtraError(
-            f"{what} needs {', '.join(map(_name, missing))}, not installed here; {_way_out(extra)}",
+            f"{what} needs {', '.join(map(_name, missing))}. {_advice(extra)}",
             name=missing[0],
         )
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtraError | None:
-    """The error that names the extra of a module that was not found; None if no extra brings it.
+    """Return the error for a missing module of an extra, or None if no extra has it.
 
     Example:
         >>> print(missing_extra(ModuleNotFoundError(name="torch.nn")))
-        torch is not installed here; pip install 'paraphrastic-hf[train]'
+        torch is not installed. Run pip install 'paraphrastic-hf[train]'
     """
     if isinstance(error, MissingExtraError):
         return error
     package = (error.name or "").partition(".")[0]
     for extra, packages in EXTRAS.items():
         if package in packages:
-            text = f"{_name(package)} is not installed here; {_way_out(extra)}"
+            text = f"{_name(package)} is not installed. {_advice(extra)}"
             return MissingExtraError(text, name=error.name)
     return None
 
 
-def _way_out(extra: str) -> str:
-    return f"pip install 'paraphrastic-hf[{extra}]'"
+def _advice(extra: str) -> str:
+    return f"Run pip install 'paraphrastic-hf[{extra}]'"
 
 
 def _name(package: str) -> str:
@@ -87,5 +80,5 @@ def _name(package: str) -> str:
 def _is_there(package: str) -> bool:
     try:
         return package in sys.modules or importlib.util.find_spec(package) is not None
-    except ModuleNotFoundError:  # of `google.protobuf` where there is no `google`
+    except ModuleNotFoundError:  # the parent package, such as `google`, is missing
         return False

@@ -1,19 +1,18 @@
-"""Makes transformers' Auto classes know this package's, without importing transformers first.
+"""Registration of this package's models with transformers' Auto classes, without importing
+transformers.
 
-`import paraphrastic_hf` must be cheap (for the command line and the metric), yet the Auto classes
-must know our models after it, in whatever order the two packages are imported.
-`paraphrastic_hf.models` registers its classes when it is imported. This module has it imported by
-the first `AutoConfig.from_pretrained`, through which every Auto model, `AutoTokenizer`, pipeline
-and sentence-transformers module goes (transformers 5.20 to 5.23). Nothing can happen earlier, since
-transformers loads the module of `AutoConfig` while it is only half imported itself.
+`import paraphrastic_hf` must be fast, yet the Auto classes must know its models in whatever order
+the two packages are imported. `paraphrastic_hf.models` registers its classes on import. This module
+makes the first `AutoConfig.from_pretrained` import it. Every Auto model, `AutoTokenizer`, pipeline
+and sentence-transformers module calls that function (transformers 5.20 to 5.23). An earlier hook is
+impossible: transformers loads the module of `AutoConfig` while it is itself only half imported.
 
-It patches through `sys.meta_path` because what is plainer was measured and falls short.
-Registering at once takes 2.9 s and loads torch, where `import paraphrastic_hf` takes 17 ms (best of
-four fresh processes on two cores; `import transformers` alone takes 0.5 s). Registering only if
-transformers is imported already leaves `AutoModel` without our models when it is imported second.
-transformers 5.23 has no entry points for models, and `importlib.util.LazyLoader` breaks it, since
-it puts another module in its own place. wrapt's import hooks would do the same as the finder below,
-through `sys.meta_path` too, and save 15 lines, but importing wrapt takes 80 ms.
+Simpler alternatives fail. Registering at once loads torch and takes 2.9 s, compared with 17 ms for
+`import paraphrastic_hf` (best of four fresh processes on two cores; `import transformers` alone
+takes 0.5 s). Registering only if transformers is already imported misses the other order.
+transformers 5.23 has no entry points for models, and `importlib.util.LazyLoader` breaks it because
+it replaces its own module. wrapt's import hooks work like the finder below and save 15 lines, but
+importing wrapt takes 80 ms.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ MODELS_MODULE = "paraphrastic_hf.models"
 
 
 def register_on_first_use() -> None:
-    """Arrange for our classes to register with the first `AutoConfig.from_pretrained`."""
+    """Register this package's classes on the first `AutoConfig.from_pretrained`."""
     if CONFIG_MODULE in sys.modules:
         _arm(sys.modules[CONFIG_MODULE])
     elif _ConfigModuleFinder not in sys.meta_path:
@@ -38,7 +37,7 @@ def register_on_first_use() -> None:
 
 
 def _arm(module: ModuleType) -> None:
-    """Let the next `AutoConfig.from_pretrained` import our models before it does its work."""
+    """Make the next `AutoConfig.from_pretrained` import this package's models first."""
     auto_config: Any = module.AutoConfig
     original = auto_config.__dict__["from_pretrained"]
 
@@ -52,7 +51,7 @@ def _arm(module: ModuleType) -> None:
 
 
 class _ConfigModuleFinder:
-    """Finds the module of `AutoConfig` where it lies, and arms the class once the module ran."""
+    """Import hook that patches `AutoConfig` once its module is loaded."""
 
     @staticmethod
     def find_spec(

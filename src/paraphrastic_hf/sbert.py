@@ -1,9 +1,9 @@
-"""The bridge to sentence-transformers for encoders that its stock modules cannot express.
+"""Bridge to sentence-transformers for encoders that its stock modules cannot express.
 
-Averages over words and sentencepieces load as the stock `StaticEmbedding` and need nothing from
-here. The `modules.json` of others, such as TRIGRAM with its overlapping n-grams, or averages of
-text with marks, names `EncoderModule`, so its dotted name is part of saved files. They load with
-`SentenceTransformer(directory, trust_remote_code=True)` where this package is installed.
+Averages over words and sentencepieces load as the stock `StaticEmbedding`. The `modules.json` of
+others, such as TRIGRAM with its overlapping n-grams or averages of text with marks, names
+`EncoderModule`. Its dotted name is therefore part of saved files. These models load with
+`SentenceTransformer(directory, trust_remote_code=True)` if this package is installed.
 """
 
 from __future__ import annotations
@@ -47,27 +47,26 @@ class EncoderModule(InputModule):
         """Load a directory or Hub repository written by this package.
 
         Args:
-            model_name_or_path: The directory or repository.
-            kwargs: `revision`, `token`, `cache_folder`, `local_files_only` and `subfolder` mean
-                what they mean to sentence-transformers, which passes others that do not matter.
+            model_name_or_path: Directory or repository.
+            kwargs: `revision`, `token`, `cache_folder`, `local_files_only` and `subfolder`, as in
+                sentence-transformers. Others are ignored.
 
         Raises:
-            ModelError: It is not there, not a model of this package, or damaged.
+            ModelError: If the model does not exist, is damaged or was not written by this package.
         """
         known = {name: kwargs[name] for name in HUB_OPTIONS if name in kwargs}
         directory = cls.load_dir_path(model_name_or_path, **known)
         if directory is None:
-            raise ModelError(f"{model_name_or_path} is neither a directory nor in reach on the Hub")
-        # sentence-transformers follows its own settings, and moves it to where the whole model goes
+            raise ModelError(f"{model_name_or_path} is neither a directory nor a Hub repository")
+        # sentence-transformers applies its own settings and moves the model to a device
         path = Path(directory)
         return cls(SentenceEncoder(load_model(path), load_tokenizer(path)))
 
     def save(self, output_path: str, *args: Any, **kwargs: Any) -> None:
-        """Write model and tokenizer. The list of modules and the settings are left to
-        sentence-transformers, which writes them itself.
+        """Write model and tokenizer. sentence-transformers writes modules and settings.
 
         Raises:
-            OSError: The disk is full or the directory cannot be written.
+            OSError: If the disk is full or the directory is not writable.
         """
         directory = Path(output_path)
         save_model(self.encoder, self.tokenizer, directory, SENTENCE_ENCODER, modules=False)
@@ -75,7 +74,8 @@ class EncoderModule(InputModule):
     def preprocess(
         self, inputs: list[str], prompt: str | None = None, **kwargs: Any
     ) -> dict[str, Tensor]:
-        """Texts, with the prompt before each, as `input_ids` and `attention_mask`, (texts, seq)."""
+        """Tokenize texts, with the prompt before each, to `input_ids` and `attention_mask`, (texts,
+        seq)."""
         texts = self._prepend_prompt(inputs, prompt) if prompt else inputs
         ids = self._sentence_encoder.tokenizer.encode_batch(texts)
         input_ids, mask = ids.padded(np.arange(len(ids)))
@@ -89,10 +89,10 @@ class EncoderModule(InputModule):
         return features
 
     def get_embedding_dimension(self) -> int:
-        """How many numbers an embedding has."""
+        """Return the embedding dimension."""
         return self._sentence_encoder.dimension
 
     @property
     def max_seq_length(self) -> float:
-        """Infinity: texts are not cut."""
+        """Infinity, because texts are not cut."""
         return math.inf

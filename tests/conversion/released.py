@@ -1,4 +1,4 @@
-"""The releases' forward passes once more, slow and plain, and files as the releases wrote them.
+"""Slow forward passes of the releases, and files in their format.
 
 Arrays are in Lasagne's order and orientation: x @ W_in + h @ W_hid + b.
 """
@@ -26,20 +26,20 @@ def random_arrays(rng: np.random.Generator, *shapes: tuple[int, ...]) -> Arrays:
 
 
 def lstm_arrays(rng: np.random.Generator, dim: int, size: int, gates: int = 4) -> Arrays:
-    """Of each gate W_in, W_hid, b; then the peepholes."""
+    """W_in, W_hid, b of each gate, then the peepholes."""
     gate = [(dim, size), (size, size), (size,)]
     return random_arrays(rng, *gate * gates, *[(size,)] * (gates - 1))
 
 
 def gran_arrays(rng: np.random.Generator, size: int, variant: int) -> Arrays:
-    """An LSTM, then W_avg1, W_avg2, b_avg; W_avg12, W_avg22, b_avg2; W_avg3, W_avg32."""
+    """An LSTM, then W_avg1, W_avg2, b_avg, W_avg12, W_avg22, b_avg2, W_avg3, W_avg32."""
     gate = [(size, size), (size, size), (size,)]
     extra = gate * (1 if variant <= 2 else 2) + [(size, size)] * (2 if variant == 4 else 0)
     return lstm_arrays(rng, size, size) + random_arrays(rng, *extra)
 
 
 def states_of_zeros(size: int, count: int = 2) -> Arrays:
-    """Initial states, which `get_all_param_values` gives too."""
+    """Initial states, which `get_all_param_values` includes."""
     return [np.zeros((1, size), np.float32) for _ in range(count)]
 
 
@@ -57,7 +57,7 @@ def trigram_ids(text: str, trigrams: dict[str, int]) -> list[int]:
 
 
 def lstm_states(x: np.ndarray, arrays: Arrays) -> np.ndarray:
-    """(tokens, size); with output gate if there are four gates' arrays."""
+    """Return (tokens, size) states. Four gates' arrays include an output gate."""
     gates = 4 if len(arrays) in (15, 12) else 3
     triples = [arrays[3 * k : 3 * k + 3] for k in range(gates)]
     peepholes = arrays[3 * gates :]
@@ -100,7 +100,7 @@ def save(path: Path, values: Any, protocol: int = 2) -> Path:
 
 @contextmanager
 def theano(gpu: bool = False) -> Iterator[Any]:
-    """`shared(array)`, an object that pickles as one of Theano's shared variables."""
+    """Yield a function whose result pickles as a Theano shared variable."""
     where = {
         "TensorSharedVariable": "theano.tensor.sharedvar",
         "CudaNdarraySharedVariable": "theano.sandbox.cuda.var",

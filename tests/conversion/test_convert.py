@@ -1,4 +1,4 @@
-"""From a file to a model directory, by Python and by the command line."""
+"""Conversion of files to model directories, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEXTS = ["The cat sleeps.", "a dog doesn't run", "zebra", "n't"]
 
 
 def glove(path: Path, words: list[str]) -> np.ndarray:
-    """A vectors file, and its numbers."""
+    """Write a vectors file and return its numbers."""
     table = np.random.default_rng(5).normal(0, 1, (len(words), 5)).astype(np.float32)
     lines = [
         f"{word} {' '.join(map(repr, row))}\n"
@@ -37,7 +37,7 @@ def glove(path: Path, words: list[str]) -> np.ndarray:
     return table
 
 
-def test_vectors_become_their_average(tmp_path: Path) -> None:
+def test_vectors_are_averaged(tmp_path: Path) -> None:
     table = glove(tmp_path / "v.txt", WORDS)
     row = dict(zip(WORDS, table, strict=True))
     convert(tmp_path / "v.txt", tmp_path / "out")
@@ -53,7 +53,7 @@ def test_vectors_become_their_average(tmp_path: Path) -> None:
     np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
-def test_tokenized_text_is_cut_at_spaces(tmp_path: Path) -> None:
+def test_spaced_text_is_split_at_spaces(tmp_path: Path) -> None:
     table = glove(tmp_path / "v.txt", WORDS)
     convert(tmp_path / "v.txt", tmp_path / "out", Choices(spaced=True))
     encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
@@ -71,7 +71,7 @@ def test_without_unknown_vector_unknown_words_are_left_out(tmp_path: Path) -> No
     np.testing.assert_allclose(encoder.encode(["the Cat sat"])[0], table[[0, 2]].mean(0), atol=1e-6)
 
 
-def test_vectors_of_trigrams_are_told_from_words(tmp_path: Path) -> None:
+def test_vectors_of_trigrams_are_detected(tmp_path: Path) -> None:
     table = glove(tmp_path / "v.txt", [" ca", "cat", "at ", "e c", "UUUNKKK"])
     converted = convert(tmp_path / "v.txt", tmp_path / "out")
     assert converted.kind == "trigrams"
@@ -92,7 +92,7 @@ def test_a_member_of_an_archive_is_converted(tmp_path: Path) -> None:
     assert source["sha256"] == hashlib.sha256((tmp_path / "v.zip").read_bytes()).hexdigest()
 
 
-def test_every_loader_reads_what_was_converted(tmp_path: Path) -> None:
+def test_every_loader_reads_conversions(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
     from transformers import AutoModel, AutoTokenizer
 
@@ -115,9 +115,7 @@ def test_every_loader_reads_what_was_converted(tmp_path: Path) -> None:
         np.testing.assert_allclose(output.sentence_embedding, vectors, atol=1e-6)
 
 
-def test_the_directory_says_what_it_was_made_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_source_json_records_the_origin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = {word: row for row, word in enumerate(WORDS)}
     path = save(tmp_path / "gran.pickle", [np.ones((len(WORDS), 4), np.float32), rows])
     out = tmp_path / "out"
@@ -133,9 +131,7 @@ def test_the_directory_says_what_it_was_made_of(
     assert not any(".part" in str(path) for path in out.rglob("*"))
 
 
-def test_errors_are_one_message_and_leave_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_leave_no_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.txt").write_text("the 1 2\ncat 1 nan\n")
     out = tmp_path / "out"
     assert main(["convert", str(tmp_path / "bad.txt"), "--output", str(out)]) == 2
@@ -151,7 +147,7 @@ def test_errors_are_one_message_and_leave_nothing(
 
 
 @pytest.mark.parametrize("name", ["vectors.zip", "model.pt"])
-def test_a_zip_whose_names_are_no_text_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_zip_with_undecodable_names_is_refused(name: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / name, "w") as archive:
         archive.writestr("vectoren-é.txt", "the 1 2\n")
     damaged = (tmp_path / name).read_bytes().replace("é".encode(), b"\xff\xff")
@@ -161,8 +157,7 @@ def test_a_zip_whose_names_are_no_text_is_refused(name: str, tmp_path: Path) -> 
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """Let writes of one kind fail as on a full disk: the weights' if `after` is 0, else that of the
-    file so many after them."""
+    """Make writing the weights fail (`after` = 0), or the next write after `after` others."""
     if after == 0:
 
         def save_file(*_: object, **__: object) -> None:
@@ -183,10 +178,10 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 
 @pytest.mark.parametrize("after", range(8))
 @pytest.mark.parametrize("there", [False, True])
-def test_a_full_disk_is_one_message_and_leaves_nothing(
+def test_a_full_disk_leaves_no_partial_output(
     there: bool, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or the conversion that was there, whole; `after` 6 and 7 are beyond the last file."""
+    """An existing conversion stays whole. `after` 6 and 7 are beyond the last file."""
     glove(tmp_path / "glove.txt", ["the", "kettle"])
     out = tmp_path / "out"
     if there:
@@ -205,7 +200,7 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(
     assert out.exists() == there
 
 
-def test_a_model_saved_to_a_full_disk_names_it_and_leaves_nothing(
+def test_saving_to_a_full_disk_leaves_no_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = SentenceEncoder.from_table(np.ones((3, 2)), WordTokenizer(["cat"]))
@@ -217,7 +212,7 @@ def test_a_model_saved_to_a_full_disk_names_it_and_leaves_nothing(
         assert not list(tmp_path.iterdir())
 
 
-def test_what_is_in_the_way_is_not_written_over(
+def test_foreign_folders_are_not_overwritten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("the 1 2\ncat 1 3\n")
@@ -243,15 +238,13 @@ def test_what_is_in_the_way_is_not_written_over(
 @pytest.mark.parametrize(
     "choice", [{"vocabulary": "x"}, {"side": "first"}, {"combine": "add"}, {"activation": "tanh"}]
 )
-def test_choices_that_would_change_nothing_are_refused(
-    choice: dict[str, str], tmp_path: Path
-) -> None:
+def test_options_without_effect_are_refused(choice: dict[str, str], tmp_path: Path) -> None:
     glove(tmp_path / "v.txt", WORDS)
     with pytest.raises(DataError, match=rf"--\w+ {next(iter(choice.values()))}"):
         convert(tmp_path / "v.txt", tmp_path / "out", Choices(**choice))
 
 
-def test_a_failed_move_loses_neither_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_rename_loses_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     glove(tmp_path / "v.txt", WORDS)
     convert(tmp_path / "v.txt", tmp_path / "out")
     before = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)

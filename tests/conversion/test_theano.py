@@ -1,4 +1,4 @@
-"""Theano releases: what comes out equals the released forward pass."""
+"""Converted Theano releases equal the released forward pass."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DIM, SIZE = 4, 3
 
 
 def encode(source: Path, **choices: object) -> np.ndarray:
-    """The vectors of `TEXTS` by the directory that a file becomes."""
+    """Convert a file and return the vectors of `TEXTS`."""
     given = Choices(**{"spaced": True, **choices})  # type: ignore[arg-type]
     convert(source, source.parent / "out", given, overwrite=True)
     return SentenceEncoder.from_pretrained(source.parent / "out").encode(TEXTS)
@@ -94,7 +94,7 @@ def test_bilstm_avg(tmp_path: Path, rng: np.random.Generator, combine: str) -> N
     for text in TEXTS:
         x = table[word_ids(text, ROW_OF)]
         h, b = lstm_states(x, forward), lstm_states(x[::-1], backward)[::-1]
-        if combine == "add":  # -axis 1: end to end in time, over the length of one
+        if combine == "add":  # -axis 1: concatenated in time, divided by one length
             expected.append(np.concatenate([h, b]).sum(0) / len(x))
         else:
             expected.append(np.concatenate([h, b], 1).mean(0))
@@ -117,7 +117,7 @@ def test_bilstm_max(tmp_path: Path, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("variant", [1, 2, 3, 4])
 def test_grans(tmp_path: Path, rng: np.random.Generator, variant: int) -> None:
-    """The 2017 release has no vocabulary in its file: rows are lines of the vectors file."""
+    """The 2017 release has no vocabulary; rows are lines of the vectors file."""
     (table,) = random_arrays(rng, (len(WORDS), DIM))
     arrays = gran_arrays(rng, DIM, variant)
     path = save(tmp_path / "m.pickle", [table, *arrays, *states_of_zeros(DIM, 3)])
@@ -191,7 +191,7 @@ FEATURES = [("ca", 9), ("the", 2), (" the c", 5), ("at", 5), ("dog", 1), ("a c",
 def test_charagram(
     tmp_path: Path, rng: np.random.Generator, activation: str | None, gpu: bool
 ) -> None:
-    """Pickled as Theano's shared variables; the feature file's cutoff follows from the rows."""
+    """Pickled as shared variables. The number of rows gives the cutoff of the feature file."""
     features = tmp_path / "features.txt"
     features.write_bytes(b"".join(f"{gram} \t{count}\n".encode() for gram, count in FEATURES))
     kept = [gram for gram, count in FEATURES if count >= 5]
@@ -216,25 +216,29 @@ def test_charagram(
     assert vectors.any()
 
 
-def test_features_of_another_model_are_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_feature_files_of_other_models_are_refused(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
     features = tmp_path / "features.txt"
     features.write_text("".join(f"{gram} \t{count}\n" for gram, count in FEATURES))
     path = save(tmp_path / "m.pickle", random_arrays(rng, (4, DIM), (DIM,)))
     with pytest.raises(DataError, match=r"7 .* 3"):
-        encode(path, vocabulary=str(features))  # 2 or 5 have the count of a cutoff
+        encode(path, vocabulary=str(features))  # a cutoff keeps 2 or 5
     features.write_text("ca\n")
     with pytest.raises(DataError, match=r"features\.txt:1"):
         encode(path, vocabulary=str(features))
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 4, 5])
-def test_any_protocol(tmp_path: Path, rng: np.random.Generator, protocol: int) -> None:
+def test_every_pickle_protocol_is_read(
+    tmp_path: Path, rng: np.random.Generator, protocol: int
+) -> None:
     (table,) = random_arrays(rng, (len(WORDS), DIM))
     vectors = encode(save(tmp_path / "m.pickle", [table, ROW_OF], protocol))
     close(vectors, [table[word_ids(text, ROW_OF)].mean(0) for text in TEXTS])
 
 
-def test_what_fits_nothing_is_described(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_unknown_arrays_are_described(tmp_path: Path, rng: np.random.Generator) -> None:
     path = save(tmp_path / "m.pickle", [*random_arrays(rng, (10, 4), (4, 4)), ROW_OF])
     with pytest.raises(DataError) as error:
         encode(path)
@@ -246,26 +250,20 @@ def test_what_fits_nothing_is_described(tmp_path: Path, rng: np.random.Generator
         encode(path, kind="bert")
 
 
-def test_a_gran_without_output_gate_has_no_model_here(
-    tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_a_gran_without_output_gate_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
     gate = random_arrays(rng, (DIM, DIM), (DIM, DIM), (DIM,))
     arrays = [*random_arrays(rng, (10, DIM)), *lstm_arrays(rng, DIM, DIM, gates=3), *gate]
     with pytest.raises(DataError, match=r"m\.pickle"):
         encode(save(tmp_path / "m.pickle", [*arrays, ROW_OF]))
 
 
-def test_what_may_be_gran_3_or_gran_5_is_not_guessed(
-    tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_gran_3_must_be_given(tmp_path: Path, rng: np.random.Generator) -> None:
     arrays = [*random_arrays(rng, (10, DIM)), *gran_arrays(rng, DIM, 3)]
     with pytest.raises(DataError, match="GRAN-5"):
         encode(save(tmp_path / "m.pickle", arrays))
 
 
-def test_initial_states_that_were_learned_are_refused(
-    tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_nonzero_initial_states_are_refused(tmp_path: Path, rng: np.random.Generator) -> None:
     (table,) = random_arrays(rng, (len(WORDS), DIM))
     arrays = [table, *lstm_arrays(rng, DIM, SIZE), *random_arrays(rng, (1, SIZE), (1, SIZE))]
     with pytest.raises(DataError, match="entry 16"):

@@ -1,4 +1,4 @@
-"""Files of torch.save give their tensors, and run nothing."""
+"""Files of torch.save give their tensors without running code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def save(path: Path, value: Any, is_zip: bool = True) -> Path:
 
 
 @BOTH
-def test_a_checkpoint_comes_through(is_zip: bool, tmp_path: Path) -> None:
+def test_checkpoints_are_read(is_zip: bool, tmp_path: Path) -> None:
     module = torch.nn.LSTM(3, 4, bidirectional=True)
     optimizer = torch.optim.Adam(module.parameters())
     module(torch.ones(2, 1, 3))[0].sum().backward()
@@ -41,7 +41,7 @@ def test_a_checkpoint_comes_through(is_zip: bool, tmp_path: Path) -> None:
 
 @BOTH
 @pytest.mark.parametrize("name", [*ATTACKS, "a module", "inside args"])
-def test_calls_are_refused_unrun(
+def test_calls_are_refused_and_not_run(
     name: str, is_zip: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -56,7 +56,7 @@ def test_calls_are_refused_unrun(
 
 
 @BOTH
-def test_a_file_cut_anywhere_is_refused(is_zip: bool, tmp_path: Path) -> None:
+def test_truncated_files_are_refused(is_zip: bool, tmp_path: Path) -> None:
     path = save(tmp_path / "m.pt", {"a": torch.arange(3.0)}, is_zip)
     whole = path.read_bytes()
     for size in range(0, len(whole) - 1, 7):
@@ -75,7 +75,7 @@ def test_a_changed_number_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("members", [["m/data.pkl", "m/constants.pkl"], ["model.pt"]])
-def test_archives_of_other_things_are_refused(members: list[str], tmp_path: Path) -> None:
+def test_other_archives_are_refused(members: list[str], tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "m.pt", "w") as archive:
         for name in members:
             archive.writestr(name, b"N.")

@@ -1,4 +1,4 @@
-"""The official layouts of the similarity sets in miniature, and the rows they hold."""
+"""Miniature official files of the similarity sets, and the expected rows."""
 
 from __future__ import annotations
 
@@ -60,10 +60,7 @@ ROWS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
         scored('"a', 'b"', 5.0, genre="main", dataset="i", year="2014"),
         scored("c", "d", 0.0, genre="main", dataset="i", year="2014"),
     ],
-    ("sts17", "en-en", "test"): [
-        scored("a cat", "one cat", 4.8),
-        scored("a dog", "it rains", 0.0),
-    ],
+    ("sts17", "en-en", "test"): [scored("a cat", "one cat", 4.8), scored("a dog", "it rains", 0.0)],
     ("sts17", "tr-en", "test"): [scored("kedi", "cat", 5.0), scored("köpek", "dog", 4.0)],
     ("sick", "default", "train"): [scored("a b", "c d", 4.5, label=1, pair_id=1)],
     ("sick", "default", "validation"): [scored("e", "f", 3.6, label=2, pair_id=4)],
@@ -95,14 +92,13 @@ ROWS: dict[tuple[str, str, str], list[dict[str, Any]]] = {
 
 
 def write(root: Path, name: str, content: str | bytes) -> None:
-    """Written as bytes, so that line ends are what the test says."""
+    """Write bytes, to keep line ends."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 def write_all(root: Path) -> Path:
-    """A folder of many corpora, each as its authors packed it."""
     for name, text in FILES.items():
         write(root, name, text)
     for year, names in STS_DATASETS.items():

@@ -1,4 +1,4 @@
-"""Small official files written for a test, and the rows a corpus reads from them."""
+"""Helpers that write small official files and read their rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACK = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 
 
 def put(folder: Path, files: dict[str, str | bytes]) -> Path:
-    """Write files by their path below `folder`, packed if they end in .gz, .xz or .bz2."""
+    """Write files below `folder`, packed if they end in .gz, .xz or .bz2."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,6 @@ def put(folder: Path, files: dict[str, str | bytes]) -> Path:
 
 
 def put_archive(path: Path, files: dict[str, str]) -> Path:
-    """Write a .zip or a .tar.gz that holds files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w") as packed:
@@ -46,11 +45,9 @@ def put_archive(path: Path, files: dict[str, str]) -> Path:
 def rows(
     name: str, config: str | None, data_dir: Path, split: str = "train", **options: Any
 ) -> list[Row]:
-    """The rows of one split, streamed."""
     streamed = load_dataset(name, config, split=split, data_dir=data_dir, streaming=True, **options)
     return list(streamed)
 
 
 def sides(name: str, config: str | None, data_dir: Path, **options: Any) -> list[tuple[str, str]]:
-    """The two sentences of each training row, streamed."""
     return [tuple(row.values())[:2] for row in rows(name, config, data_dir, **options)]

@@ -1,4 +1,4 @@
-"""Bitext comes as people have it: aligned text, TSV, TMX, an OPUS zip; columns are languages."""
+"""Bitext formats: aligned text, TSV, TMX, OPUS zip."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from paraphrastic_hf.corpora.readers.bitext_files import NATIVE_CODES
 from paraphrastic_hf.errors import DataError
 from tests.corpora.made_files import Row, put, put_archive, rows
 
+pytestmark = pytest.mark.usefixtures("own_cache")
 ENGLISH = "the boat leaves\nwhere is the cat ?\n"
 FRENCH = "le bateau part\noù est le chat ?\n"
 ROWS = [
@@ -23,15 +24,9 @@ ROWS = [
 TSV = "".join(f"{row['en']}\t{row['fr']}\n" for row in ROWS)
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
-
-
 def bitext(
     tmp_path: Path, files: dict[str, str | bytes], config: str = "en-fr", **options: object
 ) -> list[Row]:
-    """The rows of a folder with these files."""
     return rows("bitext", config, put(tmp_path / "mine", files), **options)
 
 
@@ -39,7 +34,7 @@ def bitext(
 
 
 CODES = "id\tfr\ten\n" + "".join(f"{n}\t{r['fr']}\t{r['en']}\n" for n, r in enumerate(ROWS))
-NAMED = [  # files whose names or first lines say which language is where
+NAMED = [  # names or first lines that show the languages
     *(
         {first: ENGLISH, second: FRENCH, "README": "read me"}
         for first, second in [
@@ -60,7 +55,7 @@ NAMED = [  # files whose names or first lines say which language is where
 
 @pytest.mark.parametrize("files", NAMED, ids=" ".join)
 @pytest.mark.parametrize("config", ["en-fr", "fr-en"])
-def test_columns_are_named_and_ordered_by_the_languages_asked_for(
+def test_columns_follow_the_requested_languages(
     files: dict[str, str | bytes], config: str, tmp_path: Path
 ) -> None:
     found = bitext(tmp_path, files, config)
@@ -71,20 +66,20 @@ def test_columns_are_named_and_ordered_by_the_languages_asked_for(
 CLUTTER = ["__MACOSX/._a.en", "._a.en", "._a.fr", ".DS_Store", ".ipynb_checkpoints/b.en"]
 
 
-def test_what_a_mac_and_a_notebook_leave_in_folders_and_archives_is_ignored(tmp_path: Path) -> None:
+def test_hidden_files_are_ignored(tmp_path: Path) -> None:
     files = {"a.en": ENGLISH, "a.fr": FRENCH, ".ipynb_checkpoints/b.fr": "no\n"}
     files |= dict.fromkeys(CLUTTER, "Mac OS X        \n")
     assert bitext(tmp_path, files) == ROWS
     assert rows("bitext", "en-fr", put_archive(tmp_path / "a.zip", files)) == ROWS
 
 
-def test_other_languages_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+def test_files_of_other_languages_are_ignored(tmp_path: Path) -> None:
     files = {f"a.{side}": f"{side} 1\n{side} 2\n" for side in ("cs", "de", "en", "fr")}
     assert bitext(tmp_path, files, "de-fr")[0] == {"de": "de 1", "fr": "fr 1"}
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.xz", "a.tsv.bz2", "A.TSV"])
-def test_a_tsv_is_read_from_its_folder_and_by_its_name(name: str, tmp_path: Path) -> None:
+def test_a_tsv_is_read_from_its_folder_or_path(name: str, tmp_path: Path) -> None:
     assert bitext(tmp_path, {name: TSV}) == ROWS
     assert rows("bitext", "en-fr", tmp_path / "mine" / name) == ROWS
 
@@ -97,13 +92,13 @@ def test_a_tsv_is_read_from_its_folder_and_by_its_name(name: str, tmp_path: Path
         ["a.en-fr.en", "a.en-fr.fr", "b.en-fr.en", "b.en-fr.fr"],
     ],
 )
-def test_a_choice_of_files_is_left_to_the_user(names: list[str], tmp_path: Path) -> None:
+def test_several_files_are_refused(names: list[str], tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"/a\..*/b\."):
         bitext(tmp_path, dict.fromkeys(names, TSV))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_tab_inside_a_sentence_pairs_no_halves(
+def test_a_row_with_an_extra_tab_is_skipped(
     place: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = TSV.splitlines()
@@ -161,16 +156,14 @@ def test_a_bad_row_is_counted_or_refused(tmp_path: Path, caplog: pytest.LogCaptu
         ("Chapter 1 , page 2\tChapter 1 , page 3\n", {"max_overlap": 0.5}, ROWS),
     ],
 )
-def test_rows_can_be_filtered_by_words_of_both_sides_and_overlap(
+def test_rows_can_be_filtered_by_length_and_overlap(
     more: str, options: dict[str, float], kept: list[Row], tmp_path: Path
 ) -> None:
     assert bitext(tmp_path, {"a.tsv": more + TSV}, **options) == kept
 
 
 @pytest.mark.parametrize("config", ["enfr", "en-", "-fr", "-", None, "en-de"])
-def test_a_configuration_is_two_languages_that_are_there(
-    config: str | None, tmp_path: Path
-) -> None:
+def test_invalid_language_pairs_are_refused(config: str | None, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="en-"):
         rows("bitext", config, put(tmp_path / "mine", {"a.en": ENGLISH, "a.fr": FRENCH}))
 
@@ -224,7 +217,7 @@ def test_a_tmx_is_read(text: str | bytes, end: str, tmp_path: Path) -> None:
         ("en-fr", [("color", "char"), ("a", "b")]),
     ],
 )
-def test_a_region_that_is_asked_for_wins_over_the_bare_language(
+def test_a_requested_region_is_preferred(
     config: str, expected: list[tuple[str, str]], tmp_path: Path
 ) -> None:
     text = tmx(
@@ -233,7 +226,7 @@ def test_a_region_that_is_asked_for_wins_over_the_bare_language(
     assert [tuple(row.values()) for row in bitext(tmp_path, {"a.tmx": text}, config)] == expected
 
 
-def test_markup_and_line_ends_inside_a_segment_are_no_text(tmp_path: Path) -> None:
+def test_markup_and_line_ends_in_segments_are_removed(tmp_path: Path) -> None:
     codes = "".join(f'<{code} i="1">&lt;b&gt;<sub>x</sub></{code}>' for code in NATIVE_CODES)
     text = tmx(
         unit(en=f"a {codes}<hi>big <it>&lt;i&gt;</it>\n  cat</hi> &amp; dog.", fr="b"),
@@ -260,14 +253,14 @@ MANY = tmx(*(unit(en=f"{random.Random(n).random()}", fr=f"nombre {n}") for n in 
 
 
 @pytest.mark.parametrize("kept", [0, 100, len(MANY) // 2, len(MANY) - 5])
-def test_a_truncated_tmx_is_a_data_error(kept: int, tmp_path: Path) -> None:
+def test_a_truncated_tmx_is_refused(kept: int, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.tmx .*unit \d+"):
         bitext(tmp_path, {"a.tmx": MANY[:kept]})
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz"])
 @pytest.mark.parametrize("is_cut", [True, False], ids=["cut short", "changed"])
-def test_a_damaged_packed_tmx_is_a_data_error(is_cut: bool, ending: str, tmp_path: Path) -> None:
+def test_a_damaged_packed_tmx_is_refused(is_cut: bool, ending: str, tmp_path: Path) -> None:
     path = put(tmp_path, {f"a.tmx{ending}": MANY}) / f"a.tmx{ending}"
     data = path.read_bytes()
     path.write_bytes(data[:-200] if is_cut else data[:20] + b"\xff" * 50 + data[70:])
@@ -276,16 +269,14 @@ def test_a_damaged_packed_tmx_is_a_data_error(is_cut: bool, ending: str, tmp_pat
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "gb2312", "klingon", "utf-8"])
-def test_a_tmx_in_an_encoding_that_cannot_be_read_is_a_data_error(
-    encoding: str, tmp_path: Path
-) -> None:
+def test_an_unreadable_encoding_of_a_tmx_is_refused(encoding: str, tmp_path: Path) -> None:
     text = tmx(*UNITS).replace('"1.0"', f'"1.0" encoding="{encoding}"', 1)
     with pytest.raises(DataError, match=encoding):
         bitext(tmp_path, {"a.tmx": text.encode("latin-1")})
 
 
 def test_an_entity_bomb_does_not_explode(tmp_path: Path) -> None:
-    """Ten entities, each ten of the one before: a gigabyte, were it unpacked."""
+    """Ten entities, each ten times the previous one: a gigabyte if expanded."""
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
     head = f'<!DOCTYPE tmx [<!ENTITY e0 "ha">{entities}]>'
     tracemalloc.start()
@@ -309,9 +300,7 @@ def test_an_entity_does_not_read_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bitext", "europarl", "opensubtitles2018", "news_commentary"])
 @pytest.mark.parametrize("config", ["en-fr", "fr-en"])
-def test_an_opus_zip_is_a_data_dir_or_lies_in_a_folder_of_corpora(
-    name: str, config: str, tmp_path: Path
-) -> None:
+def test_opus_zips_are_read(name: str, config: str, tmp_path: Path) -> None:
     inside = {"a.en-fr.en": ENGLISH, "a.en-fr.fr": FRENCH, "README": "", "LICENSE": ""}
     assert rows(name, config, put_archive(tmp_path / "Tanzil" / "en-fr.txt.zip", inside)) == ROWS
     assert rows("tanzil", config, tmp_path) == ROWS

@@ -1,4 +1,4 @@
-"""The cards in `hub_cards/datasets` are those of the records."""
+"""Dataset cards. After changing a record: `python -m tests.corpora.test_cards`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ RECORDS = list(SOURCES.values())
 
 
 @pytest.mark.parametrize("source", RECORDS, ids=lambda source: source.name)
-def test_the_card_is_that_of_the_record(source: Source) -> None:
-    """After a change of a record: `python -m tests.corpora.test_cards`."""
+def test_cards_equal_their_records(source: Source) -> None:
     written = (CARDS / f"{source.name}.md").read_text(encoding="utf-8")
     assert written == dataset_card(source, source.configs, has_files=False)
 
 
-def test_no_card_is_left_of_a_corpus_that_is_gone() -> None:
+def test_every_card_has_a_record() -> None:
     assert {path.stem for path in CARDS.glob("*.md")} == {source.name for source in RECORDS}
 
 
 @pytest.mark.parametrize("source", RECORDS, ids=lambda source: source.name)
-def test_a_record_is_whole(source: Source) -> None:
+def test_records_are_complete(source: Source) -> None:
     assert source.summary.endswith((".", ".)", "?"))
     assert source.files or source.by_hand
     assert set(source.only) <= set(source.configs)

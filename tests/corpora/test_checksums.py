@@ -1,12 +1,9 @@
-"""What is on record of official files: that it is that of the files at hand, and of how many."""
+"""Checksums of official files."""
 
 from __future__ import annotations
 
-import os
 import tarfile
 from pathlib import Path
-
-import pytest
 
 from paraphrastic_hf.corpora.sources import SOURCES, Source, checksums
 from paraphrastic_hf.io.download import Remote, _digest_of_members
@@ -16,7 +13,7 @@ PLAIN_HTTP = "http://nlpgrid.seas.upenn.edu/"  # not known to serve https
 
 
 def remotes() -> dict[tuple[str, str], Remote]:
-    """Every remote file by corpus and place; of corpora of any language pair, one pair's."""
+    """Every remote file by corpus and path. Corpora of any language pair count once."""
     return {
         (source.name, remote.path): remote
         for source in SOURCES.values()
@@ -25,16 +22,8 @@ def remotes() -> dict[tuple[str, str], Remote]:
     }
 
 
-@pytest.fixture(scope="module")
-def eval_folder() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files of the corpora here")
-    return Path(root) / "eval"
-
-
-def test_how_many_files_are_verified() -> None:
-    """docs/data.md gives these figures."""
+def test_numbers_of_files_with_checksums() -> None:
+    """These numbers are in docs/data.md."""
     files = remotes().values()
     whole = sum(remote.sha256 is not None for remote in files)
     members = sum(remote.sha256 is None and remote.is_known for remote in files)
@@ -42,24 +31,23 @@ def test_how_many_files_are_verified() -> None:
     assert all(remote.size is not None for remote in files if remote.sha256)
 
 
-def test_every_record_is_of_a_file_that_is_asked_for() -> None:
+def test_every_checksum_belongs_to_a_record() -> None:
     known = remotes()
     for corpus, records in checksums().items():
         for place in records:
             assert (corpus, place.partition("!")[0]) in known, place
 
 
-def test_addresses_are_encrypted_where_the_host_is_known_to_do_it() -> None:
+def test_addresses_use_https_if_the_host_supports_it() -> None:
     plain = [r.url for r in remotes().values() if not r.url.startswith("https://")]
     assert len(plain) == 24
     assert all(url.startswith(PLAIN_HTTP) for url in plain)
 
 
-def test_records_are_those_of_the_files_at_hand(eval_folder: Path) -> None:
-    """Of every file on record that lies in the folder as it is on the server."""
+def test_checksums_match_the_official_files(data: Path) -> None:
     checked = set()
     for (corpus, place), remote in remotes().items():
-        for path in places(SOURCES[corpus], eval_folder, place) if remote.sha256 else []:
+        for path in places(SOURCES[corpus], data, place) if remote.sha256 else []:
             assert (content_hash(path), path.stat().st_size) == (remote.sha256, remote.size), path
             checked.add((corpus, place))
     assert len(checked) == 280
@@ -74,16 +62,14 @@ def places(source: Source, folder: Path, place: str) -> list[Path]:
     return [path for path in found if path.is_file()][:1]
 
 
-def test_records_of_members_are_those_of_the_files_at_hand(
-    eval_folder: Path, tmp_path: Path
-) -> None:
-    with tarfile.open(eval_folder / "gum_constituency" / "const.tar.gz") as packed:
+def test_checksums_of_archive_members_match_the_official_files(data: Path, tmp_path: Path) -> None:
+    with tarfile.open(data / "gum_constituency" / "const.tar.gz") as packed:
         packed.extractall(tmp_path / "gum" / "repository", filter="data")
     folders = {
         "gum": tmp_path / "gum",
-        "stsb": eval_folder / "stsbenchmark",
-        "clean_development": eval_folder / "stsbenchmark",
-        "sts17": eval_folder / "sts17",
+        "stsb": data / "stsbenchmark",
+        "clean_development": data / "stsbenchmark",
+        "sts17": data / "sts17",
     }
     checked = 0
     for (corpus, _), remote in remotes().items():

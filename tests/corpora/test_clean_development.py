@@ -1,7 +1,7 @@
-"""What chooses a model is no part of what is reported of it.
+"""Development pairs are in no reported or training set.
 
-After a change of what is reported: `python -m tests.corpora.test_clean_development`, from
-the root of the repository, with PARAPHRASTIC_DATA.
+After changing the reported sets, write the record with PARAPHRASTIC_DATA set:
+`python -m tests.corpora.test_clean_development` (from the root of the repository).
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ Keys = frozenset[tuple[str, str]]
 
 
 def needs_data(test: Any) -> Any:
-    """Mark a test that reads official files: slow, and skipped without them."""
+    """Mark a test of official files as slow, and skip it without them."""
     skipped = pytest.mark.skipif(DATA is None, reason="PARAPHRASTIC_DATA is not set")
     return pytest.mark.slow(skipped(test))
 
 
-# Rows that suites show of sets that are for development.
+# Development sets that suites also report.
 FOR_DEVELOPMENT = {("STS-B", "dev"), ("PPDB", "Annotated-PPDB dev")}
-# Pairs that suites test on without a task of scored pairs: corpus and split.
+# Corpora and splits that suites test on without a task of scored pairs.
 OTHER_PAIRS = {
     "transfer": [("mrpc", "test"), ("sick", "test")],
     "xnli": [("xnli", "validation")],
     "wmt-da": [("wmt_da", "test")],
 }
-# No suite of these has pairs of sentences of one language that `sts` has not.
+# Suites without monolingual sentence pairs, or with those of `sts`.
 WITHOUT_PAIRS = {"probing", "tatoeba", "bucc", "speed", "sts-metrics"}
-# Made of the pairs of others, and slow to read again.
+# Subsets of other suites, which are slow to read.
 SUBSETS = {"sts-hard", "sts-bins"}
-# What recipes and classifiers learn from; of STS 2012-2015 their test sets, which are above.
+# Training sets of recipes and classifiers. Test sets of STS 2012-2015 are included above.
 TRAINED_ON = [("stsb", "train"), ("sick", "train"), ("mrpc", "train")]
 
 
@@ -66,7 +66,7 @@ def keys_of(pairs: ScoredPairs) -> Keys:
 
 
 def read(corpus: str, split: str) -> dict[str, Keys]:
-    """The pairs of every configuration that has the split and is at hand."""
+    """Return the pairs of every available configuration with the split."""
     found = {}
     for config, splits in find_source(corpus).configs.items():
         if split in splits:
@@ -84,7 +84,7 @@ def folder() -> Path:
 
 @cache
 def reported() -> dict[str, Keys]:
-    """The pairs of every set that a suite reports and that is at hand, by its name."""
+    """Return the pairs of every available reported set, by name."""
     found: dict[str, Keys] = {}
     for name, suite in SUITES.items():
         if name in SUBSETS or name == "development":
@@ -109,7 +109,7 @@ def trained_on() -> dict[str, Keys]:
 
 
 def overlaps(config: str, sets: Mapping[str, Keys]) -> dict[str, int]:
-    """How many clean pairs each set holds, of those that hold any."""
+    """Return how many clean pairs each set holds, without zeros."""
     rows = load_dataset(
         "clean_development", config, "validation", data_dir=folder(), streaming=True
     )
@@ -131,8 +131,8 @@ def test_no_clean_pair_is_in_a_training_split(config: str) -> None:
 
 
 @needs_data
-def test_the_reported_sets_at_hand_are_those_of_the_tables() -> None:
-    """An overlap of 0 would mean little if the sets had not been read."""
+def test_all_reported_sets_are_read() -> None:
+    """No overlap means little if the sets were not read."""
     sets = reported()
     years = [name for name in sets if name.startswith("sts: 20")]
     assert len(years) == 25
@@ -143,8 +143,8 @@ def test_the_reported_sets_at_hand_are_those_of_the_tables() -> None:
     assert sum(map(len, sets.values())) > 60_000
 
 
-def test_every_suite_is_looked_at() -> None:
-    """A new suite says here which pairs it tests on."""
+def test_every_suite_is_checked() -> None:
+    """Declare the pairs of a new suite here."""
     with_pairs = {
         name
         for name, suite in SUITES.items()
@@ -154,13 +154,13 @@ def test_every_suite_is_looked_at() -> None:
 
 
 @needs_data
-def test_the_record_is_what_the_official_files_give() -> None:
+def test_the_record_equals_the_official_files() -> None:
     assert reported_pairs() == frozenset(found_again())
 
 
 @needs_data
-def test_of_the_sets_once_used_most_was_reported() -> None:
-    """1,131 of the 1,500 pairs of STS-B dev, and all of STS17 en-en, half of it twice."""
+def test_published_overlaps_of_sts_b_dev_are_correct() -> None:
+    """1,131 of 1,500 pairs of STS-B dev are reported, and all of STS17 en-en, half of it twice."""
     sets = reported()
     years = frozenset().union(*(of for name, of in sets.items() if name.startswith("sts: 20")))
     dev = [pair_key(row["sentence1"], row["sentence2"]) for row in rows_of("stsb")]
@@ -169,12 +169,12 @@ def test_of_the_sets_once_used_most_was_reported() -> None:
     assert len(sets["sts: STS17 en-en"] & sets["sts: STS-B test"]) == 125
 
 
-def test_a_reported_or_repeated_pair_is_left_out(
+def test_reported_and_repeated_pairs_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [
         "A dog runs.\tThe cat sleeps.",
-        "the cat sleeps\tA DOG RUNS",  # the first, turned round
+        "the cat sleeps\tA DOG RUNS",  # the first pair, swapped
         "Two men sing!\tIt rains.",
         "One man sings.\tIt snows.",
     ]
@@ -195,7 +195,9 @@ def test_a_reported_or_repeated_pair_is_left_out(
     ("first", "second"),
     [(("a b", "c"), ("a b", "d")), (("a", "b"), ("a", "a")), (("né", "x"), ("ne", "x"))],
 )
-def test_other_words_make_another_pair(first: tuple[str, str], second: tuple[str, str]) -> None:
+def test_different_words_give_different_keys(
+    first: tuple[str, str], second: tuple[str, str]
+) -> None:
     assert pair_key(*first) != pair_key(*second)
 
 
@@ -205,7 +207,6 @@ def rows_of(config: str) -> Iterable[Mapping[str, Any]]:
 
 
 def found_again() -> list[str]:
-    """Digests of the pairs of the three sets that are reported or trained on."""
     known = frozenset().union(*reported().values(), *trained_on().values())
     return sorted(
         {
@@ -219,7 +220,7 @@ def found_again() -> list[str]:
 
 def main() -> None:
     lines = ",\n".join(map(json.dumps, found_again()))
-    path = Path(clean_development.__file__).with_name(RECORD)
+    path = Path(clean_development.__file__).parents[1] / "records" / RECORD
     path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 

@@ -1,6 +1,4 @@
-"""Dictionaries of FreeDict are pairs of words: which translations of an entry are taken, and what
-becomes of damaged files.
-"""
+"""FreeDict dictionaries as pairs of words."""
 
 from __future__ import annotations
 
@@ -14,12 +12,7 @@ import pytest
 from paraphrastic_hf.errors import DataError
 from tests.corpora.made_files import rows
 
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
-
-
+pytestmark = pytest.mark.usefixtures("own_cache")
 WORDS = {
     "bowl": "bowl /boul/ <n>\n1. fuente, pelvis\n2. (deep [and round]) cuenco\n",
     "boy": "boy\nchico; muchacho\n  Synonym: {lad}\n see: {girl}\n",
@@ -30,7 +23,6 @@ WORDS = {
 
 
 def dictionary(words: Mapping[str, str], packed: bool = True) -> tuple[bytes, bytes]:
-    """An index and its entries."""
     digits = string.ascii_uppercase + string.ascii_lowercase + "0123456789+/"
     lines, texts = [], b""
     for word, entry in words.items():
@@ -50,7 +42,7 @@ def put_dictionary(folder: Path, name: str, files: tuple[bytes, bytes]) -> Path:
     return folder
 
 
-def test_dictionaries_are_words_with_each_translation(tmp_path: Path) -> None:
+def test_every_translation_of_a_word_is_a_row(tmp_path: Path) -> None:
     put_dictionary(tmp_path, "eng-spa", dictionary(WORDS))
     back = {"chico": "chico\nboy, lad\n", "niña": "niña /niɲa/\n(small) girl\n"}
     put_dictionary(tmp_path, "spa-eng", dictionary(back))
@@ -60,7 +52,7 @@ def test_dictionaries_are_words_with_each_translation(tmp_path: Path) -> None:
     assert found == [*forth, ("lad", "chico"), ("girl", "niña")]
 
 
-def test_definitions_of_wiktionary_are_no_translations(tmp_path: Path) -> None:
+def test_definitions_of_wikdict_are_skipped(tmp_path: Path) -> None:
     words = {
         "00-database-info": "svenska-Türkçe FreeDict+WikDict dictionary\n",
         "Alper": "Alper /alpɛr/ <pn>\nAlpler 2.\nbergskedja\n",
@@ -74,13 +66,13 @@ def test_definitions_of_wiktionary_are_no_translations(tmp_path: Path) -> None:
     assert found == [("Alper", "Alpler"), *senses, ("vapen", "silah"), ("vapen", "arma")]
 
 
-def test_arabic_words_have_no_marks_and_are_in_arabic(tmp_path: Path) -> None:
+def test_arabic_vowel_marks_are_removed(tmp_path: Path) -> None:
     words = {"book": "book\nكِتَابٌ، book of words\n", "x": "x\n\n"}
     put_dictionary(tmp_path, "eng-ara", dictionary(words))
     assert rows("freedict", "ar-en", tmp_path) == [{"ar": "كتاب", "en": "book"}]
 
 
-PACKED = gzip.compress(b"bowl\nfuente\n", mtime=0)  # the same in every process, for its name
+PACKED = gzip.compress(b"bowl\nfuente\n", mtime=0)  # equal in every process, for the test's name
 
 
 @pytest.mark.parametrize(
@@ -99,7 +91,7 @@ def test_a_damaged_dictionary_is_refused(index: bytes, entries: bytes, tmp_path:
         rows("freedict", "en-es", tmp_path)
 
 
-def test_a_dictionary_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_dictionary_is_refused(tmp_path: Path) -> None:
     put_dictionary(tmp_path, "eng-spa", dictionary(WORDS))
     (tmp_path / "freedict/usr/share/dictd/freedict-eng-spa.dict.dz").unlink()
     for config, named in (("en-tr", "eng-tur"), ("en-xx", "xx"), ("en-es", "eng-spa")):

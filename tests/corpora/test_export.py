@@ -1,4 +1,4 @@
-"""An export is read by plain `datasets`, from disk and from the Hub, with nothing of ours."""
+"""Exports are read by plain `datasets`, from disk and from the Hub."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plain(folder: Path, config: str, tmp_path: Path, **options: object) -> list[
     return list(rows)
 
 
-def test_plain_datasets_reads_the_rows_of_the_builder(
+def test_datasets_reads_the_rows_of_the_builder(
     official: Path, exported: Path, tmp_path: Path
 ) -> None:
     own = load_dataset("sts", "sts14", "test", data_dir=official, streaming=True)
@@ -59,7 +59,7 @@ def test_plain_datasets_reads_the_rows_of_the_builder(
     assert plain(exported, "sts14", tmp_path, split="test", streaming=True) == list(own)
 
 
-def test_class_names_survive(tmp_path: Path) -> None:
+def test_exports_keep_class_names(tmp_path: Path) -> None:
     write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
     write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
     assert export("mr", tmp_path / "mr", data_dir=tmp_path / "MR") == {"default": {"train": 3}}
@@ -70,7 +70,7 @@ def test_class_names_survive(tmp_path: Path) -> None:
     assert rows["label"] == [0, 1, 1]
 
 
-def test_the_card_names_every_configuration_and_its_counts(exported: Path) -> None:
+def test_cards_list_configurations_and_counts(exported: Path) -> None:
     card = (exported / "README.md").read_text(encoding="utf-8")
     head = yaml.safe_load(card.split("---")[1])
     names = "sts12 sts13 sts14 sts15 sts16 all supervised"
@@ -79,7 +79,7 @@ def test_the_card_names_every_configuration_and_its_counts(exported: Path) -> No
     assert "| all | 300 |" in card
 
 
-def test_configurations_without_files_are_left_out_unless_all_are(tmp_path: Path) -> None:
+def test_configurations_without_files_are_skipped(tmp_path: Path) -> None:
     folder, out = tmp_path / "t", tmp_path / "out"
     folder.mkdir()
     for configs in (None, ["fra"]):
@@ -94,13 +94,14 @@ def test_configurations_without_files_are_left_out_unless_all_are(tmp_path: Path
 
 @pytest.mark.parametrize("record", ["[1]", "null", "[" * 100_000])
 def test_a_folder_with_a_damaged_record_is_refused(record: str, tmp_path: Path) -> None:
-    (tmp_path / "export.json").write_text(record)
-    with pytest.raises(DataError, match="export"):
-        export("tatoeba", tmp_path, data_dir=tmp_path / "empty")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "export.json").write_text(record)
+    with pytest.raises(DataError, match=r"export\.json"):
+        export("tatoeba", tmp_path / "out", data_dir=tmp_path / "empty")
 
 
 def test_configurations_are_added_to_an_export(tmp_path: Path) -> None:
-    """Also where the record names none, as bitext of any two languages."""
+    """The record of `bitext` lists no configurations."""
     write_lines(tmp_path / "text" / "a.en-fr.tsv", ["one\tun"])
     write_lines(tmp_path / "text" / "a.en-de.tsv", ["one\teins"])
     for config in ("en-fr", "en-de"):
@@ -113,11 +114,11 @@ def test_configurations_are_added_to_an_export(tmp_path: Path) -> None:
 
 
 class Killed(BaseException):
-    """Stands for `kill -9`: nothing cleans up after it."""
+    """Simulates `kill -9`: no cleanup runs."""
 
 
 def export_killed(place: int, when: str, *arguments: Any, **options: Any) -> bool:
-    """Export, killed before or after the given renaming of a file or folder; whether it was."""
+    """Export, killed before or after a given rename. Return whether it was killed."""
     rename, count = os.replace, itertools.count()
 
     def replace(source: Path, target: Path) -> None:
@@ -139,7 +140,7 @@ def export_killed(place: int, when: str, *arguments: Any, **options: Any) -> boo
 
 
 def what_is_there(folder: Path) -> dict[str, dict[str, int]]:
-    """Rows of the configurations that lie in a folder, read with nothing of ours."""
+    """Return the rows of each configuration's parquet files."""
     return {
         path.name: {"test": sum(pq.read_table(file).num_rows for file in path.glob("test-*"))}
         for path in sorted(folder.iterdir())
@@ -150,10 +151,10 @@ def what_is_there(folder: Path) -> dict[str, dict[str, int]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("is_first", [True, False], ids=["first", "again"])
-def test_an_export_killed_at_any_renaming_can_be_gone_on_with(
+def test_an_export_killed_at_any_rename_can_be_continued(
     official: Path, tmp_path: Path, is_first: bool, when: str
 ) -> None:
-    """With another configuration, or with the same, of files that have changed meanwhile."""
+    """Continue with another configuration, and with the same one after the files have changed."""
     gold, text = official / "sts14" / "STS.gs.OnWN.txt", official / "sts14" / "STS.input.OnWN.txt"
     whole = gold.read_text(encoding="utf-8"), text.read_text(encoding="utf-8")
     for place in itertools.count():
@@ -177,19 +178,21 @@ def test_an_export_killed_at_any_renaming_can_be_gone_on_with(
         assert record == what_is_there(out)
         assert {config: record[config] for config in counts} == counts
         assert sorted(path.name for path in out.iterdir()) == [
-            *("README.md", "export.json", "sts12", "sts13", "sts14"),
+            *("README.md", "export.json", "sts12", "sts13", "sts14")
         ]
-    assert place == (7 if is_first else 8)  # renamings of an export that nothing kills
+    assert place == (7 if is_first else 8)  # renames of a complete export
 
 
-def test_a_damaged_file_of_an_export_is_named(official: Path, exported: Path) -> None:
+def test_a_damaged_file_of_an_export_is_reported(official: Path, exported: Path) -> None:
     (exported / "sts13" / "test-00000.parquet").write_bytes(b"half")
     with pytest.raises(DataError, match=r"test-00000\.parquet"):
         export("sts", exported, configs=["sts12"], data_dir=official)
     export("sts", exported, configs=["sts13"], data_dir=official)
 
 
-def test_an_export_again_replaces_the_first(official: Path, exported: Path, tmp_path: Path) -> None:
+def test_a_repeated_export_replaces_the_first(
+    official: Path, exported: Path, tmp_path: Path
+) -> None:
     path = official / "sts14" / "STS.gs.images.txt"
     path.write_text(path.read_text().replace("0.0", "1.0"), encoding="utf-8")
     export("sts", exported, configs=["sts14"], data_dir=official)
@@ -208,9 +211,7 @@ def test_large_splits_become_several_files(
     assert plain(tmp_path / "sts", "sts14", tmp_path, split="test") == list(own)
 
 
-def test_neither_what_may_not_be_shared_nor_what_is_no_export_is_pushed(
-    exported: Path, tmp_path: Path
-) -> None:
+def test_private_corpora_and_other_folders_are_not_pushed(exported: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="sts"):
         push("sts", exported, "me/sts", public=True)
     with pytest.raises(DataError, match="sts17"):

@@ -1,4 +1,4 @@
-"""Pairs are kept by score, overlap and length, as the thesis says, and languages are fed alike."""
+"""Filters of pairs, and probabilities of languages."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ SIX_WORDS = "one two three four five six"
         ({"max_overlap": 0.0}, (SIX_WORDS, "nothing in common here"), True),
     ],
 )
-def test_a_pair_at_the_limit_is_kept_and_one_beyond_it_is_not(
-    options: dict[str, float], pair: tuple, is_kept: bool
-) -> None:
+def test_bounds_are_inclusive(options: dict[str, float], pair: tuple, is_kept: bool) -> None:
     assert PairFilter(**options).keeps(*pair) is is_kept
     assert PairFilter(**options).keeps(pair[1], pair[0], *pair[2:]) is is_kept
 
@@ -61,18 +59,18 @@ def test_a_pair_at_the_limit_is_kept_and_one_beyond_it_is_not(
         ({"max_score": 0.5}, ("a", "b", math.nan), ("score", "0.5", "nan")),
         ({"min_words": 2}, ("a", "a b"), ("words", "2", "1")),
         ({"max_words": 1}, ("a", "a b"), ("words", "1", "2")),
-        # the cheap question comes first
+        # the cheaper criterion comes first
         ({"max_words": 3, "max_overlap": 0.2}, ("a b c d", "a b c d"), ("words", "3", "4")),
     ],
 )
-def test_a_pair_left_out_has_a_score_a_bound_and_a_reason(
+def test_a_rejection_has_measure_bound_and_score(
     options: dict[str, float], pair: tuple, values: tuple[str, ...]
 ) -> None:
     reason = str(PairFilter(**options).judge(*pair))
     assert all(value in reason for value in values)
 
 
-def test_what_a_sieve_leaves_out_is_counted_and_kept(tmp_path: Path) -> None:
+def test_rejected_pairs_are_counted_and_written(tmp_path: Path) -> None:
     path = tmp_path / "rejects.tsv"
     with Sieve(PairFilter(min_words=2, max_overlap=0), name="x", rejects=path) as sieve:
         found = [sieve.keeps(*sides) for sides in [("a", "b\tc"), ("a b", "c d"), ("a b c",) * 2]]
@@ -83,14 +81,14 @@ def test_what_a_sieve_leaves_out_is_counted_and_kept(tmp_path: Path) -> None:
     assert [line[2] for line in lines] == list(sieve.left_out)
 
 
-def test_a_sieve_that_is_stopped_leaves_no_half_file(tmp_path: Path) -> None:
+def test_an_interrupted_sieve_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "rejects.tsv"
     with pytest.raises(KeyboardInterrupt), Sieve(PairFilter(), name="x", rejects=path):
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
 
 
-def test_a_corpus_keeps_what_its_filter_leaves_out(tmp_path: Path) -> None:
+def test_a_corpus_writes_its_rejected_pairs(tmp_path: Path) -> None:
     path, rejects = tmp_path / "pairs.tsv", tmp_path / "rejects.tsv"
     path.write_text("a cat sleeps\tun chat dort\nyes\toui\n")
     options = {"data_dir": path, "streaming": True, "min_words": 2, "rejects": str(rejects)}
@@ -100,7 +98,7 @@ def test_a_corpus_keeps_what_its_filter_leaves_out(tmp_path: Path) -> None:
 
 
 @given(PAIRS, st.none() | st.frozensets(st.sampled_from(["cat", "dog", "cats", "ox"])))
-def test_word_pairs_are_those_of_the_slow_loop(
+def test_word_pairs_equal_a_slow_loop(
     pairs: list[tuple[str, str]], vocabulary: frozenset[str] | None
 ) -> None:
     kept: list[tuple[str, str]] = []
@@ -119,7 +117,7 @@ LANGUAGES = ["fr", "de", "es", "cs", "zh", "ar"]
 
 @pytest.mark.parametrize("count", range(1, 7))
 @pytest.mark.parametrize("is_english_first", [True, False])
-def test_bitexts_that_share_english_feed_every_language_alike(
+def test_bitexts_that_share_english_feed_all_languages_equally(
     count: int, is_english_first: bool
 ) -> None:
     pairs = [("en", other) for other in LANGUAGES[:count]]
@@ -132,7 +130,7 @@ def test_bitexts_that_share_english_feed_every_language_alike(
 
 
 @given(st.lists(st.sampled_from(list(itertools.permutations(LANGUAGES, 2))), unique=True))
-def test_the_language_of_more_bitexts_is_chosen_less(pairs: list[tuple[str, str]]) -> None:
+def test_a_language_of_more_bitexts_is_chosen_less(pairs: list[tuple[str, str]]) -> None:
     count = Counter(language for pair in pairs for language in pair)
     chosen = first_side_probabilities(pairs)
     assert list(chosen) == pairs
@@ -144,7 +142,7 @@ def test_the_language_of_more_bitexts_is_chosen_less(pairs: list[tuple[str, str]
 
 
 def test_rejects_replace_no_other_file(tmp_path: Path) -> None:
-    """Not the corpus itself, a folder or a device; an earlier file of rejects they do."""
+    """Only an earlier file of rejects is replaced, not the corpus, a folder or a device."""
     data = tmp_path / "pairs.tsv"
     data.write_text("yes\toui\n")
     for place in (data, tmp_path, tmp_path / "none" / "r.tsv", Path("/dev/null")):

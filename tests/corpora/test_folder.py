@@ -1,4 +1,4 @@
-"""A corpus's files are found in every layout people have, and a wrong folder is told."""
+"""Official files are found in every common layout."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_file_is_found_up_to_three_folders_deep(depth: int, root: Path) -> Non
         (["a.txt/other", "deep/a.txt"], ["a.txt"], "deep/a.txt"),  # a folder is no file
     ],
 )
-def test_of_several_files_the_first_name_nearest_the_root_is_taken(
+def test_the_first_name_nearest_to_the_root_is_found(
     files: list[str], names: list[str], expected: str, root: Path
 ) -> None:
     for file in files:
@@ -90,7 +90,7 @@ def test_of_several_files_the_first_name_nearest_the_root_is_taken(
     assert Folder("toy", (root,)).find(*names) == root / expected
 
 
-def test_a_wrong_folder_is_named_with_the_files_looked_for(root: Path) -> None:
+def test_a_wrong_folder_is_reported_with_the_missing_files(root: Path) -> None:
     with pytest.raises(DataError, match=rf"a\.txt.*b\.txt.*{root}"):
         open_folder(source("toy"), "default", root).find("a.txt", "b.txt")
     with pytest.raises(DataError, match=str(root / "absent")):
@@ -111,7 +111,7 @@ def test_a_corpus_is_found_by_name_in_a_folder_of_many(root: Path) -> None:
     assert found(open_folder(source("toy.zip"), "default", root), "a.txt") == "packed"
 
 
-def test_a_file_of_its_own_may_be_given(root: Path) -> None:
+def test_data_dir_may_be_a_file(root: Path) -> None:
     path = put(root / "a.txt", "alone")
     folder = open_folder(source("toy"), "default", path)
     assert found(folder, "a.txt") == "alone"
@@ -119,7 +119,7 @@ def test_a_file_of_its_own_may_be_given(root: Path) -> None:
         folder.find("b.txt")
 
 
-def test_an_archive_may_stand_for_its_folder(root: Path, tmp_path: Path) -> None:
+def test_data_dir_may_be_an_archive(root: Path, tmp_path: Path) -> None:
     archive = zipped(root / "any name.zip", a="packed", deep__b="deeper")
     folder = open_folder(source("toy"), "default", archive)
     assert found(folder, "a.txt") == "packed"
@@ -128,7 +128,7 @@ def test_an_archive_may_stand_for_its_folder(root: Path, tmp_path: Path) -> None
     assert folder.roots[0].is_relative_to(tmp_path / "cache")
 
 
-def test_an_archive_beside_the_files_is_opened_for_what_they_lack(root: Path) -> None:
+def test_archives_are_searched_for_missing_files(root: Path) -> None:
     put(root / "toy" / "a.txt", "plain")
     zipped(root / "toy" / "v1.zip", a="packed", b="packed")
     folder = open_folder(source("toy"), "default", root)
@@ -141,7 +141,7 @@ def test_an_archive_beside_the_files_is_opened_for_what_they_lack(root: Path) ->
         folder.find("b.txt")
 
 
-def test_an_archive_is_unpacked_again_only_when_it_changes(root: Path) -> None:
+def test_archives_are_unpacked_again_only_after_changes(root: Path) -> None:
     archive = zipped(root / "toy.zip", a="old")
     first = open_folder(source(), "default", archive)
     assert open_folder(source(), "default", archive) == first
@@ -155,7 +155,7 @@ def test_an_archive_is_unpacked_again_only_when_it_changes(root: Path) -> None:
         open_folder(source(), "default", archive)
 
 
-def test_files_are_those_of_the_pattern_sorted(root: Path) -> None:
+def test_files_match_the_pattern_and_are_sorted(root: Path) -> None:
     for name in ("b.txt", "a.txt", "c.tsv", "deep/d.txt"):
         put(root / name)
     folder = Folder("toy", (root / "absent", root))
@@ -166,7 +166,7 @@ def test_files_are_those_of_the_pattern_sorted(root: Path) -> None:
 
 
 def rewrite(path: Path) -> None:
-    """Change a file's contents, but neither its size nor its time."""
+    """Change a file's contents but not its size and time."""
     before = path.stat()
     path.write_bytes(path.read_bytes()[::-1])
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -182,7 +182,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_fingerprint_changes_with_the_files_alone(change: str, root: Path) -> None:
+def test_a_fingerprint_depends_on_names_and_contents_only(change: str, root: Path) -> None:
     put(root / "deep" / "a.txt")
     before = Folder("toy", (root,)).fingerprint()
     os.utime(root / "deep" / "a.txt", (1, 1))
@@ -192,7 +192,7 @@ def test_a_fingerprint_changes_with_the_files_alone(change: str, root: Path) -> 
     assert Folder("toy", (moved,)).fingerprint() != before
 
 
-def test_a_fingerprint_of_one_file_changes_with_it_alone(root: Path) -> None:
+def test_a_fingerprint_of_one_file_ignores_other_files(root: Path) -> None:
     folder = Folder("toy", (put(root / "a.txt"),))
     before = folder.fingerprint()
     put(root / "b.txt")
@@ -201,9 +201,7 @@ def test_a_fingerprint_of_one_file_changes_with_it_alone(root: Path) -> None:
     assert folder.fingerprint() != before
 
 
-def test_without_a_folder_the_files_are_downloaded_into_the_cache(
-    root: Path, tmp_path: Path
-) -> None:
+def test_files_are_downloaded_without_data_dir(root: Path, tmp_path: Path) -> None:
     archive = zipped(root / "b.zip", b="packed")
     with serving() as server:
         server.serve("one.txt", b"plain")
@@ -217,7 +215,7 @@ def test_without_a_folder_the_files_are_downloaded_into_the_cache(
     assert again == folder
 
 
-def test_a_corpus_that_cannot_be_downloaded_says_how_to_get_it() -> None:
+def test_errors_explain_manual_downloads() -> None:
     with serving() as server:
         files = (Remote("a.txt", server.url("absent.txt")),)
         with pytest.raises(DataError, match=r"absent\.txt.*ask for it"):
@@ -226,7 +224,7 @@ def test_a_corpus_that_cannot_be_downloaded_says_how_to_get_it() -> None:
         open_folder(source(), "default", None)
 
 
-def test_a_folder_of_all_data_has_corpora_in_its_eval(root: Path) -> None:
+def test_corpora_are_found_in_the_folder_eval(root: Path) -> None:
     put(root / "eval" / "toy" / "pairs.txt")
     put(root / "train" / "pairs.txt")
     assert open_folder(source("toy"), "default", root).roots == (root / "eval" / "toy",)

@@ -1,8 +1,7 @@
-"""Hard STS: rates and places against slow oracles, and pair for pair against the released lists."""
+"""Hard STS against slow oracles and the released lists."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ RELEASED = {"hard_plus": "hard-pos.txt", "hard_minus": "hard-neg.txt"}
 
 
 def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
-    """The fewest insertions, deletions and substitutions, by the textbook's table."""
+    """Return the Levenshtein distance, by dynamic programming."""
     table = [[i + j for j in range(len(second) + 1)] for i in range(len(first) + 1)]
     for i, a in enumerate(first, 1):
         for j, b in enumerate(second, 1):
@@ -59,7 +58,7 @@ def test_the_rate_is_the_mean_of_both_word_error_rates(first: list[str], second:
 
 
 @given(TOKENS, TOKENS)
-def test_the_rate_is_symmetric_and_0_for_equal_sentences_alone(
+def test_the_rate_is_symmetric_and_0_only_for_equal_sentences(
     first: list[str], second: list[str]
 ) -> None:
     rate = symmetric_word_error_rate(first, second)
@@ -74,7 +73,7 @@ def test_the_rate_is_symmetric_and_0_for_equal_sentences_alone(
         max_size=40,
     )
 )
-def test_places_are_those_of_the_mean_rank(values: list[float]) -> None:
+def test_percentiles_equal_those_of_scipy(values: list[float]) -> None:
     expected = [float(percentileofscore(values, value, kind="rank")) for value in values]
     assert percentiles(values) == pytest.approx(expected, rel=1e-12)
 
@@ -90,21 +89,13 @@ def test_places_are_those_of_the_mean_rank(values: list[float]) -> None:
         ("", False),
     ],
 )
-def test_not_and_its_short_form_alone_negate(sentence: str, is_negated: bool) -> None:
+def test_only_not_and_its_short_form_are_negations(sentence: str, is_negated: bool) -> None:
     assert has_negation(moses_tokens()(sentence)) is is_negated
 
 
-def test_tokens_are_those_of_moses_case_kept_and_unescaped() -> None:
+def test_moses_tokens_keep_case_and_are_unescaped() -> None:
     tokens = moses_tokens()('He said: "AT&T isn\'t [here]."')
     assert " ".join(tokens) == 'He said : " AT & T isn \'t [ here ] . "'
-
-
-@pytest.fixture(scope="module")
-def data() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official STS files here")
-    return Path(root) / "eval"
 
 
 Rows = Mapping[str, list[dict[str, Any]]]
@@ -112,7 +103,7 @@ Rows = Mapping[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def rows(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rows]:
-    """The rows of every configuration; each sentence is cut into tokens once."""
+    """Rows of every configuration. Sentences are tokenized once."""
     tokens = moses_tokens()
     cache = str(tmp_path_factory.mktemp("cache"))
     folder = open_folder(find_source("hard_sts"), "all", data)
@@ -135,7 +126,7 @@ def test_every_split_has_its_published_count(name: str, rows: Rows) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASED)
-def test_the_released_list_is_ours_pair_for_pair(name: str, rows: Rows, data: Path) -> None:
+def test_rows_equal_the_released_lists(name: str, rows: Rows, data: Path) -> None:
     text = (data / "hard_sts" / RELEASED[name]).read_bytes().decode("utf-8")
     released = [line.split("\t") for line in text.rstrip("\n").split("\n")]
 
@@ -151,8 +142,7 @@ def test_the_released_list_is_ours_pair_for_pair(name: str, rows: Rows, data: Pa
 
 
 @pytest.mark.slow
-def test_the_rows_of_a_list_are_those_that_it_promises(rows: Rows) -> None:
-    """Each pair with its score once, of every dataset; the hard ones by score and place."""
+def test_rows_satisfy_the_definition_of_their_split(rows: Rows) -> None:
     assert all(row["score"] >= 4 and row["percentile"] >= 80 for row in rows["hard_plus"])
     assert all(row["score"] <= 1 and row["percentile"] <= 20 for row in rows["hard_minus"])
     keys = [(row["sentence1"], row["sentence2"], row["score"]) for row in rows["all"]]
@@ -161,11 +151,11 @@ def test_the_rows_of_a_list_are_those_that_it_promises(rows: Rows) -> None:
     assert found == {(year, name) for year, names in STS_DATASETS.items() for name in names}
 
 
-def test_there_is_a_split_for_every_configuration() -> None:
+def test_every_configuration_has_a_split() -> None:
     assert {*SPLITS, "negation", "hard"} == set(find_source("hard_sts").configs)
 
 
-def test_both_lists_are_read_from_the_folder_of_the_variable(
+def test_both_lists_are_read_from_the_folder_in_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
@@ -173,7 +163,7 @@ def test_both_lists_are_read_from_the_folder_of_the_variable(
     assert list(load_dataset("hard_sts", streaming=True)) == ["hard_plus", "hard_minus"]
 
 
-def test_a_corpus_that_is_nowhere_names_the_argument_for_its_folder(
+def test_a_missing_corpus_mentions_data_dir(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)

@@ -1,4 +1,4 @@
-"""A corpus goes to a Hub as a dataset and comes back by name, whole or not at all."""
+"""Publishing a corpus to a Hub and loading it by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.evaluation.sts_files import write_lines, write_sts
 from tests.hub.matrix import hub_of, offline
 from tests.hub.server import Fault, Hub
 
-# huggingface_hub sends large files by a call that its HTTP library will drop
+# huggingface_hub uploads large files with a deprecated call of its HTTP library
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 KEY = "datasets/me/sts17"
 PARQUET = "^GET .*parquet"
@@ -57,9 +57,7 @@ def test_a_dataset_is_published_and_loaded_at_a_revision(
         load_dataset("me/sts17", config, **options)
 
 
-def test_what_goes_wrong_with_a_dataset_is_survived_or_refused(
-    exported: Path, hub: Hub, tmp_path: Path
-) -> None:
+def test_download_faults_are_retried_or_reported(exported: Path, hub: Hub, tmp_path: Path) -> None:
     publish("dataset", exported, "me/sts17")
     config = next(path.name for path in sorted(exported.iterdir()) if path.is_dir())
 
@@ -82,7 +80,7 @@ def test_what_goes_wrong_with_a_dataset_is_survived_or_refused(
         load_dataset("me/absent", cache_dir=tmp_path / "absent")
 
 
-def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) -> None:
+def test_a_corpus_without_a_public_license_is_published_privately(hub: Hub, tmp_path: Path) -> None:
     write_lines(tmp_path / "MR" / "rt-polarity.neg", ["bad"])
     write_lines(tmp_path / "MR" / "rt-polarity.pos", ["good", "fine"])
     export("mr", tmp_path / "mr", data_dir=tmp_path / "MR")
@@ -93,7 +91,7 @@ def test_a_corpus_that_may_not_be_public_is_private(hub: Hub, tmp_path: Path) ->
     assert "export.json" not in hub.repositories["datasets/me/mr"]
 
 
-def test_options_of_a_repository_are_named_when_misspelled(tmp_path: Path) -> None:
+def test_wrong_repository_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="revision"):
         load_dataset("me/sts17", revison="main")
     with pytest.raises(DataError, match="data_dir"):

@@ -1,4 +1,4 @@
-"""The thesis's own probes, made from text: the labels are right, the sample is fair and repeats."""
+"""Probing tasks made from text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Examples = list[tuple[str, str]]
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
-    """Different sentences of 0 to 14 marks, most of few."""
+    """Distinct sentences of 0 to 14 marks."""
     choice = random.Random(seed)
     marks = sorted(MARKS)
     return [
@@ -39,7 +39,6 @@ def lines(texts: list[str]) -> str:
 
 
 def made(name: str, config: str, place: Path, **options: object) -> dict[str, Examples]:
-    """Texts and names of labels, by split."""
     found = load_dataset(name, config, data_dir=place, streaming=True, **options)
     return {
         split: [(row["text"], rows.features["label"].int2str(row["label"])) for row in rows]
@@ -72,13 +71,13 @@ def french(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("config", ["number", "first"])
-def test_labels_of_punctuation_are_those_of_the_slow_loop(config: str, text: Path) -> None:
+def test_punctuation_labels_equal_a_slow_loop(config: str, text: Path) -> None:
     for sentence, label in flat(made("punctuation", config, text, **SMALL)):
         found = [character for character in sentence if character in MARKS]
         assert label == (str(min(len(found), 11)) if config == "number" else found[0])
 
 
-def test_every_mark_but_the_caret_can_be_first(tmp_path: Path) -> None:
+def test_every_mark_except_the_caret_is_a_label(tmp_path: Path) -> None:
     texts = [f"^ a {mark} !?" for mark in string.punctuation]
     place = put(tmp_path, {"a.txt": lines(texts)})
     options = {"train_rows": 30, "test_rows": 1, "label_cap": 0}
@@ -88,14 +87,14 @@ def test_every_mark_but_the_caret_can_be_first(tmp_path: Path) -> None:
     assert found["!"] in (1, 2)  # its own, and the caret's
 
 
-def test_sentences_without_marks_are_of_no_use(tmp_path: Path) -> None:
+def test_text_without_marks_is_refused(tmp_path: Path) -> None:
     place = put(tmp_path, {"a.txt": "no mark here\nnor ^ here\n"})
     with pytest.raises(DataError, match="punctuation"):
         made("punctuation", "number", place)
 
 
 @pytest.mark.parametrize("config", ["number", "first"])
-def test_a_label_has_no_more_examples_than_its_cap(config: str, text: Path) -> None:
+def test_label_cap_limits_the_examples_of_a_label(config: str, text: Path) -> None:
     splits = made("punctuation", config, text, label_cap=3, **SMALL)
     count = Counter(label for _, label in flat(splits))
     everything = made("punctuation", config, text, label_cap=0, train_rows=200, test_rows=100)
@@ -107,7 +106,7 @@ def test_a_label_has_no_more_examples_than_its_cap(config: str, text: Path) -> N
 
 
 @pytest.mark.parametrize(("name", "config"), [("punctuation", "first"), ("article_gender", "fr")])
-def test_splits_follow_from_the_seed_with_the_sizes_asked_for_and_share_no_text(
+def test_splits_are_disjoint_and_depend_on_the_seed(
     name: str, config: str, text: Path, french: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = text if name == "punctuation" else french
@@ -137,7 +136,7 @@ def test_reading_equals_streaming(text: Path, tmp_path: Path) -> None:
         (["again !"] * 900 + [f"{n} !" for n in range(100)], (60, 20, 20)),
     ],
 )
-def test_all_splits_shrink_alike_where_the_text_is_small(
+def test_all_splits_shrink_if_the_text_is_small(
     texts: list[str], expected: tuple[int, ...], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = put(tmp_path, {"a.txt": lines(texts)})
@@ -149,7 +148,7 @@ def test_all_splits_shrink_alike_where_the_text_is_small(
 
 
 def test_a_column_of_a_tsv_can_be_the_text(tmp_path: Path) -> None:
-    """The names of columns are no text: an underscore would be a mark."""
+    """The header is skipped: its underscore would be a mark."""
     text = "".join(f"first {n} !\tsecond {n} ?\n" for n in range(10)) + "short line !\n"
     place = put(tmp_path, {"a.tsv.gz": f"sentence_1\tsentence_2\n{text}"})
     options = {"train_rows": 8, "test_rows": 1}
@@ -159,7 +158,7 @@ def test_a_column_of_a_tsv_can_be_the_text(tmp_path: Path) -> None:
     assert {label for _, label in second} == {"?"}
 
 
-def test_the_text_files_of_a_folder_are_one_text(tmp_path: Path) -> None:
+def test_all_text_files_of_a_folder_are_read(tmp_path: Path) -> None:
     files = {"a.txt": "a !\n", "deep/b.tsv": "b !\n", "c.txt.gz": "c !\n", "no.json": "d !\n"}
     place = put(tmp_path / "texts", files)
     found = flat(made("punctuation", "first", place, train_rows=1, test_rows=1))
@@ -180,8 +179,8 @@ def test_half_of_every_split_has_its_articles_switched(french: Path) -> None:
             assert sentence.startswith("La fille" if label == "right" else "Le fille")
 
 
-def test_sentences_without_articles_are_of_no_use(french: Path) -> None:
-    """Two of 152 sentences have none: `l'une` is a pronoun's."""
+def test_sentences_without_articles_are_skipped(french: Path) -> None:
+    """Two of 152 sentences have no article: `l'une` is a pronoun."""
     found = made("article_gender", "fr", french, train_rows=90, test_rows=30)
     assert sorted(sizes(found)) == [30, 30, 90]
     with pytest.raises(DataError, match="article_gender"):
@@ -203,9 +202,7 @@ def test_sentences_without_articles_are_of_no_use(french: Path) -> None:
         *(("es", text, text) for text in ("al sol, del mar, dámelo, dá-las", "un gato")),
     ],
 )
-def test_articles_change_gender_and_nothing_else_does(
-    language: str, text: str, switched: str
-) -> None:
+def test_only_articles_are_switched(language: str, text: str, switched: str) -> None:
     assert switch_articles(text, language) == switched
 
 
@@ -222,7 +219,7 @@ PIECES = st.sampled_from(
 
 
 def slow_switch(text: str, language: str) -> str:
-    """Word by word, where apostrophes and hyphens belong to the word."""
+    """Switch word by word; apostrophes and hyphens belong to words."""
     words = re.split(r"([^\w'’-]+)", text)
     for place, word in enumerate(words):
         other = TABLE[language].get(word.lower())
@@ -233,7 +230,7 @@ def slow_switch(text: str, language: str) -> str:
 
 
 @given(st.lists(PIECES, max_size=12).map("".join), st.sampled_from(["fr", "es"]))
-def test_switching_is_that_of_the_slow_loop_and_undoes_itself(text: str, language: str) -> None:
+def test_switching_equals_a_slow_loop_and_is_an_involution(text: str, language: str) -> None:
     switched = switch_articles(text, language)
     assert switched == slow_switch(text, language)
     assert switch_articles(switched, language) == text

@@ -1,4 +1,4 @@
-"""ParaNMT, PPDB and SimpWiki: rows as the official files have them, filtered on the way."""
+"""ParaNMT, PPDB and SimpWiki: rows and filters."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ PARANMT = {
 MARKS = "\u2028\u0085\x0b\x1c"
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def paranmt_text(*names: str) -> str:
@@ -39,7 +37,7 @@ def scores(data_dir: Path, **options: object) -> list[float]:
 
 @pytest.mark.parametrize("name", ["para-nmt-50m.txt", "para-nmt-50m.txt.gz", "para-nmt-50m.txt.xz"])
 @pytest.mark.parametrize("is_named", [True, False])
-def test_paranmt_is_read_plain_and_packed_without_a_word(
+def test_paranmt_is_read_plain_and_packed(
     name: str, is_named: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = put(tmp_path / "paranmt", {name: paranmt_text()})
@@ -65,7 +63,7 @@ def test_streaming_equals_reading(tmp_path: Path) -> None:
     assert read["train"].features == streamed["train"].features
 
 
-def test_rows_of_a_changed_file_or_option_are_not_served_from_the_cache(tmp_path: Path) -> None:
+def test_changed_files_and_options_are_not_read_from_the_cache(tmp_path: Path) -> None:
     for names in (["good"], ["good", "short"]):
         options = {"data_dir": paranmt(tmp_path, *names), "cache_dir": tmp_path / "rows"}
         assert len(load_dataset("paranmt", "50m", split="train", **options)) == len(names)
@@ -96,7 +94,7 @@ BAD = [
 ]
 
 
-def test_an_option_that_is_wrong_or_keeps_nothing_is_named(tmp_path: Path) -> None:
+def test_invalid_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="train"):
         scores(paranmt(tmp_path), min_score=2.0)
     with pytest.raises(DataError, match="bad_rows"):
@@ -106,7 +104,7 @@ def test_an_option_that_is_wrong_or_keeps_nothing_is_named(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_a_malformed_row_is_skipped_or_refused_by_its_line(
+def test_malformed_rows_are_skipped_or_refused(
     bad: str | bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = bad.encode("utf-8") if isinstance(bad, str) else bad
@@ -120,7 +118,7 @@ def test_a_malformed_row_is_skipped_or_refused_by_its_line(
 
 
 @pytest.mark.parametrize("mark", [*MARKS, "\u00a0", "\ufeff", "😀", "e\u0301", "\ud7ff", '"'])
-def test_odd_characters_are_text(mark: str, tmp_path: Path) -> None:
+def test_unusual_characters_are_kept(mark: str, tmp_path: Path) -> None:
     text = paranmt_text("good") + f"a{mark}b\tc{mark}d\t0.5\n"
     folder = put(tmp_path / "paranmt", {"para-nmt-50m.txt": text})
     assert sides("paranmt", "50m", folder)[1:] == [(f"a{mark}b", f"c{mark}d")]
@@ -131,7 +129,7 @@ def test_the_5m_release_has_no_scores(tmp_path: Path) -> None:
     assert rows("paranmt", "5m", folder, min_words=2) == [{"sentence1": "a b", "sentence2": "c d"}]
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     folder = put(tmp_path / "paranmt", {"other.txt": "text"})
     with pytest.raises(DataError, match=rf"para-nmt-50m\.txt.*{folder}"):
         scores(folder)
@@ -154,7 +152,7 @@ def ppdb(tmp_path: Path, config: str, text: str, ending: str = ".gz") -> Path:
 
 
 @pytest.mark.parametrize("ending", [".gz", "", ".txt"])
-def test_ppdb_2_has_its_own_score_syntax_and_entailment(ending: str, tmp_path: Path) -> None:
+def test_ppdb_2_has_score_syntax_and_entailment(ending: str, tmp_path: Path) -> None:
     text = ppdb_line("cat", "feline", score="3.5") + ppdb_line("c", "d", score="3.4999")
     folder = ppdb(tmp_path, "2.0-s-lexical", text, ending)
     (row,) = rows("ppdb", "2.0-s-lexical", folder, min_score=3.5)
@@ -169,7 +167,7 @@ def test_ppdb_1_is_scored_by_the_probabilities_both_ways(tmp_path: Path) -> None
     assert worse["score"] == -10.5
 
 
-def test_word_pairs_are_unique_without_digits_and_of_a_vocabulary(tmp_path: Path) -> None:
+def test_word_pairs_are_unique_and_in_the_vocabulary(tmp_path: Path) -> None:
     text = "".join(ppdb_line(*pair, score=f"{n}") for n, pair in enumerate([*PAIRS, PAIRS[0]]))
     folder = ppdb(tmp_path, "2.0-s-lexical", text)
     assert sides("ppdb", "2.0-s-lexical", folder) == [*PAIRS, PAIRS[0]]
@@ -180,7 +178,7 @@ def test_word_pairs_are_unique_without_digits_and_of_a_vocabulary(tmp_path: Path
     assert sides("ppdb", "2.0-s-lexical", folder, **options) == [("ox", "cow")]
 
 
-def test_rows_of_another_vocabulary_are_not_served_from_the_cache(tmp_path: Path) -> None:
+def test_a_changed_vocabulary_is_read_again(tmp_path: Path) -> None:
     text = ppdb_line("ox", "cow") + ppdb_line("cat", "feline") + ppdb_line("big dog", "hound")
     folder = ppdb(tmp_path, "2.0-s-lexical", text)
     options = {"word_pairs": True, "vocabulary": str(tmp_path / "words.txt")}
@@ -204,7 +202,7 @@ def test_rows_of_another_vocabulary_are_not_served_from_the_cache(tmp_path: Path
         "a\tb\n",
     ],
 )
-def test_a_row_without_its_features_is_named(bad: str, tmp_path: Path) -> None:
+def test_a_row_without_features_is_refused(bad: str, tmp_path: Path) -> None:
     folder = ppdb(tmp_path, "2.0-s-lexical", ppdb_line("a", "b") + bad)
     with pytest.raises(DataError, match=r"ppdb-2\.0-s-lexical\.gz:2 "):
         rows("ppdb", "2.0-s-lexical", folder)
@@ -230,9 +228,7 @@ V1 = {
 
 
 @pytest.mark.parametrize("is_packed", [True, False])
-def test_simpwiki_2_is_a_list_of_sentences_with_their_articles(
-    is_packed: bool, tmp_path: Path
-) -> None:
+def test_simpwiki_2_has_articles(is_packed: bool, tmp_path: Path) -> None:
     inside = {f"sentence-aligned.v2/{name}": text for name, text in V2.items()}
     archive = tmp_path / "sentence-aligned.v2.tar.gz"
     place = put_archive(archive, inside) if is_packed else put(tmp_path, inside)
@@ -264,7 +260,7 @@ def test_simpwiki_files_of_different_length_are_refused(
         rows("simpwiki", config, put(tmp_path, files))
 
 
-def test_a_simpwiki_row_without_a_sentence_is_named(tmp_path: Path) -> None:
+def test_a_simpwiki_row_without_a_sentence_is_refused(tmp_path: Path) -> None:
     folder = put(tmp_path, {**V2, "simple.aligned": SIMPLE.replace("\tCats are small .", "")})
     with pytest.raises(DataError, match=r"normal\.aligned:2 "):
         rows("simpwiki", "v2", folder)

@@ -1,8 +1,7 @@
-"""Every corpus at hand holds as many rows as are published for it, but for the exceptions here."""
+"""Every available corpus has its published number of rows, with listed exceptions."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from paraphrastic_hf.corpora.sources import SOURCES
 
 pytestmark = pytest.mark.slow
 
-# (corpus, configuration, split): rows read, and why they are not the published ones.
+# (corpus, configuration, split): rows read, and why they differ from the published number.
 EXCEPTIONS = {
     ("probing", "sentence_length", "validation"): (4_998, "X-Probe's remake, not SentEval's"),
     ("probing", "sentence_length", "test"): (4_998, "X-Probe's remake, not SentEval's"),
@@ -24,21 +23,13 @@ TATOEBA_ROWS = 88_877
 
 
 @pytest.fixture(scope="module")
-def eval_folder() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files of the corpora here")
-    return Path(root) / "eval"
-
-
-@pytest.fixture(scope="module")
-def found(eval_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[RowCount]:
-    """Rows of every corpus but Hard STS, which takes longer than all others together."""
+def found(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[RowCount]:
+    """Counts of every corpus except Hard STS, which is slow."""
     sources = {name: source for name, source in SOURCES.items() if name != "hard_sts"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PARAPHRASTIC_CACHE", str(tmp_path_factory.mktemp("unpacked")))
         patch.setattr(counts, "SOURCES", sources)
-        return count_corpora(eval_folder)
+        return count_corpora(data)
 
 
 def test_every_corpus_holds_its_published_rows(found: list[RowCount]) -> None:
@@ -50,27 +41,27 @@ def test_every_corpus_holds_its_published_rows(found: list[RowCount]) -> None:
     assert differences == {place: read for place, (read, _) in EXCEPTIONS.items()}
 
 
-def test_only_these_have_no_published_figure(found: list[RowCount]) -> None:
+def test_expected_corpora_lack_published_counts(found: list[RowCount]) -> None:
     without = [count.corpus for count in found if count.published is None]
     assert {name: without.count(name) for name in without} == WITHOUT_A_FIGURE
 
 
-def test_tatoeba_has_as_many_rows_as_all_its_files(found: list[RowCount]) -> None:
+def test_tatoeba_has_all_rows_of_its_files(found: list[RowCount]) -> None:
     read = [count.read for count in found if count.corpus == "tatoeba"]
     assert (len(read), sum(read)) == (112, TATOEBA_ROWS)
 
 
-def test_every_folder_at_hand_is_read(found: list[RowCount], eval_folder: Path) -> None:
+def test_every_available_folder_is_read(found: list[RowCount], data: Path) -> None:
     at_hand = {
         name
         for name, source in SOURCES.items()
-        if any((eval_folder / folder).exists() for folder in source.folders)
+        if any((data / folder).exists() for folder in source.folders)
     }
     assert {count.corpus for count in found} == at_hand - {"hard_sts"}
     assert len(at_hand) > 20
 
 
-def test_the_table_names_each_corpus_once(found: list[RowCount]) -> None:
+def test_the_table_has_each_corpus_once(found: list[RowCount]) -> None:
     lines = markdown(found).splitlines()[2:]
     assert len(lines) == len({count.corpus for count in found})
     assert {line.split(" | ")[0].removeprefix("| ") for line in lines} == {

@@ -1,8 +1,7 @@
-"""Similarity sets through their builders: the rows of the files, or an error at file and line."""
+"""Builders of similarity sets."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 import datasets
 import pytest
 
-from paraphrastic_hf.corpora.folder import open_folder
-from paraphrastic_hf.corpora.load import builder, find_source, load_dataset
+from paraphrastic_hf.corpora.folder import corpus_folder
+from paraphrastic_hf.corpora.load import builder, load_dataset
 from paraphrastic_hf.corpora.readers.similarity import share_of
 from paraphrastic_hf.corpora.readers.sts_files import STS_DATASETS, ScoredPairs, read_sts, read_stsb
 from paraphrastic_hf.corpora.sources import read_records
@@ -22,12 +21,6 @@ from tests.corpora.layouts import FILES, ROWS, write, write_all
 from tests.io.serving import serving
 
 
-@pytest.fixture
-def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
-    return write_all(tmp_path / "corpora")
-
-
 def load(corpora: Path, name: str, config: str, split: str | None, **options: Any) -> Any:
     cache = str(corpora.parent / "rows")
     return load_dataset(name, config, split, data_dir=corpora, cache_dir=cache, **options)
@@ -35,7 +28,7 @@ def load(corpora: Path, name: str, config: str, split: str | None, **options: An
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
 @pytest.mark.parametrize(("name", "config", "split"), ROWS)
-def test_the_rows_are_those_of_the_files(
+def test_rows_equal_the_files(
     name: str, config: str, split: str, streaming: bool, corpora: Path
 ) -> None:
     found = load(corpora, name, config, split, streaming=streaming)
@@ -43,7 +36,7 @@ def test_the_rows_are_those_of_the_files(
 
 
 @pytest.mark.parametrize("source", read_records("similarity"), ids=lambda source: source.name)
-def test_a_builder_tells_what_its_record_tells(source: Any, tmp_path: Path) -> None:
+def test_a_builder_has_the_metadata_of_its_record(source: Any, tmp_path: Path) -> None:
     for config in source.configs:
         info = builder(source.name, config, cache_dir=str(tmp_path)).info
         assert (info.license, info.citation) == (source.license, source.citation)
@@ -58,15 +51,15 @@ def test_all_years_come_in_order(corpora: Path) -> None:
     assert list(zip(rows["year"], rows["dataset"], strict=True)) == expected
 
 
-def test_hard_sts_is_made_of_all_years(corpora: Path) -> None:
-    """25 equal rates share the mean of the places 1 to 25."""
+def test_hard_sts_uses_all_years(corpora: Path) -> None:
+    """25 equal rates share the mean of ranks 1 to 25."""
     rows = load(corpora, "hard_sts", "all", "test")
     assert len(rows) == len({name for names in STS_DATASETS.values() for name in names})
     assert set(rows["percentile"]) == {52.0}
 
 
 @pytest.mark.parametrize("folder", ["sts14", "sts14/original"])
-def test_a_year_is_read_from_its_own_folder_too(folder: str, corpora: Path) -> None:
+def test_data_dir_may_be_the_folder_of_a_year(folder: str, corpora: Path) -> None:
     rows = load_dataset(
         "sts", "sts14", "test", data_dir=corpora / folder, cache_dir=str(corpora.parent / "rows")
     )
@@ -74,8 +67,7 @@ def test_a_year_is_read_from_its_own_folder_too(folder: str, corpora: Path) -> N
 
 
 @pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "in the named folder"])
-def test_a_year_is_read_from_its_archive(is_alone: bool, corpora: Path) -> None:
-    """The archive as the organizers pack it, or a folder of many corpora that holds it."""
+def test_data_dir_may_be_the_archive_of_a_year(is_alone: bool, corpora: Path) -> None:
     folder = corpora.parent / "packed" / "sts14"
     folder.mkdir(parents=True)
     archive = shutil.make_archive(str(folder / "STS2014-en-test"), "zip", corpora / "sts14")
@@ -87,11 +79,10 @@ def test_a_year_is_read_from_its_archive(is_alone: bool, corpora: Path) -> None:
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
-def test_without_a_folder_the_archives_are_downloaded(
+def test_archives_are_downloaded_without_data_dir(
     streaming: bool, corpora: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
-    """Of a configuration's own two archives, each is asked for once."""
     monkeypatch.setenv("no_proxy", "*")
     cache = str(corpora.parent / "rows")
     made = type(builder("sts", "sts12", data_dir=corpora, cache_dir=cache))
@@ -111,7 +102,7 @@ def test_without_a_folder_the_archives_are_downloaded(
     assert asked == {"/STS2012-en-test.zip": 1, "/STS2012-en-train.zip": 1}
 
 
-def test_without_a_split_all_splits_come(corpora: Path) -> None:
+def test_all_splits_are_loaded_without_a_split(corpora: Path) -> None:
     assert set(load(corpora, "stsb", "default", None)) == {"train", "validation", "test"}
     assert set(load(corpora, "sts", "sts12", None)) == {"train", "test"}
     assert set(load(corpora, "sts", "sts13", None, streaming=True)) == {"test"}
@@ -134,7 +125,7 @@ def test_without_a_split_all_splits_come(corpora: Path) -> None:
         ("sts", "sts14", {"min_score": 1}, ["'min_score'"]),
     ],
 )
-def test_an_unknown_name_gets_the_nearest(
+def test_unknown_names_are_reported_with_the_nearest(
     name: str, config: str | None, options: dict[str, Any], named: list[str], corpora: Path
 ) -> None:
     with pytest.raises(DataError, match=".*".join(named)):
@@ -142,12 +133,12 @@ def test_an_unknown_name_gets_the_nearest(
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
-def test_an_unknown_split_is_told_which_there_are(streaming: bool, corpora: Path) -> None:
+def test_unknown_splits_are_reported_with_the_known_ones(streaming: bool, corpora: Path) -> None:
     with pytest.raises(DataError, match=r"^stsb: .*dev.*validation"):
         load(corpora, "stsb", "default", "dev", streaming=streaming)
 
 
-def test_a_changed_file_or_folder_gives_its_new_rows(corpora: Path, tmp_path: Path) -> None:
+def test_changed_files_are_read_again(corpora: Path, tmp_path: Path) -> None:
     path, good = "stsbenchmark/sts-test.csv", FILES["stsbenchmark/sts-test.csv"]
     other = write_all(tmp_path / "other")
     write(other, path, good.replace("\ta", "\ty"))
@@ -167,20 +158,12 @@ def test_unchanged_files_are_read_once(corpora: Path, monkeypatch: pytest.Monkey
     assert list(load(corpora, "sts", "sts14", "test")) == ROWS["sts", "sts14", "test"]
 
 
-@pytest.fixture(scope="module")
-def data() -> Path:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files here")
-    return Path(root) / "eval"
-
-
 def columns(rows: Any) -> tuple[list[str], list[str], list[float]]:
     return tuple(list(rows[name]) for name in ("sentence1", "sentence2", "score"))  # type: ignore[return-value]
 
 
 @pytest.mark.slow
-def test_sts_through_the_builder_is_what_the_evaluation_reads(data: Path, tmp_path: Path) -> None:
+def test_the_sts_builder_equals_the_evaluation_reader(data: Path, tmp_path: Path) -> None:
     rows = load_dataset("sts", "all", "test", data_dir=data, cache_dir=str(tmp_path)).to_dict()
     expected: dict[str, list[Any]] = {"sentence1": [], "sentence2": [], "score": []}
     names = []
@@ -195,7 +178,7 @@ def test_sts_through_the_builder_is_what_the_evaluation_reads(data: Path, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("split", "stem"), [("validation", "dev"), ("test", "test")])
-def test_the_benchmark_through_the_builder_is_what_the_evaluation_reads(
+def test_the_benchmark_builder_equals_the_evaluation_reader(
     split: str, stem: str, data: Path, tmp_path: Path
 ) -> None:
     rows = load_dataset("stsb", None, split, data_dir=data, cache_dir=str(tmp_path))
@@ -203,35 +186,13 @@ def test_the_benchmark_through_the_builder_is_what_the_evaluation_reads(
     assert columns(rows) == (pairs.first, pairs.second, pairs.scores)
 
 
-COUNTED = [
-    (source.name, config)
-    for source in read_records("similarity")
-    for config in source.configs
-    if source.name != "hard_sts"  # counted in test_hard_sts.py
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "config"), COUNTED)
-def test_the_official_files_have_their_published_counts(
-    name: str, config: str, data: Path, tmp_path: Path
-) -> None:
-    source = find_source(name)
-    if not any((data / folder).exists() for folder in source.folders):
-        pytest.skip(f"{name} is not in the data folder")
-    folder = open_folder(source, config, data)
-    corpus = builder(name, config, data_dir=data, cache_dir=str(tmp_path))
-    published = {split: rows for split, rows in source.configs[config].items() if rows is not None}
-    counted = {split: sum(1 for _ in corpus.rows(folder, split)) for split in published}
-    assert counted == published
-
-
-@pytest.mark.slow
-def test_a_row_of_every_official_file_fits_its_row_type(data: Path, tmp_path: Path) -> None:
-    for name, config in COUNTED:
-        if any((data / folder).exists() for folder in find_source(name).folders):
+def test_official_rows_have_the_columns_of_their_features(data: Path, tmp_path: Path) -> None:
+    sources = [source for source in read_records("similarity") if source.name != "hard_sts"]
+    for source in sources:
+        for config in source.configs if corpus_folder(source, data) else ():
             found = load_dataset(
-                name, config, data_dir=data, cache_dir=str(tmp_path), streaming=True
+                source.name, config, data_dir=data, cache_dir=str(tmp_path), streaming=True
             )
             assert isinstance(found, datasets.IterableDatasetDict)
             for split in found.values():
@@ -240,8 +201,7 @@ def test_a_row_of_every_official_file_fits_its_row_type(data: Path, tmp_path: Pa
 
 @pytest.mark.parametrize(("size", "sizes"), [(19, (7, 1, 11)), (750, (300, 75, 375))])
 def test_the_supervised_splits_divide_a_dataset(size: int, sizes: tuple[int, ...]) -> None:
-    """Four tenths, one tenth and the rest, rounded down; the same rows each time, of each dataset
-    others."""
+    """Splits are fixed for a dataset and differ between datasets."""
     rows = [{"number": number} for number in range(size)]
     pairs = {name: ScoredPairs(name, "2014", [], [], []) for name in ("images", "OnWN")}
     found = {

@@ -1,7 +1,8 @@
-"""What is wrong in a file of scores is said with file and line, read or streaming."""
+"""Faults of score files are reported with file and line, read or streamed."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,15 +11,16 @@ import pytest
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.corpora.sources import read_records
 from paraphrastic_hf.errors import DataError
-from tests.corpora.layouts import SICK_HEADER, write, write_all
+from tests.corpora.layouts import SICK_HEADER, write
 
 
 class Bad(NamedTuple):
-    """A file put in the place of a good one, and what the error says."""
+    """A bad file, the line and value that the error names, and the corpus it belongs to."""
 
     path: str
     content: str | bytes
-    message: str
+    line: int
+    value: str
     name: str
     config: str = "default"
     split: str = "validation"
@@ -27,8 +29,6 @@ class Bad(NamedTuple):
 DEV = "stsbenchmark/sts-dev.csv"
 TRIAL = "sick2014/SICK_trial.txt"
 GOLD = "sts14/original/STS.gs.OnWN.txt"
-INPUT = "sts14/original/STS.input.OnWN.txt"
-TRACK = "sts17/STS2017.eval.v1.1/STS.input.track5.en-en.txt"
 TRACK_GOLD = "sts17/STS2017.gs/STS.gs.track5.en-en.txt"
 PHRASES = "ppdb_annotated/ppdb_dev.txt"
 BIGRAMS = "ppdb_annotated/bigram_dev.jn.txt"
@@ -36,96 +36,61 @@ RATED = "ppdb_pavlick26k/ppdb-sample.tsv"
 WORDS = "wordsim/mfaruqui_eval-word-vectors/EN-SIMLEX-999.txt"
 TWEETS = "twitter/dev.data"
 LABELS = "twitter/test.label"
-GOOD_LINE = "m\ti\t1\t8\t5\ta\tb\n"
+GOOD = "m\ti\t1\t8\t5\ta\tb\n"
 
-BAD = {
-    "benchmark: no number": Bad(DEV, "m\ti\t1\t8\thigh\ta\tb\n", r"dev\.csv:1 .*'high'", "stsb"),
-    "benchmark: out of range": Bad(
-        DEV, f"{GOOD_LINE}\nm\ti\t1\t8\t6\ta\tb\n", r"dev\.csv:3 .*'6'", "stsb"
-    ),
-    "benchmark: six columns": Bad(DEV, "m\ti\t1\t8\t5\ta\n", r"dev\.csv:1 ", "stsb"),
-    "benchmark: latin-1": Bad(
-        DEV, GOOD_LINE.encode() + b"m\ti\t1\t8\t5\tcaf\xe9\tb\n", r"dev\.csv:2 ", "stsb"
-    ),
-    "benchmark: NUL": Bad(DEV, "m\ti\t1\t8\t5\ta\0\tb\n", r"dev\.csv:1 ", "stsb"),
-    "benchmark: no row": Bad(DEV, "\n\n", "validation", "stsb"),
-    "SICK: no header": Bad(TRIAL, "4\te\tf\t3.6\tNEUTRAL\n", r"trial\.txt:1 .*'pair_ID'", "sick"),
-    "SICK: judgment": Bad(
-        TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\tMAYBE\n", r"trial\.txt:2 .*'MAYBE'", "sick"
-    ),
-    "SICK-E: judgment": Bad(
-        TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\t\n", r"trial\.txt:2 .*''", "sick_e"
-    ),
-    "SICK: pair number": Bad(
-        TRIAL,
-        f"{SICK_HEADER}x\te\tf\t3.6\tNEUTRAL\n",
-        r"trial\.txt:2 .*'x'",
-        "sick",
-    ),
-    "SICK: score 0": Bad(
-        TRIAL, f"{SICK_HEADER}4\te\tf\t0\tNEUTRAL\n", r"trial\.txt:2 .*'0'", "sick"
-    ),
-    "Twitter: votes": Bad(
-        TWEETS, "2\tT\ta\tb\t(five, 0)\tx\ty\n", r"dev\.data:1 .*'\(five, 0\)'", "twitter"
-    ),
-    "Twitter: seven votes": Bad(
-        TWEETS, "2\tT\ta\tb\t(7, 0)\tx\ty\n", r"dev\.data:1 .*'\(?7", "twitter"
-    ),
-    "Twitter: label": Bad(
-        LABELS,
-        "true\t1.0\ntrue\thigh\n",
-        r"test\.label:2 .*'high'",
-        "twitter",
-        split="test",
-    ),
-    "Twitter: more labels": Bad(
-        LABELS, "true\t1\n" * 3, r"test\.label .*3 .*2", "twitter", split="test"
-    ),
-    "phrases: score": Bad(PHRASES, "a|||b|||0.5\n", r"dev\.txt:1 .*'0.5'", "annotated_ppdb"),
-    "phrases: tabs": Bad(PHRASES, "a\tb\t3\n", r"dev\.txt:1 ", "annotated_ppdb"),
-    "bigrams: score": Bad(BIGRAMS, "a b|||c d|||8\n", r"jn\.txt:1 .*'8'", "bigrams", "jn"),
-    "ratings: one is empty": Bad(
-        RATED, "4\tNP\ta\tb\t3,,5\n", r"sample\.tsv:1 .*''", "pavlick_ppdb", split="test"
-    ),
-    "words: score": Bad(
-        WORDS, "a\tb\t1\nc\td\tinf\n", r"999\.txt:2 .*'inf'", "wordsim", "simlex", "test"
-    ),
-    "STS: no number": Bad(GOLD, "good\n", r"gs\.OnWN\.txt:1 .*'good'", "sts", "sts14", "test"),
-    "STS: not finite": Bad(GOLD, "nan\n", r"gs\.OnWN\.txt:1 .*'nan'", "sts", "sts14", "test"),
-    "STS: more scores": Bad(
-        GOLD,
-        "1\n2\n",
-        r"input\.OnWN\.txt .*1 .*gs\.OnWN\.txt .*2",
-        "sts",
-        "sts14",
-        "test",
-    ),
-    "STS: no tab": Bad(INPUT, "one\n", r"input\.OnWN\.txt:1 ", "sts", "sts14", "test"),
-    "STS: latin-1": Bad(INPUT, b"caf\xe9\tb\n", r"input\.OnWN\.txt:1 ", "sts", "sts14", "test"),
-    "Hard STS: no number": Bad(
-        GOLD, "good\n", r"gs\.OnWN\.txt:1 .*'good'", "hard_sts", "all", "test"
-    ),
-    "STS17: more scores": Bad(TRACK, "a\tb\n", r"en-en\.txt .*1 .*2", "sts17", "en-en", "test"),
-    "STS17: no number": Bad(
-        TRACK_GOLD, "4.8\n-\n", r"en-en\.txt:2 .*'-'", "sts17", "en-en", "test"
-    ),
-}
+BAD = [  # other faults of STS files are in test_sts_files.py
+    Bad(DEV, "m\ti\t1\t8\thigh\ta\tb\n", 1, "'high'", "stsb"),
+    Bad(DEV, f"{GOOD}\nm\ti\t1\t8\t6\ta\tb\n", 3, "'6'", "stsb"),
+    Bad(DEV, "m\ti\t1\t8\t5\ta\n", 1, "", "stsb"),
+    Bad(DEV, GOOD.encode() + b"m\ti\t1\t8\t5\tcaf\xe9\tb\n", 2, "", "stsb"),
+    Bad(DEV, "m\ti\t1\t8\t5\ta\0\tb\n", 1, "", "stsb"),
+    Bad(TRIAL, "4\te\tf\t3.6\tNEUTRAL\n", 1, "'pair_ID'", "sick"),
+    Bad(TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\tMAYBE\n", 2, "'MAYBE'", "sick"),
+    Bad(TRIAL, f"{SICK_HEADER}4\te\tf\t3.6\t\n", 2, "''", "sick_e"),
+    Bad(TRIAL, f"{SICK_HEADER}x\te\tf\t3.6\tNEUTRAL\n", 2, "'x'", "sick"),
+    Bad(TRIAL, f"{SICK_HEADER}4\te\tf\t0\tNEUTRAL\n", 2, "'0'", "sick"),
+    Bad(TWEETS, "2\tT\ta\tb\t(five, 0)\tx\ty\n", 1, "'(five, 0)'", "twitter"),
+    Bad(TWEETS, "2\tT\ta\tb\t(7, 0)\tx\ty\n", 1, "'7'", "twitter"),
+    Bad(LABELS, "true\t1.0\ntrue\thigh\n", 2, "'high'", "twitter", split="test"),
+    Bad(PHRASES, "a|||b|||0.5\n", 1, "'0.5'", "annotated_ppdb"),
+    Bad(PHRASES, "a\tb\t3\n", 1, "", "annotated_ppdb"),
+    Bad(BIGRAMS, "a b|||c d|||8\n", 1, "'8'", "bigrams", "jn"),
+    Bad(RATED, "4\tNP\ta\tb\t3,,5\n", 1, "''", "pavlick_ppdb", split="test"),
+    Bad(WORDS, "a\tb\t1\nc\td\tinf\n", 2, "'inf'", "wordsim", "simlex", "test"),
+    Bad(GOLD, "good\n", 1, "'good'", "sts", "sts14", "test"),
+    Bad(GOLD, "good\n", 1, "'good'", "hard_sts", "all", "test"),
+    Bad(TRACK_GOLD, "4.8\n-\n", 2, "'-'", "sts17", "en-en", "test"),
+]
 
 
-@pytest.fixture
-def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "archives"))
-    return write_all(tmp_path / "corpora")
+def load(corpora: Path, *names: str, streaming: bool) -> None:
+    options: dict[str, Any] = {"data_dir": corpora, "cache_dir": str(corpora.parent / "rows")}
+    list(load_dataset(*names, streaming=streaming, **options))
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
-@pytest.mark.parametrize("key", BAD)
-def test_a_bad_line_is_named_by_its_file(key: str, streaming: bool, corpora: Path) -> None:
-    bad = BAD[key]
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: f"{bad.name} {bad.content!r:.40}")
+def test_bad_lines_are_refused_with_their_place(bad: Bad, streaming: bool, corpora: Path) -> None:
     write(corpora, bad.path, bad.content)
-    options: dict[str, Any] = {"data_dir": corpora, "cache_dir": str(corpora.parent / "rows")}
-    with pytest.raises(DataError, match=bad.message):
-        list(load_dataset(bad.name, bad.config, bad.split, streaming=streaming, **options))
+    place = re.escape(f"{Path(bad.path).name}:{bad.line} ")
+    with pytest.raises(DataError, match=f"{place}.*{re.escape(bad.value)}"):
+        load(corpora, bad.name, bad.config, bad.split, streaming=streaming)
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
+@pytest.mark.parametrize(
+    ("path", "content", "name", "named"),
+    [
+        (DEV, "\n\n", ("stsb", "default", "validation"), "validation"),
+        (LABELS, "true\t1\n" * 3, ("twitter", "default", "test"), r"test\.label .*3 .*2"),
+    ],
+)
+def test_files_without_rows_or_with_too_many_labels_are_refused(
+    path: str, content: str, name: tuple[str, ...], named: str, streaming: bool, corpora: Path
+) -> None:
+    write(corpora, path, content)
+    with pytest.raises(DataError, match=named):
+        load(corpora, *name, streaming=streaming)
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["read", "streaming"])
@@ -141,17 +106,16 @@ def test_a_bad_line_is_named_by_its_file(key: str, streaming: bool, corpora: Pat
         ("ppdb_annotated/bigram_test.jn.txt", "bigrams", "jn"),
     ],
 )
-def test_a_missing_member_is_named(
+def test_a_missing_file_of_a_set_is_refused(
     path: str, name: str, config: str, streaming: bool, corpora: Path
 ) -> None:
     (corpora / path).unlink()
-    options: dict[str, Any] = {"data_dir": corpora, "cache_dir": str(corpora.parent / "rows")}
     with pytest.raises(DataError, match=Path(path).name):
-        list(load_dataset(name, config, "test", streaming=streaming, **options))
+        load(corpora, name, config, "test", streaming=streaming)
 
 
 @pytest.mark.parametrize("source", read_records("similarity"), ids=lambda source: source.name)
-def test_a_wrong_folder_is_named_with_what_was_looked_for(source: Any, tmp_path: Path) -> None:
+def test_a_wrong_folder_is_refused_with_the_missing_files(source: Any, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong"
     write(wrong, "readme.txt", "nothing here\n")
     with pytest.raises(DataError, match=str(wrong)) as error:

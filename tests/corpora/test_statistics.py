@@ -1,4 +1,4 @@
-"""What a corpus looks like in numbers, worked by hand."""
+"""Statistics of corpora, computed by hand."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_words_repeats_and_scores_of_scored_pairs() -> None:
     }
 
 
-def test_classes_are_counted_by_name_the_most_first() -> None:
+def test_labels_are_counted_by_name_in_descending_order() -> None:
     rows = [{"text": str(n), "label": int(n % 3 == 0)} for n in range(6)]
     rows.append({"text": "a", "label": -1})  # absent, and not the last class
     found = describe(rows, labeled(("no", "yes")))["labels"]
@@ -70,7 +70,7 @@ def test_only_texts_have_lengths() -> None:
     ]
 
 
-def test_an_absent_text_or_score_has_no_part_in_the_figures() -> None:
+def test_missing_texts_and_scores_are_ignored() -> None:
     nothing = {"mean": 0.0, "shortest": 0, "longest": 0}
     found = describe([{"en": None, "fr": "un chat"}], bitext("en", "fr"))["words"]
     assert (found["en"], found["fr"]["longest"]) == (nothing, 2)
@@ -100,7 +100,7 @@ def row(corpus: str, config: str, split: str, read: int, published: int | None) 
     return markdown([RowCount(corpus, config, split, read, published)]).splitlines()[-1]
 
 
-def test_the_table_has_a_line_a_corpus() -> None:
+def test_the_table_has_one_line_per_corpus() -> None:
     table = markdown(
         [
             RowCount("sick", "default", "train", 4500, 4500),
@@ -114,14 +114,14 @@ def test_the_table_has_a_line_a_corpus() -> None:
     assert cells == [["sick", *["4,500 / 4,927"] * 2], ["trec", trec, trec]]
 
 
-def test_a_difference_is_shown_with_its_reason() -> None:
+def test_the_table_explains_differences() -> None:
     line = row("probing", "tree_depth", "test", 9_000, 10_000)
     assert "tree_depth test: -1,000" in line
     assert SOURCES["probing"].notes in line
     assert "| bucc | de-en 9 | de-en ? | 1 " in row("bucc", "de-en", "gold", 9, None)
 
 
-def test_many_configurations_are_summed() -> None:
+def test_the_table_sums_many_configurations() -> None:
     counts = [
         RowCount("tatoeba", f"l{n:02}", "test", 1000, 1000 if n < 11 else None) for n in range(12)
     ]
@@ -130,7 +130,7 @@ def test_many_configurations_are_summed() -> None:
 
 
 @pytest.mark.parametrize("count", [7, 9])
-def test_of_many_differences_the_first_are_shown(count: int) -> None:
+def test_the_table_shows_the_first_six_differences(count: int) -> None:
     counts = [RowCount("wordsim", f"set{n}", "test", n, 0) for n in range(1, count + 1)]
     line = markdown(counts).splitlines()[-1]
     assert "set6 test: +6" in line

@@ -1,4 +1,4 @@
-"""The official STS files in miniature: two pairs each, and the oddities the organisers left in."""
+"""Readers of miniature STS files, including the irregularities of the official ones."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def file_names(year: str, name: str) -> tuple[str, str]:
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
-    """Every dataset of 2012-2017 and the benchmark, two pairs each."""
+    """All datasets of 2012-2017 and the benchmark, two pairs each."""
     for year, names in STS_DATASETS.items():
-        # As packed: the 2012 files lie in a folder beside the training data.
+        # as packed: the 2012 files have a folder beside the training data
         folder = tmp_path / f"sts{year[2:]}" / ("test-gold" if year == "2012" else "")
         folder.mkdir(parents=True)
         for name in names:
@@ -51,7 +51,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 def write(data_dir: Path, inputs: str | bytes, gold: str | bytes) -> None:
-    """The two files of STS 2015 belief."""
+    """Write the two files of STS 2015 belief."""
     for name, content in zip(file_names("2015", "belief"), (inputs, gold), strict=True):
         data = content.encode("utf-8") if isinstance(content, str) else content
         (data_dir / "sts15" / name).write_bytes(data)
@@ -85,14 +85,14 @@ def test_only_smt_of_2013_may_be_missing(year: str, data_dir: Path) -> None:
         read_sts(data_dir)
 
 
-def test_training_data_of_the_same_name_is_never_taken(data_dir: Path) -> None:
+def test_training_files_are_not_taken_for_test_files(data_dir: Path) -> None:
     folder = data_dir / "sts12"
     (folder / "test-gold").rename(folder / "train")
     with pytest.raises(DataError, match="MSRpar"):
         read_sts(data_dir)
 
 
-def test_untokenised_originals_come_before_other_folders(data_dir: Path) -> None:
+def test_untokenized_originals_are_preferred(data_dir: Path) -> None:
     for folder, first in [("original", "untokenised"), ("a-tokenised", "tokenised")]:
         (data_dir / "sts15" / folder).mkdir()
         for name, content in zip(
@@ -104,7 +104,7 @@ def test_untokenised_originals_come_before_other_folders(data_dir: Path) -> None
 
 
 @pytest.mark.parametrize("gold", ["\n3\n\n1\n\n", "\r\n3\r\n \r\n1\r\n\r\n"], ids=["empty", "CRLF"])
-def test_an_unscored_pair_is_skipped_and_the_rest_stay_aligned(gold: str, data_dir: Path) -> None:
+def test_unscored_pairs_are_skipped(gold: str, data_dir: Path) -> None:
     write(data_dir, "a\tb\nc\td\ne\tf\ng\th\ni\tj\n", gold)
     pairs = belief(data_dir)
     assert (pairs.first, pairs.second, pairs.scores) == (["c", "g"], ["d", "h"], [3.0, 1.0])
@@ -116,7 +116,7 @@ def test_an_unscored_pair_is_skipped_and_the_rest_stay_aligned(gold: str, data_d
     ids=["CRLF", "BOM", "no last line end", "more columns"],
 )
 @pytest.mark.parametrize("mark", ["", "\u2028", "\u0085", "\x0b", "\x1c"])
-def test_a_harmless_oddity_does_not_change_the_pairs(
+def test_harmless_irregularities_do_not_change_the_pairs(
     inputs: str, mark: str, data_dir: Path
 ) -> None:
     write(data_dir, inputs.replace("a", f"a{mark}a"), "1\n2\n")
@@ -128,7 +128,7 @@ def test_a_harmless_oddity_does_not_change_the_pairs(
     [("1\n", 1), ("1\n2\n3\n", 3), ("1\n2\n\n", 3)],
     ids=["fewer", "more", "one empty line more"],
 )
-def test_files_that_do_not_align_are_a_data_error(gold: str, count: int, data_dir: Path) -> None:
+def test_files_of_different_length_are_refused(gold: str, count: int, data_dir: Path) -> None:
     write(data_dir, "a\tb\nc\td\n", gold)
     with pytest.raises(DataError, match=rf"input\.belief\.txt .* 2 .*gs\.belief\.txt .*{count}"):
         read_sts(data_dir)
@@ -139,7 +139,7 @@ def test_files_that_do_not_align_are_a_data_error(gold: str, count: int, data_di
 
 
 @pytest.mark.parametrize("score", ["high", "nan", "inf", "5.1", "-0.1", "2,5"])
-def test_a_score_that_is_no_number_from_0_to_5_is_named(score: str, data_dir: Path) -> None:
+def test_a_score_outside_0_to_5_is_refused(score: str, data_dir: Path) -> None:
     write(data_dir, "a\tb\nc\td\n", f"1\n{score}\n")
     with pytest.raises(DataError, match=rf"STS\.gs\.belief\.txt:2 .*'{score}'"):
         read_sts(data_dir)
@@ -150,13 +150,13 @@ def test_a_score_that_is_no_number_from_0_to_5_is_named(score: str, data_dir: Pa
     [(b"no tab\n", "1\n2\n"), (b"no tab\n", "\n2\n"), (b"caf\xe9\tb\n", "1\n2\n")],
     ids=["all scored", "after an unscored pair", "latin-1"],
 )
-def test_a_line_that_is_no_pair_of_texts_is_named(bad: bytes, gold: str, data_dir: Path) -> None:
+def test_a_line_without_two_texts_is_refused(bad: bytes, gold: str, data_dir: Path) -> None:
     write(data_dir, b"a\tb\n" + bad, gold)
     with pytest.raises(DataError, match=r"STS\.input\.belief\.txt:2 "):
         read_sts(data_dir)
 
 
-def test_the_tracks_of_2017_come_in_the_order_asked_for(data_dir: Path) -> None:
+def test_tracks_of_2017_are_returned_in_the_requested_order(data_dir: Path) -> None:
     assert [pairs.name for pairs in read_sts17(data_dir)] == list(STS17_TRACKS)
     assert [pairs.name for pairs in read_sts17(data_dir, ["tr-en", "en-en"])] == ["tr-en", "en-en"]
 
@@ -181,13 +181,13 @@ def test_the_training_sets_of_2012_are_read_by_name(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_the_benchmark_is_tab_separated_and_unquoted(split: str, data_dir: Path) -> None:
+def test_the_benchmark_is_read_without_quoting(split: str, data_dir: Path) -> None:
     expected = ScoredPairs(split, "STS-B", ['"A" cat.', "a"], ["The cat.", "b"], [2.5, 5.0])
     assert read_stsb(data_dir, split) == expected
 
 
-def test_a_bad_row_of_the_benchmark_is_named_by_its_line(data_dir: Path) -> None:
-    """Empty lines are passed over, yet counted."""
+def test_a_bad_row_of_the_benchmark_is_refused_with_its_line(data_dir: Path) -> None:
+    """Empty lines are skipped but counted."""
     path = data_dir / "stsbenchmark" / "sts-dev.csv"
     for row in ("main\ti\t2014\t9\thigh\ta\tb\n", "main\ti\t2014\t8\t5\ta\n"):
         path.write_text(f"main\ti\t2014\t8\t5\ta\tb\n\n{row}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Trees and CoNLL-U become tokens with tags; what is malformed is named by file and line."""
+"""Tokens and tags of trees and CoNLL-U files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def treebank(tmp_path: Path, text: str) -> list[Row]:
     return rows("treebank", None, put(tmp_path, {"treebank/combined/wsj_0001.mrg": text}))
 
 
-def test_a_tree_may_take_many_lines_and_a_line_many_trees(tmp_path: Path) -> None:
-    """Brackets are tokens, and traces are none, nor is a tree of traces alone a sentence."""
+def test_trees_are_read_across_lines_and_several_per_line(tmp_path: Path) -> None:
+    """Brackets are tokens. Traces are not, and a tree of traces is skipped."""
     put(tmp_path, {"treebank/combined/wsj_0002.mrg": "((NN a))\n"})
     found = treebank(tmp_path, TREES + "((S (-NONE- *)))\n")
     texts = ["The ferry left ( late ) .", "Fog", "Aye !", "Rain", "a"]
@@ -48,7 +48,7 @@ def test_gum_has_a_folder_of_trees(tmp_path: Path) -> None:
         rows("treebank", None, folder)
 
 
-def test_a_tree_reads_the_same_from_its_own_line(tmp_path: Path) -> None:
+def test_the_tree_column_is_parsed_to_the_same_tree(tmp_path: Path) -> None:
     put(tmp_path, {"a.mrg": TREES})
     trees = list(read_trees(tmp_path / "a.mrg"))
     put(tmp_path, {"b.mrg": "\n".join(text for text, _ in trees)})
@@ -63,9 +63,7 @@ def test_a_tree_reads_the_same_from_its_own_line(tmp_path: Path) -> None:
         *("((S (NN b))\n\n\n", "((NN b)))", "loose ((NN b))", "((NN a)) loose"),
     ],
 )
-def test_a_tree_that_is_broken_or_would_lose_a_word_is_refused_by_its_line(
-    bad: str, tmp_path: Path
-) -> None:
+def test_malformed_trees_are_refused_with_their_line(bad: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"wsj_0001\.mrg:2"):
         treebank(tmp_path, f"((NN a))\n{bad}\n")
 
@@ -94,7 +92,7 @@ def ewt(tmp_path: Path, text: str) -> list[Row]:
     return rows("ewt", None, folder, "test")
 
 
-def test_contractions_and_empty_nodes_are_no_words(tmp_path: Path) -> None:
+def test_contractions_and_empty_nodes_are_skipped(tmp_path: Path) -> None:
     assert ewt(tmp_path, FIRST) == [
         {
             "text": "I don't = no",
@@ -107,12 +105,12 @@ def test_contractions_and_empty_nodes_are_no_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["", "\n", "\n\n\n"])
-def test_the_last_sentence_counts_however_the_file_ends(ending: str, tmp_path: Path) -> None:
+def test_the_last_sentence_needs_no_empty_line(ending: str, tmp_path: Path) -> None:
     found = ewt(tmp_path, FIRST + word("1", "Big") + word("2", "fog") + ending)
     assert [row["text"] for row in found] == ["I don't = no", "Big fog"]
 
 
-def test_a_row_without_ten_columns_is_named(tmp_path: Path) -> None:
+def test_a_row_without_ten_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"en_ewt-ud-test\.conllu:10 "):
         ewt(tmp_path, FIRST + "1\tBig\tbig\n")
 

@@ -1,4 +1,4 @@
-"""Tagged corpora fall into parts in their order, never within a document."""
+"""Tagged corpora are split between documents, in order."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_parts_end_with_the_document_that_reaches_their_share() -> None:
     assert names(split_in_order(corpus, [0.6, 0.1])) == ["uuuuuvvv", "w", "x"]
 
 
-def test_sentences_without_a_document_are_cut_anywhere() -> None:
+def test_sentences_without_documents_are_split_anywhere() -> None:
     parts = split_in_order(texts(*[""] * 10), [0.8, 0.1])
     assert [len(part) for part in parts] == [8, 1, 1]
 
 
-def test_nothing_is_lost_and_the_order_is_kept() -> None:
+def test_splits_keep_all_sentences_in_order() -> None:
     corpus = [TaggedSentence([str(n)], ["CD"], f"d{n // 3}") for n in range(40)]
     parts = split_in_order(corpus, [0.7, 0.15])
     assert [sentence for part in parts for sentence in part] == corpus
@@ -41,12 +41,12 @@ def test_nothing_is_lost_and_the_order_is_kept() -> None:
     assert not documents[1] & documents[2]
 
 
-def test_a_part_without_a_sentence_is_refused() -> None:
+def test_an_empty_part_is_refused() -> None:
     with pytest.raises(DataError, match="2 of 3"):
         split_in_order(texts(*"uuuuu"), [0.5, 0.2])
 
 
-def test_rows_become_sentences_and_empty_ones_are_left_out() -> None:
+def test_rows_without_words_are_skipped() -> None:
     rows = [
         {"tokens": ["a", "cat"], "tags": ["DT", "NN"], "document": "w1"},
         {"tokens": [], "tags": [], "document": "w1"},
@@ -55,8 +55,7 @@ def test_rows_become_sentences_and_empty_ones_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "rows",
-    [[{"tokens": ["a"], "tags": []}], [{"tokens": ["a"]}], [{"tokens": [], "tags": []}]],
+    "rows", [[{"tokens": ["a"], "tags": []}], [{"tokens": ["a"]}], [{"tokens": [], "tags": []}]]
 )
 def test_bad_rows_are_refused(rows: list[dict[str, list[str]]]) -> None:
     with pytest.raises(DataError, match="made"):

@@ -1,4 +1,4 @@
-"""Transfer, probing and retrieval sets: rows of the official files."""
+"""Transfer, probing and retrieval sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ Files = dict[str, "str | bytes"]
 
 
 def named(name: str, config: str | None, data_dir: Path, split: str) -> list[tuple[str, ...]]:
-    """The texts of each row with the name of its class."""
     streamed = load_dataset(name, config, split=split, data_dir=data_dir, streaming=True)
     label = streamed.features["label"]
     return [(*list(row.values())[:-1], label.int2str(row["label"])) for row in streamed]
@@ -47,7 +46,7 @@ def test_each_class_has_a_file_and_empty_lines_count(name: str, top: str, tmp_pa
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_both_classes_are_needed(missing: int, tmp_path: Path) -> None:
+def test_a_missing_class_file_is_refused(missing: int, tmp_path: Path) -> None:
     files = dict.fromkeys(TWO_FILES["mr"][:2], "text\n")
     del files[TWO_FILES["mr"][missing]]
     with pytest.raises(DataError, match=TWO_FILES["mr"][missing]):
@@ -114,7 +113,7 @@ XNLI_HEAD = (
 XNLI_ROWS = "fr\tneutral\t\t\t\t\tune\tdeux\t1\nen\tentailment\t\t\t\t\tone\ttwo\t1\n"
 
 
-def test_official_xnli_has_the_languages_in_one_file(tmp_path: Path) -> None:
+def test_official_xnli_has_all_languages_in_one_file(tmp_path: Path) -> None:
     part = {f"xnli.{part}.tsv": XNLI_HEAD + XNLI_ROWS for part in ("dev", "test")}
     folder = put(tmp_path / "XNLI-1.0", part)
     assert named("xnli", "fr", folder, "test") == [("une", "deux", "neutral")]
@@ -123,7 +122,7 @@ def test_official_xnli_has_the_languages_in_one_file(tmp_path: Path) -> None:
         rows("xnli", "de", folder, "test")
 
 
-def test_xtreme_s_xnli_has_a_file_a_language_and_no_test_labels(tmp_path: Path) -> None:
+def test_xnli_of_xtreme_has_one_file_per_language_and_no_test_split(tmp_path: Path) -> None:
     folder = put(tmp_path, {"dev-fr.tsv": "une\tdeux\tcontradiction\n", "test-fr.tsv": "a\tb\n"})
     assert named("xnli", "fr", folder, "validation") == [("une", "deux", "contradiction")]
     assert list(load_dataset("xnli", "fr", data_dir=folder, streaming=True)) == ["validation"]
@@ -150,7 +149,7 @@ WRONG: dict[str, tuple[str, str | None, str, int, str | bytes]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_label_or_row_is_named_by_file_and_line(what: str, tmp_path: Path) -> None:
+def test_wrong_labels_and_rows_are_refused_with_their_line(what: str, tmp_path: Path) -> None:
     name, config, file, line, text = WRONG[what]
     split = "validation" if name in ("xnli", "probing") else "train"
     with pytest.raises(DataError, match=re.escape(f"{file}:{line} ")):
@@ -160,7 +159,7 @@ def test_a_wrong_label_or_row_is_named_by_file_and_line(what: str, tmp_path: Pat
 # Probing
 
 
-def test_senteval_s_probing_file_has_three_splits(tmp_path: Path) -> None:
+def test_probing_files_of_senteval_have_three_splits(tmp_path: Path) -> None:
     text = 'tr\tNN\tthe cat\nva\tNNS\tcats\ntr\tNN\t"a dog\nte\tNNS\tdogs\n'
     folder = put(tmp_path, {"obj_number.txt": text})
     assert rows("probing", "obj_number", folder) == [
@@ -183,7 +182,7 @@ def test_x_probe_has_no_training_split(tmp_path: Path) -> None:
 # Retrieval and translation scores
 
 
-def test_tatoeba_has_a_column_a_language(tmp_path: Path) -> None:
+def test_tatoeba_has_one_column_per_language(tmp_path: Path) -> None:
     files: Files = {"tatoeba.fra-eng.fra": "un\ndeux\n", "tatoeba.fra-eng.eng": "one\ntwo\n"}
     assert rows("tatoeba", "fra", put(tmp_path, files), "test") == [
         {"fra": "un", "eng": "one"},
@@ -200,7 +199,7 @@ def bucc(tmp_path: Path, gold: str = "zh-2\ten-1\n", part: str = "dev") -> Path:
 
 
 @pytest.mark.parametrize("part", ["dev", "training", "sample"])
-def test_bucc_has_gold_pairs_and_two_piles(part: str, tmp_path: Path) -> None:
+def test_bucc_has_gold_pairs_and_two_sides(part: str, tmp_path: Path) -> None:
     folder = bucc(tmp_path, part=part)
     found = {split: rows("bucc", "zh-en", folder, split) for split in ("gold", "source", "target")}
     assert found["gold"] == [{"zh": "狗", "en": "a dog", "id": "zh-2 en-1"}]
@@ -209,7 +208,7 @@ def test_bucc_has_gold_pairs_and_two_piles(part: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gold", ["zh-2\ten-9\n", "zh-9\ten-1\n", "en-1\tzh-2\n"])
-def test_a_gold_id_that_is_no_sentence_is_named(gold: str, tmp_path: Path) -> None:
+def test_unknown_ids_of_gold_pairs_are_refused(gold: str, tmp_path: Path) -> None:
     folder = bucc(tmp_path, "zh-1\ten-1\n" + gold)
     with pytest.raises(DataError, match=r"zh-en\.dev\.gold:2 "):
         rows("bucc", "zh-en", folder, "gold")
@@ -232,7 +231,7 @@ def segments(human: object) -> str:
         ("15_cs-en_formated.json.gz", segments("-0.5")),
     ],
 )
-def test_scored_translations_are_read_as_a_table_or_as_json(
+def test_scored_translations_are_read_from_tsv_and_json(
     name: str, text: str, tmp_path: Path
 ) -> None:
     expected = [{"sentence1": "a boat", "sentence2": "the boat", "score": -0.5}]
@@ -240,7 +239,7 @@ def test_scored_translations_are_read_as_a_table_or_as_json(
 
 
 @pytest.mark.parametrize("score", ["NaN", "good", ""])
-def test_a_human_score_that_is_no_number_is_named(score: str, tmp_path: Path) -> None:
+def test_a_human_score_must_be_a_number(score: str, tmp_path: Path) -> None:
     text = f"0.1\ta\tb\n{score}\tc\td\n"
     with pytest.raises(DataError, match=r"newstest2015\.cs-en\.tsv:2 "):
         da(tmp_path, {"newstest2015.cs-en.tsv": text})
@@ -253,6 +252,6 @@ def test_a_human_score_that_is_no_number_is_named(score: str, tmp_path: Path) ->
         *(segments("good"), segments(None), segments(float("nan"))),
     ],
 )
-def test_json_that_is_not_of_segments_is_a_data_error(text: str, tmp_path: Path) -> None:
+def test_json_without_segments_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"15_cs-en_formated\.json"):
         da(tmp_path, {"15_cs-en_formated.json": text})

@@ -1,4 +1,4 @@
-"""Theano's pickles give their arrays and vocabularies, and run nothing."""
+"""Theano's pickles give arrays and vocabularies without running code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(folder: Path, content: bytes) -> TheanoFile:
 
 
 @pytest.mark.parametrize("protocol", range(6))
-def test_arrays_and_vocabularies_come_through(protocol: int, tmp_path: Path) -> None:
+def test_arrays_and_vocabularies_are_read(protocol: int, tmp_path: Path) -> None:
     table = np.random.default_rng(0).normal(size=(4, 6))
     arrays = [
         table.astype(kind)[cut]
@@ -41,8 +41,8 @@ def test_arrays_and_vocabularies_come_through(protocol: int, tmp_path: Path) -> 
         np.testing.assert_array_equal(ours, given.astype(np.float32))
 
 
-def test_byte_strings_of_python_2_become_text_and_numbers(tmp_path: Path) -> None:
-    # what Python 2's cPickle writes for [numpy.array([1.5], 'f4'), {'UUUNKKK': 0, u'\xe9': 1}]
+def test_byte_strings_of_python_2_are_read(tmp_path: Path) -> None:
+    # Python 2's cPickle of [numpy.array([1.5], 'f4'), {'UUUNKKK': 0, u'\xe9': 1}]
     data = struct.pack("<f", 1.5)
     array = b"cnumpy.core.multiarray\n_reconstruct\nq\x02cnumpy\nndarray\nq\x03K\x00\x85U\x01b\x87R"
     state = b"(K\x01K\x01\x85cnumpy\ndtype\nU\x02f4K\x00K\x01\x87R(K\x03U\x01<NNNJ\xff\xff\xff\xff"
@@ -54,7 +54,7 @@ def test_byte_strings_of_python_2_become_text_and_numbers(tmp_path: Path) -> Non
 
 
 class Calls:
-    """Pickles as a call of `function`."""
+    """Pickles as a call of a function."""
 
     def __init__(self, function: Any, *arguments: Any) -> None:
         self.call = function, arguments
@@ -63,7 +63,7 @@ class Calls:
         return self.call
 
 
-RUN = "ran"  # a file that each attack would write
+RUN = "ran"  # file that a successful attack writes
 SYSTEM = Calls(os.system, f"touch {RUN}")
 ATTACKS: dict[str, Any] = {
     "os.system": SYSTEM,
@@ -84,7 +84,7 @@ ATTACKS: dict[str, Any] = {
 
 @pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("name", ATTACKS)
-def test_calls_are_refused_unrun(
+def test_calls_are_refused_and_not_run(
     name: str, protocol: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -134,7 +134,7 @@ def test_crafted_and_damaged_pickles_are_refused(
     assert {key: dict(vars(made)) for key, made in NAMES.items()} == before
 
 
-def test_the_refused_name_is_in_the_error(tmp_path: Path) -> None:
+def test_the_error_has_the_refused_name(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"(posix|nt)\.system"):
         read(tmp_path, pickle.dumps(SYSTEM))
 

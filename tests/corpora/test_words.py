@@ -1,4 +1,4 @@
-"""Word vectors as text: what other people's files hold, good and bad."""
+"""Word vectors as text, good and bad."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_words_and_numbers_are_read(tmp_path: Path, header: str, lines_end: str)
     np.testing.assert_array_equal(table, np.float32([[0.5, -1], [0.01, 0.25], [0, 3]]))
 
 
-def test_tabs_and_runs_of_spaces_separate_too(tmp_path: Path) -> None:
+def test_tabs_and_runs_of_spaces_are_separators(tmp_path: Path) -> None:
     assert read(write(tmp_path, "the\t0.5\t-1\ncat  1  2\n")) == {"the": [0.5, -1], "cat": [1, 2]}
 
 
@@ -57,7 +57,7 @@ def test_packed_files_are_read(tmp_path: Path) -> None:
         read(tmp_path / "two.zip")
 
 
-def test_a_word_may_have_spaces_inside_and_around(tmp_path: Path) -> None:
+def test_words_may_contain_spaces(tmp_path: Path) -> None:
     rows = ["the 1.5 2.5", ". . . 1.5 2.5", "at name@domain.com 1.5 2.5", " th 1.5 2.5"]
     rows += ["e t 1.5 2.5", "a 1 1.5 2.5", "he  1.5 2.5"]
     path = write(tmp_path, "\n".join(rows))
@@ -93,7 +93,7 @@ def test_a_bad_row_is_refused_or_skipped(
     assert " 1 of 3 " in caplog.text
 
 
-def test_of_two_vectors_of_a_word_the_first_or_the_last_is_kept(tmp_path: Path) -> None:
+def test_a_repeated_word_keeps_its_first_or_last_vector(tmp_path: Path) -> None:
     path = write(tmp_path, "the 1 1\ncat 2 2\nthe 3 3\n")
     first, last = (load_vectors(path, bad_rows=choice) for choice in ("skip", "last"))
     assert first[0] == last[0] == ["the", "cat"]
@@ -105,19 +105,19 @@ def test_of_two_vectors_of_a_word_the_first_or_the_last_is_kept(tmp_path: Path) 
     "content",
     [
         *("", "\n\n", "3 2\n"),
-        # vectors of no or of countless numbers
+        # vectors with no numbers, or too many
         *("2 0\nthe\ncat\n", "2 9999999999999\nthe 1\n"),
         "the\ncat\n",
     ],
     ids=["empty", "blank", "header", "no column", "countless", "no good row"],
 )
-def test_a_file_without_a_vector_of_a_usual_size_is_refused(tmp_path: Path, content: str) -> None:
+def test_a_file_without_usable_vectors_is_refused(tmp_path: Path, content: str) -> None:
     for choice in ("refuse", "skip"):
         with pytest.raises(DataError, match=r"vectors\.txt"):
             load_vectors(write(tmp_path, content), bad_rows=choice)
 
 
-def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"3 .* 4"):
         read(write(tmp_path, "4 2\n" + GOOD))
     whole = gzip.compress(GOOD.encode() * 1000)
@@ -126,7 +126,7 @@ def test_a_file_cut_short_is_refused(tmp_path: Path) -> None:
         read(tmp_path / "v.gz", bad_rows="last")
 
 
-def test_wide_vectors_take_no_more_memory_than_the_rows_there_are(tmp_path: Path) -> None:
+def test_memory_of_wide_vectors_is_bounded(tmp_path: Path) -> None:
     path = write(tmp_path, "".join(f"w{n}{' 0.5' * 20_000}\n" for n in range(10)))
     tracemalloc.start()
     assert load_vectors(path)[1].shape == (10, 20_000)
@@ -135,9 +135,7 @@ def test_wide_vectors_take_no_more_memory_than_the_rows_there_are(tmp_path: Path
     assert peak < 100 << 20  # a block, 64 MB, and the table
 
 
-def test_a_file_without_line_ends_is_refused_before_it_is_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_very_long_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
     path = write(tmp_path, b"the 1 2\n" + b"x" * 1001)
     for choice in ("refuse", "skip"):
@@ -145,14 +143,14 @@ def test_a_file_without_line_ends_is_refused_before_it_is_read_whole(
             read(path, bad_rows=choice)
 
 
-def test_a_message_does_not_repeat_a_whole_row(tmp_path: Path) -> None:
+def test_messages_are_short(tmp_path: Path) -> None:
     for row in (b"x" * 100_000, b"x" * 100_000 + b" 1", b"y 1 " + b"x" * 100_000):
         with pytest.raises(DataError) as error:
             read(write(tmp_path, b"the 1 2\n" + row))
         assert len(str(error.value)) < 1000
 
 
-def test_only_words_asked_for_take_memory(tmp_path: Path) -> None:
+def test_unwanted_words_take_no_memory(tmp_path: Path) -> None:
     numbers = " 0.125" * 50
     path = write(tmp_path, "".join(f"word{n}{numbers}\n" for n in range(20_000)))
     tracemalloc.start()

@@ -45,6 +45,7 @@ NOT_RUN = {  # the beginning of a line, and why it does not run here
     "source .venv": "is of an interactive shell",
     "python hub_cards/spaces": "serves until it is stopped; tests/space clicks it through",
     "paraphrastic train default/english ": "downloads its teacher",
+    "paraphrastic corpus make": "takes minutes or a cluster; tests/pipelines makes corpora",
     "paraphrastic evaluate runs/mine --suite all": "takes minutes; tests/evaluation has all suites",
 }
 SMALL = "--vocab_size 200 --hidden_size 8 --epochs 1"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -65,9 +67,10 @@ def page(site: Path, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_every_public_name_command_and_page_is_there(site: Path) -> None:
+def test_every_public_name_command_and_page_is_there(site: Path, hooks: Any) -> None:
     for name, module in paraphrastic_hf._PUBLIC.items():
-        html = page(site, f"reference/{module.split('.')[1]}.html")
+        folder = module.split(".")[1]
+        html = page(site, f"reference/{folder if folder in hooks.WHOLE else name}.html")
         assert f'id="{module}.{name}"' in html, name
     for name in COMMANDS:
         assert "usage: paraphrastic" in page(site, f"cli/{name}.html")
@@ -83,17 +86,51 @@ def test_every_public_name_command_and_page_is_there(site: Path) -> None:
 
 @pytest.mark.slow
 def test_docstrings_are_drawn_with_their_sections(site: Path) -> None:
-    html = page(site, "reference/encoders.html")
-    start = html.index('id="paraphrastic_hf.encoders.contributions.token_contributions"')
-    drawn = html[start : html.index('<h2 id="paraphrastic_hf.', start + 10)]
+    drawn = page(site, "reference/token_contributions.html")
     for part in ("Parameters:", "Raises:", "ModelError", "Examples:", "&gt;&gt;&gt;"):
         assert part in drawn, part
-    encoder = html.partition('id="paraphrastic_hf.encoders.encoder.SentenceEncoder"')[2]
+    encoder = page(site, "reference/SentenceEncoder.html")
     assert "num_threads" in encoder.partition("Parameters:")[2][:6000]
-    gated = 'id="paraphrastic_hf.models.seq2seq.gated_conv.GatedConv'
-    config = page(site, "reference/models.html").partition(f'{gated}Config"')[2]
-    assert "Attributes:" in config.partition(f'{gated}Model"')[0]
-    assert 'id="paraphrastic_hf.encoders.encoder.SentenceEncoder.encode"' in html  # inherited
+    assert 'id="paraphrastic_hf.encoders.encoder.SentenceEncoder.encode"' in encoder  # inherited
+    assert "Attributes:" in page(site, "reference/BGTConfig.html")
+
+
+QUESTIONS = {
+    "embed sentences": "docs/guides/use",
+    "train on my data": "docs/guides/train",
+    "fine-tune": "docs/guides/train",
+    "which model": "docs/guides/use",
+    "install": "index",
+    "semantic search": "docs/notebooks/similarity-and-search",
+    "score translations": "docs/guides/score",
+    "mine bitext": "docs/guides/mine",
+    "use on a cluster": "docs/guides/corpora",
+    "cite": "index",
+}
+
+
+@pytest.fixture(scope="module")
+def search(site: Path) -> Callable[[str], list[str]]:
+    """Pages in the order in which the site's search lists them, by the index of the site."""
+    lunr = pytest.importorskip("lunr", reason="lunr is in the extra dev")
+    built = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    sections = [
+        ({"at": str(number), **part}, {"boost": part.get("boost", 1)})
+        for number, part in enumerate(built["docs"])
+    ]
+    index = lunr.lunr("at", [{"field_name": "title", "boost": 1000}, "text"], sections)
+
+    def found(question: str) -> list[str]:
+        hits = (built["docs"][int(hit["ref"])]["location"] for hit in index.search(question))
+        return list(dict.fromkeys(hit.partition(".html")[0] or "index" for hit in hits))
+
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_finds_its_guide(question: str, search: Callable[[str], list[str]]) -> None:
+    assert QUESTIONS[question] in search(question)[:3]
 
 
 @pytest.mark.slow
@@ -136,26 +173,6 @@ def test_a_page_belongs_to_the_longest_folder_and_an_empty_one_is_left_out(hooks
     known = ["README.md", "docs/a.md", "docs/data.md", "docs/guides/use.md"]
     more, guides = ["docs/a.md"], ["docs/guides/use.md", "docs/data.md"]
     assert hooks.expanded(nav, known) == ["README.md", {"More": more}, {"Guides": guides}]
-
-
-def test_each_table_of_the_thesis_has_a_page_with_our_figures(hooks: Any) -> None:
-    tables = """# All
-## Thesis, chapter 5
-| Table 48 | BGT | [x](../recipes/x/README.md#our-figures) | `paraphrastic a \\| b` | holds |
-| Table 7 | words | - | - | not yet: nothing |
-| Figure 3 | a drawing | - | - | nothing to measure |
-## Another paper
-| Table 1 | other | - | - | holds |
-"""
-    recipe = "# X\n## Our figures\n[top](#x) [y](../y/README.md)\n### Deeper\n## Next\nno\n"
-    pages = hooks.table_pages({"docs/tables.md": tables, "recipes/x/README.md": recipe})
-    assert list(pages) == ["tables/table-7.md", "tables/table-48.md"]
-    assert "not yet: nothing" in pages["tables/table-7.md"]
-    page = pages["tables/table-48.md"]
-    assert "[x](../recipes/x/README.md#our-figures)" in page
-    assert "[top](../recipes/x/README.md#x) [y](../recipes/y/README.md)\n### Deeper\n" in page
-    assert "no\n" not in page
-    assert hooks.table_pages({}) == {}
 
 
 def test_a_notebook_is_a_page_with_what_it_prints(hooks: Any) -> None:

@@ -1,4 +1,4 @@
-"""Encoders that are averages though their model is of another kind."""
+"""Conversion of generative models to averaging models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def generative(
 @pytest.mark.parametrize(
     ("start", "languages"), [(None, None), (0, None), (1, None), (1, ["en", "fr", "de"])]
 )
-def test_its_vectors_point_where_those_of_the_model_point(
+def test_an_averaged_model_keeps_the_directions(
     start: int | None, languages: list[str] | None, subword: SubwordTokenizer
 ) -> None:
     encoder = generative(subword, start=start, languages=languages)
@@ -62,7 +62,7 @@ def test_its_vectors_point_where_those_of_the_model_point(
     assert not expected[1].any()
 
 
-def test_packed_from_the_command_line_stock_sentence_transformers_reads_it(
+def test_sentence_transformers_reads_an_averaged_model(
     subword: SubwordTokenizer, tmp_path: Path
 ) -> None:
     from sentence_transformers import SentenceTransformer
@@ -76,7 +76,7 @@ def test_packed_from_the_command_line_stock_sentence_transformers_reads_it(
     np.testing.assert_allclose(found, encoder.encode(TEXTS, normalize_embeddings=True), atol=1e-6)
 
 
-def test_other_encoders_stay_and_what_is_no_average_is_refused(
+def test_other_encoders_are_unchanged_or_refused(
     subword: SubwordTokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     transformer = generative(subword, "transformer")

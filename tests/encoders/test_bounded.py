@@ -1,4 +1,4 @@
-"""A model directory gets no more memory and time than its weights file warrants."""
+"""A model directory cannot cause more memory and time use than its weights file warrants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SECONDS = 20  # on a busy machine; a model of a million layers takes minutes
 
 
 def counts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every whole number within a config: what holds it, and its key or place there."""
+    """Every integer in a config, with its container and key."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, each in list(items):
         if isinstance(each, (dict, list)):
@@ -40,8 +40,9 @@ def counts(value: Any) -> Iterator[tuple[Any, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_count_of_a_config_is_believed(family: str, tmp_path: Path) -> None:
-    """Each of them a million, and 10^12: refused, or read right, and soon."""
+def test_counts_in_a_config_are_bounded(family: str, tmp_path: Path) -> None:
+    """Each count is set to a million and to 10^12. Either must be refused quickly or read
+    correctly."""
     subject, good = SUBJECTS[family], tmp_path / "good"
     good.mkdir()
     subject.make(good)
@@ -67,7 +68,7 @@ def test_no_count_of_a_config_is_believed(family: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-def test_vectors_that_overflow_are_refused_by_the_name_of_the_model(normalize: bool) -> None:
+def test_overflowing_vectors_are_refused(normalize: bool) -> None:
     rows = np.array([[0, 0], [0, 0], [3e38, 3e38], [1e30, -1e30]], np.float32)
     encoder = SentenceEncoder.from_table(rows, WordTokenizer(["cat", "dog"]), "huge")
     with pytest.raises(ModelError):
@@ -77,7 +78,7 @@ def test_vectors_that_overflow_are_refused_by_the_name_of_the_model(normalize: b
 
 
 @pytest.mark.parametrize("name", ["predictor", "classifier", "language model"])
-def test_finite_weights_that_overflow_predict_nothing(name: str, tmp_path: Path) -> None:
+def test_overflowing_predictions_are_refused(name: str, tmp_path: Path) -> None:
     SUBJECTS[name].make(tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     save_file({k: v * 0 + 3e38 for k, v in weights.items()}, tmp_path / "model.safetensors")
@@ -86,9 +87,7 @@ def test_finite_weights_that_overflow_predict_nothing(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("count", [10**6, 10**12])
-def test_a_model_of_sentence_transformers_has_no_more_layers_than_its_weights(
-    count: int, tmp_path: Path
-) -> None:
+def test_layers_of_sentence_transformers_models_are_bounded(count: int, tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     model = save_bert(tmp_path)
     config = json.loads((model / "config.json").read_text())

@@ -1,4 +1,4 @@
-"""The cosine of two texts, taken apart into its tokens."""
+"""Shares of tokens in the cosine of two texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def english() -> SentenceEncoder:
 
 @pytest.fixture
 def animals() -> SentenceEncoder:
-    """Two words at a right angle, of lengths 3 and 4."""
+    """Two orthogonal words of lengths 3 and 4."""
     rows = np.array([[0, 0], [0, 0], [3, 0], [0, 4]])
     return SentenceEncoder.from_table(rows, WordTokenizer(["cat", "dog"]), "animals")
 
@@ -43,7 +43,7 @@ def test_the_shares_sum_to_the_cosine(english: SentenceEncoder, first: str, seco
         assert own.sum() == pytest.approx(found.cosine, abs=1e-12)
 
 
-def test_a_cosine_is_taken_apart_by_hand(animals: SentenceEncoder) -> None:
+def test_shares_by_hand(animals: SentenceEncoder) -> None:
     """mean(cat, dog) = (1.5, 2) of length 2.5, and dog is (0, 4): 0.5 * 16 / (2.5 * 4) = 0.8."""
     found = token_contributions(animals, "cat dog", "dog")
     assert found.first == ("cat", "dog")
@@ -55,14 +55,14 @@ def test_a_cosine_is_taken_apart_by_hand(animals: SentenceEncoder) -> None:
     assert again.cosine == found.cosine
 
 
-def test_the_order_of_the_texts_only_turns_the_pairs(english: SentenceEncoder) -> None:
+def test_swapping_texts_transposes_the_pairs(english: SentenceEncoder) -> None:
     there, back = (token_contributions(english, *texts) for texts in (PAIRS[0], PAIRS[0][::-1]))
     np.testing.assert_allclose(there.pairs, back.pairs.T)
     assert (there.first, there.second) == (back.second, back.first)
 
 
 @pytest.mark.parametrize("texts", [("", "dog"), ("wombat", "dog"), ("", "")])
-def test_a_text_without_a_known_token_has_nothing_to_take_apart(
+def test_a_text_without_known_tokens_has_no_shares(
     animals: SentenceEncoder, texts: tuple[str, str]
 ) -> None:
     found = token_contributions(animals, *texts)
@@ -71,13 +71,13 @@ def test_a_text_without_a_known_token_has_nothing_to_take_apart(
     assert found.pairs.shape == (0, len(found.second))
 
 
-def test_tokens_that_cancel_each_other_give_zeros_and_not_nan() -> None:
+def test_tokens_that_cancel_give_zeros() -> None:
     rows = np.array([[0.0], [0.0], [1.0], [-1.0]])
     encoder = SentenceEncoder.from_table(rows, WordTokenizer(["up", "down"]))
     assert token_contributions(encoder, "up down", "up").pairs.tolist() == [[0.0], [0.0]]
 
 
-def test_character_ngrams_are_tokens_too(char_ngram: CharNgramTokenizer) -> None:
+def test_character_ngrams_have_shares(char_ngram: CharNgramTokenizer) -> None:
     rows = np.random.default_rng(0).standard_normal((char_ngram.vocab_size, 5))
     encoder = SentenceEncoder.from_table(rows, char_ngram)
     texts = ("a cat sleeps", "the cat is asleep")
@@ -93,7 +93,7 @@ def recurrent(word: WordTokenizer) -> SentenceEncoder:
     return SentenceEncoder(model.eval(), word)
 
 
-def test_other_encoders_and_what_is_no_string_are_refused(
+def test_other_encoders_and_other_types_are_refused(
     recurrent: SentenceEncoder, animals: SentenceEncoder
 ) -> None:
     with pytest.raises(ModelError, match="left_out"):
@@ -102,7 +102,7 @@ def test_other_encoders_and_what_is_no_string_are_refused(
         token_contributions(animals, ["cat"], "dog")  # type: ignore[arg-type]
 
 
-def test_left_out_is_the_cosine_less_that_without_the_word(
+def test_left_out_compares_with_and_without_the_word(
     english: SentenceEncoder, recurrent: SentenceEncoder, animals: SentenceEncoder
 ) -> None:
     first, second = "A cat sleeps.", "The cat is asleep."
@@ -112,6 +112,6 @@ def test_left_out_is_the_cosine_less_that_without_the_word(
         of_first, of_second = left_out(encoder, first, second)
         assert (of_first.shape, of_second.shape) == ((3,), (4,))
         assert of_first[1] == pytest.approx(whole - without, abs=1e-5)
-    of_first, of_second = left_out(animals, "dog", "dog")  # which leaves nothing
+    of_first, of_second = left_out(animals, "dog", "dog")  # without it, no word is left
     np.testing.assert_allclose([*of_first, *of_second], [1, 1])
     assert [len(side) for side in left_out(animals, "", "")] == [0, 0]

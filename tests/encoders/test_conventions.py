@@ -1,5 +1,4 @@
-"""`SentenceEncoder` is what sentence-transformers and scikit-learn expect of an encoder: their own
-code runs on it, and gives what it gives for a `SentenceTransformer` of the same table."""
+"""sentence-transformers' and scikit-learn's own code works with `SentenceEncoder`."""
 
 from __future__ import annotations
 
@@ -58,7 +57,7 @@ def theirs(english: SentenceEncoder, tmp_path_factory: pytest.TempPathFactory) -
 def encoder(
     request: pytest.FixtureRequest, english: SentenceEncoder, char_ngram: CharNgramTokenizer
 ) -> SentenceEncoder:
-    """One on the fast path and one in torch."""
+    """One on the fast path, one in torch."""
     if request.param == "averages":
         return english
     torch.manual_seed(0)
@@ -86,19 +85,19 @@ EVALUATORS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("kind", EVALUATORS)
-def test_their_evaluators_give_the_scores_of_the_same_table(
+def test_evaluators_give_the_scores_of_sentence_transformers(
     kind: str, english: SentenceEncoder, theirs: Any
 ) -> None:
     ours, expected = (EVALUATORS[kind]()(model) for model in (english, theirs))
     assert set(ours) == set(expected)
-    # bytes: a number at the edge of two steps may be on either side
+    # bytes: rounding may move a number by one step
     tolerance = 1e-3 if "bytes" in kind else 1e-5
     for name, value in expected.items():
         assert ours[name] == pytest.approx(value, abs=tolerance), name
     assert ours in english.model_card_data.metrics.values()
 
 
-def test_their_functions_find_what_they_find_in_the_same_table(
+def test_utilities_give_the_results_of_sentence_transformers(
     english: SentenceEncoder, theirs: Any
 ) -> None:
     texts = [*QUERIES.values(), *SENTENCES]
@@ -112,8 +111,8 @@ def test_their_functions_find_what_they_find_in_the_same_table(
     assert util.semantic_search(as_tensors[1], as_tensors[0])[1][0]["corpus_id"] == 1
 
 
-@pytest.mark.filterwarnings("ignore")  # theirs, of a small corpus
-def test_their_miner_of_hard_negatives_runs(english: SentenceEncoder) -> None:
+@pytest.mark.filterwarnings("ignore")  # the corpus is small
+def test_mining_of_hard_negatives_runs(english: SentenceEncoder) -> None:
     from datasets import Dataset
 
     pairs = Dataset.from_dict({"query": list(QUERIES.values()), "answer": SENTENCES})
@@ -121,7 +120,7 @@ def test_their_miner_of_hard_negatives_runs(english: SentenceEncoder) -> None:
     assert set(mined.column_names) == {"query", "answer", "negative"}
 
 
-def test_their_names_mean_what_they_mean_to_them(encoder: SentenceEncoder) -> None:
+def test_options_have_their_meaning_in_sentence_transformers(encoder: SentenceEncoder) -> None:
     plain = encoder.encode(SENTENCES)
     for name in ("encode_query", "encode_document"):
         np.testing.assert_array_equal(getattr(encoder, name)(SENTENCES, batch_size=7), plain)
@@ -143,10 +142,10 @@ def test_their_names_mean_what_they_mean_to_them(encoder: SentenceEncoder) -> No
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8", "uint8", "binary", "ubinary"])
-def test_fewer_bytes_are_those_of_sentence_transformers(
+def test_quantization_equals_sentence_transformers(
     precision: Any, english: SentenceEncoder
 ) -> None:
-    texts = SENTENCES * (1 + 100 // len(SENTENCES))  # of fewer they warn
+    texts = SENTENCES * (1 + 100 // len(SENTENCES))  # fewer texts cause a warning
     expected = quantize_embeddings(english.encode(texts), precision=precision)
     np.testing.assert_array_equal(english.encode(texts, precision=precision), expected)
 
@@ -161,17 +160,17 @@ def test_fewer_bytes_are_those_of_sentence_transformers(
         ("precision", "int8", ValueError),
         ("prompt_name", "query", ValueError),
         *(("batch_size", value, ValueError) for value in (0, -1, "x", 2.5, None)),
-        *(("normalize", True, TypeError), ("normalize", True, TypeError)),
+        ("normalize", True, TypeError),
     ],
 )
-def test_an_option_without_a_meaning_is_refused(
+def test_an_invalid_option_is_refused(
     name: str, value: object, error: type[Exception], encoder: SentenceEncoder
 ) -> None:
     with pytest.raises(error, match="prompt" if name == "prompt_name" else name):
         encoder.encode(["a cat"], **{name: value})
 
 
-def test_a_table_is_no_list_of_texts(encoder: SentenceEncoder) -> None:
+def test_tables_are_not_texts_but_columns_are(encoder: SentenceEncoder) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": SENTENCES})
     np.testing.assert_array_equal(encoder.encode(frame["text"]), encoder.encode(SENTENCES))
@@ -180,7 +179,7 @@ def test_a_table_is_no_list_of_texts(encoder: SentenceEncoder) -> None:
             encoder.encode(wrong)
 
 
-def test_similarity_is_the_matrix_and_pairwise_its_diagonal(encoder: SentenceEncoder) -> None:
+def test_pairwise_similarity_is_the_diagonal_of_similarity(encoder: SentenceEncoder) -> None:
     vectors = encoder.encode(SENTENCES)
     whole = encoder.similarity(SENTENCES, SENTENCES[:4])
     assert whole.shape == (len(SENTENCES), 4)
@@ -201,10 +200,10 @@ def test_similarity_is_the_matrix_and_pairwise_its_diagonal(encoder: SentenceEnc
     assert encoder.similarity(SENTENCES, []).shape == (len(SENTENCES), 0)
 
 
-def test_similarity_refuses_what_is_neither_text_nor_vector(encoder: SentenceEncoder) -> None:
+def test_similarity_refuses_inputs_that_do_not_fit(encoder: SentenceEncoder) -> None:
     with pytest.raises(ValueError, match="1 and 2"):
         encoder.similarity_pairwise(["a"], ["a", "b"])
-    with pytest.raises(ValueError, match="3 numbers"):
+    with pytest.raises(ValueError, match="and 3"):
         encoder.similarity(["a"], np.ones((1, 3)))
     with pytest.raises(ValueError, match=r"\(1, 3, 2\)"):
         encoder.similarity(["a"], np.ones((1, 3, 2)))
@@ -213,19 +212,19 @@ def test_similarity_refuses_what_is_neither_text_nor_vector(encoder: SentenceEnc
 
 
 @pytest.mark.parametrize("wrong", [None, float("nan"), {"a cat"}, [None], [float("nan")], b"a", {}])
-def test_similarity_refuses_what_encode_refuses(wrong: object, encoder: SentenceEncoder) -> None:
+def test_encode_and_similarity_refuse_other_types(wrong: object, encoder: SentenceEncoder) -> None:
     for call in (encoder.encode, partial(encoder.similarity, ["a"])):
         with pytest.raises(TypeError):
             call(wrong)  # type: ignore[arg-type]
 
 
-def test_similarity_reads_any_iterable_that_encode_reads(encoder: SentenceEncoder) -> None:
+def test_similarity_reads_any_iterable(encoder: SentenceEncoder) -> None:
     whole = encoder.similarity(SENTENCES, SENTENCES)
     assert np.array_equal(encoder.similarity(iter(SENTENCES), tuple(SENTENCES)), whole)
 
 
-def test_no_cosine_exceeds_one(encoder: SentenceEncoder) -> None:
-    """In float32 about every third vector has a product of more than 1 with itself."""
+def test_cosines_are_at_most_one(encoder: SentenceEncoder) -> None:
+    """In float32, about every third vector has a product above 1 with itself."""
     vectors = np.random.default_rng(0).normal(size=(500, 300)).astype(np.float32)
     assert np.abs(encoder.similarity(vectors, vectors)).max() == 1
     assert np.abs(encoder.similarity_pairwise(vectors, -vectors)).max() <= 1
@@ -237,7 +236,7 @@ def test_no_cosine_exceeds_one(encoder: SentenceEncoder) -> None:
 LABELS = [len(text) % 2 for text in SENTENCES]
 
 
-def test_a_pipeline_of_scikit_learn_searches_its_settings(encoder: SentenceEncoder) -> None:
+def test_a_grid_search_tunes_the_encoder(encoder: SentenceEncoder) -> None:
     pipeline = Pipeline([("text", encoder), ("classes", LogisticRegression(max_iter=2000))])
     grid = {"text__normalize_embeddings": [True, False], "text__truncate_dim": [4, None]}
     search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(SENTENCES, LABELS)
@@ -250,7 +249,7 @@ def test_a_pipeline_of_scikit_learn_searches_its_settings(encoder: SentenceEncod
     assert "SentenceEncoder" in pipeline._repr_html_()
 
 
-def test_a_clone_has_settings_of_its_own_and_the_same_table(encoder: SentenceEncoder) -> None:
+def test_a_clone_shares_the_table_but_not_the_settings(encoder: SentenceEncoder) -> None:
     copied = clone(encoder).set_params(truncate_dim=4)
     assert copied.transform(SENTENCES).shape == (len(SENTENCES), 4)
     assert encoder.transform(SENTENCES).shape == (len(SENTENCES), encoder.dimension)
@@ -260,7 +259,7 @@ def test_a_clone_has_settings_of_its_own_and_the_same_table(encoder: SentenceEnc
         encoder.set_params(normalize=True)
 
 
-def test_a_column_of_a_table_is_transformed(encoder: SentenceEncoder) -> None:
+def test_a_column_is_transformed(encoder: SentenceEncoder) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": SENTENCES, "length": [len(text) for text in SENTENCES]})
     columns = ColumnTransformer([("text", encoder, "text")], remainder="passthrough")
@@ -268,7 +267,7 @@ def test_a_column_of_a_table_is_transformed(encoder: SentenceEncoder) -> None:
     assert fitted[0].transform(frame).shape == (len(SENTENCES), encoder.dimension + 1)
 
 
-def test_an_encoder_shows_what_it_is(
+def test_repr_names_size_and_languages(
     english: SentenceEncoder, subword: SubwordTokenizer, tmp_path: Path
 ) -> None:
     assert repr(english.with_dimension(64)) == (
@@ -294,16 +293,16 @@ def test_an_encoder_shows_what_it_is(
     assert "languages=unknown)" in repr(SentenceEncoder.from_pretrained(tmp_path))
 
 
-def test_a_model_that_is_saved_again_knows_its_languages(tmp_path: Path) -> None:
+def test_languages_survive_saving(tmp_path: Path) -> None:
     first = SentenceEncoder.from_pretrained("multilingual").with_dimension(16)
     first.save_pretrained(tmp_path / "again")
     again = SentenceEncoder.from_pretrained(tmp_path / "again")
     assert "languages=['en', 'fr', 'de'," in repr(again)
     assert repr(again).partition(",")[2] == repr(first).partition(",")[2]
-    model = AutoModel.from_pretrained(tmp_path / "again")  # a setting that transformers keeps
+    model = AutoModel.from_pretrained(tmp_path / "again")
     assert model.config.languages[:2] == ["en", "fr"]
 
 
-def test_a_name_where_a_model_is_meant_is_answered_with_what_to_write() -> None:
+def test_a_name_instead_of_a_model_is_refused() -> None:
     with pytest.raises(TypeError, match="english"):
         SentenceEncoder("english")  # type: ignore[arg-type]

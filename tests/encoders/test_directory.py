@@ -1,4 +1,4 @@
-"""The directory of every kind of model: what is in it, what takes its place, what is refused."""
+"""Model directories of every kind: files, replacement, errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BigramConfig(PreTrainedConfig):
 
 
 class BigramModel(ParaphrasticModel, GenerationMixin):
-    """A language model in which the next word depends on the last alone, with tied tables."""
+    """A language model in which the next word depends only on the last, with tied tables."""
 
     config_class = BigramConfig
     auto_class = "AutoModelForCausalLM"
@@ -101,7 +101,7 @@ def names(directory: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_language_model_is_loaded_with_tied_weights_and_settings_and_generates_the_same(
+def test_a_loaded_language_model_generates_the_same_text(
     precision: str, bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
 ) -> None:
     bigrams.generation_config.max_new_tokens = 5
@@ -125,7 +125,7 @@ def test_a_language_model_is_loaded_with_tied_weights_and_settings_and_generates
         assert torch.equal(again.generate(ids, do_sample=False), expected)
 
 
-def test_a_model_of_another_kind_takes_the_place_whole(
+def test_saving_replaces_a_model_of_another_kind(
     bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
 ) -> None:
     encoder = AveragingConfig(vocab_size=7, hidden_size=4).to_dict()
@@ -152,7 +152,7 @@ def test_a_model_of_another_kind_takes_the_place_whole(
     assert module["type"] == "paraphrastic_hf.sbert.EncoderModule"
 
 
-def test_a_model_that_cannot_be_written_leaves_the_one_that_was_there(
+def test_a_failed_save_keeps_the_previous_model(
     tokenizer: WordTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
@@ -169,7 +169,7 @@ def test_a_model_that_cannot_be_written_leaves_the_one_that_was_there(
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_model_cut_off_while_it_is_moved_has_no_weights(
+def test_an_interrupted_save_has_no_weights(
     tokenizer: WordTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)
@@ -190,7 +190,7 @@ def test_a_model_cut_off_while_it_is_moved_has_no_weights(
 
 
 def damaged(model: Any, tokenizer: WordTokenizer, path: Path, **changes: Tensor | None) -> Path:
-    """A saved language model with some weights changed, or left out where None."""
+    """A saved language model with some weights changed, or omitted if None."""
     save_model(model, tokenizer, path, LANGUAGE_MODEL)
     weights = load_file(path / "model.safetensors") | changes
     kept = {name: weight for name, weight in weights.items() if weight is not None}
@@ -198,7 +198,7 @@ def damaged(model: Any, tokenizer: WordTokenizer, path: Path, **changes: Tensor 
     return path
 
 
-def test_a_weight_that_is_missing_or_no_number_is_named(
+def test_missing_and_nan_weights_are_named(
     bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
 ) -> None:
     nan = bigrams.turn.bias.detach().clone()
@@ -213,7 +213,7 @@ def test_a_weight_that_is_missing_or_no_number_is_named(
             load_pretrained(path, LANGUAGE_MODEL)
 
 
-def test_what_a_layout_does_not_load_is_refused_with_what_does(
+def test_a_model_of_another_kind_is_refused(
     bigrams: BigramModel, tokenizer: WordTokenizer, tmp_path: Path
 ) -> None:
     save_model(averaging(), tokenizer, tmp_path, SENTENCE_ENCODER)

@@ -1,4 +1,4 @@
-"""`SentenceEncoder` with and without the fast path: the same vectors, the same errors, no torch."""
+"""`SentenceEncoder` with and without the fast path."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.fixture(params=[pytest.param(True, marks=needs_compiled), False], ids=["C", "no C"])
 def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Every test that asks for it runs with the compiled module and without."""
+    """Run a test with and without the compiled module."""
     if not request.param:
         monkeypatch.setattr(static, "WordTable", None)
     return bool(request.param)
@@ -79,15 +79,15 @@ def test_a_fresh_process_encodes_without_torch_or_transformers(directory: Path) 
     np.testing.assert_allclose(encoder.encode(TEXTS, normalize_embeddings=True), vectors, atol=1e-7)
 
 
-def test_vectors_are_those_of_the_table(compiled: bool, directory: Path) -> None:
+def test_vectors_are_means_of_table_rows(compiled: bool, directory: Path) -> None:
     encoder = SentenceEncoder.from_pretrained(directory)
     expected = by_hand(encoder, table_in(directory), TEXTS)
-    # 1e-6 is promised; rows are below 5 in size
+    # 1e-6 is documented; numbers are below 5
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, rtol=0, atol=1e-6)
     assert encoder.dimension == 8
 
 
-def test_asking_for_the_model_keeps_the_vectors(compiled: bool, directory: Path) -> None:
+def test_loading_the_model_keeps_the_vectors(compiled: bool, directory: Path) -> None:
     encoder = SentenceEncoder.from_pretrained(directory)
     before, dimension = encoder.encode(TEXTS), encoder.dimension
     assert isinstance(encoder.model, AveragingModel)
@@ -118,7 +118,10 @@ def test_training_the_model_changes_the_vectors_at_once(compiled: bool, director
     assert model.training
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+
+
+@DTYPES
 def test_a_model_of_another_dtype_takes_the_slow_path(
     dtype: torch.dtype, compiled: bool, directory: Path
 ) -> None:
@@ -132,7 +135,7 @@ def test_a_model_of_another_dtype_takes_the_slow_path(
     np.testing.assert_allclose(vectors, expected, atol=tolerance)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@DTYPES
 def test_stored_rows_of_another_dtype_are_read_as_float32(
     dtype: torch.dtype, compiled: bool, directory: Path
 ) -> None:
@@ -192,7 +195,7 @@ def test_a_table_of_another_size_is_a_model_error(compiled: bool, directory: Pat
         SentenceEncoder.from_pretrained(directory)
 
 
-def test_options_give_the_same_with_and_without_the_compiled_module(
+def test_options_work_equally_with_and_without_the_compiled_module(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fast = SentenceEncoder.from_pretrained(directory)
@@ -207,7 +210,7 @@ def test_options_give_the_same_with_and_without_the_compiled_module(
         expected = slow.encode(TEXTS, **options)  # type: ignore[arg-type]
         vectors = fast.encode(TEXTS, **options)  # type: ignore[arg-type]
         assert vectors.dtype == expected.dtype
-        np.testing.assert_allclose(vectors, expected, atol=3e-6)  # the slow path sums in float32
+        np.testing.assert_allclose(vectors, expected, atol=3e-6)  # the model sums in float32
     assert "100%" in capsys.readouterr().err
     assert fast.encode("the cat").shape == slow.encode("the cat").shape == (8,)
     assert fast.encode([]).shape == slow.encode([]).shape == (0, 8)
@@ -216,7 +219,7 @@ def test_options_give_the_same_with_and_without_the_compiled_module(
     )
 
 
-def test_an_encoder_without_its_model_is_saved_and_pickled_whole(
+def test_an_encoder_without_its_model_is_saved_and_pickled(
     compiled: bool, directory: Path, tmp_path: Path
 ) -> None:
     encoder = SentenceEncoder.from_pretrained(directory)
@@ -229,7 +232,7 @@ def test_an_encoder_without_its_model_is_saved_and_pickled_whole(
 
 
 def test_threads_share_one_encoder(compiled: bool, directory: Path) -> None:
-    """One of them asks for the model meanwhile."""
+    """One thread requests the model meanwhile."""
     encoder = SentenceEncoder.from_pretrained(directory)
     expected = encoder.encode(TEXTS)
     with ThreadPoolExecutor(8) as pool:
@@ -241,18 +244,12 @@ def test_threads_share_one_encoder(compiled: bool, directory: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"bytes", ["a"]])
-def test_what_is_no_string_is_named_by_either_path(
+def test_an_item_that_is_not_a_string_is_named(
     wrong: object, compiled: bool, directory: Path
 ) -> None:
     encoder = SentenceEncoder.from_pretrained(directory)
     with pytest.raises(TypeError, match=r"texts\[300\]"):
         encoder.encode([*["a"] * 300, wrong, *["b"] * 300])  # type: ignore[list-item]
-
-
-def test_a_generator_is_read_once_and_whole(compiled: bool, directory: Path) -> None:
-    encoder = SentenceEncoder.from_pretrained(directory)
-    vectors = encoder.encode(text for text in TEXTS)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(vectors, encoder.encode(TEXTS))
 
 
 def test_unit_length_holds_for_very_small_rows(compiled: bool, directory: Path) -> None:
@@ -261,7 +258,7 @@ def test_unit_length_holds_for_very_small_rows(compiled: bool, directory: Path) 
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)  # one rounding of each number
 
 
-def test_a_norm_power_changes_lengths_and_no_direction(
+def test_a_norm_power_changes_lengths_only(
     model: AveragingModel, subword: SubwordTokenizer
 ) -> None:
     torch.manual_seed(0)
@@ -279,7 +276,7 @@ def test_a_norm_power_changes_lengths_and_no_direction(
         encoder.with_norm_power(float("nan"))
 
 
-def test_the_number_of_threads_changes_no_vector(directory: Path, compiled: bool) -> None:
+def test_the_number_of_threads_does_not_change_the_vectors(directory: Path, compiled: bool) -> None:
     texts = TEXTS * 20
     expected = SentenceEncoder.from_pretrained(directory).encode(texts)
     for threads in (1, 3):
@@ -290,14 +287,13 @@ def test_the_number_of_threads_changes_no_vector(directory: Path, compiled: bool
 
 
 @pytest.mark.parametrize("threads", [0, -2])
-def test_no_threads_are_refused(threads: int, directory: Path) -> None:
+def test_an_invalid_number_of_threads_is_refused(threads: int, directory: Path) -> None:
     with pytest.raises(ValueError, match=str(threads)):
         SentenceEncoder.from_pretrained(directory, num_threads=threads)
 
 
-def test_a_table_of_short_numbers_is_held_in_half_the_memory(directory: Path) -> None:
-    """Eight binary digits at most: the vectors stay the same, bit for bit, also once the model is
-    loaded; one number with more keeps the whole table."""
+def test_short_numbers_are_stored_in_half_the_memory(directory: Path) -> None:
+    """Eight binary digits at most. One longer number needs the full table."""
     table = table_in(directory).bfloat16().float()
     write_table(directory, table)
     encoder = SentenceEncoder.from_pretrained(directory)
@@ -314,10 +310,10 @@ def test_a_table_of_short_numbers_is_held_in_half_the_memory(directory: Path) ->
     assert again._weights.table().numbers.dtype == np.float32
 
 
-def test_tokens_are_counted_on_the_way(directory: Path, compiled: bool) -> None:
+def test_tokens_are_counted_while_encoding(directory: Path, compiled: bool) -> None:
     texts = ["", "a cat", "ñandú \ud800 中文", "\x00", "a b c " * 500, *TEXTS] * 60
     encoder = SentenceEncoder.from_pretrained(directory)
-    for _ in range(2):  # never met, and met
+    for _ in range(2):  # without and with cached words
         vectors, counts = encoder.encode_and_count(texts)
         np.testing.assert_array_equal(
             counts, np.diff(encoder.tokenizer.encode_batch(texts).offsets)

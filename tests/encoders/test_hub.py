@@ -1,4 +1,4 @@
-"""Loading a model by Hub name and pushing one, with the small server of `tests/hub/server.py`."""
+"""Loading models from the Hub and pushing them, with the server of `tests/hub/server.py`."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def load(
 
 
 @pytest.mark.slow
-def test_a_revision_is_loaded_into_the_cache_named_and_from_it_without_a_network(
+def test_a_revision_is_cached_and_loaded_offline(
     encoder: SentenceEncoder, endpoint: str, tmp_path: Path
 ) -> None:
     options = {"revision": "old", "cache_dir": str(tmp_path / "cache")}
@@ -123,7 +123,7 @@ def test_a_private_model_is_loaded_with_its_token(
 
 
 @pytest.mark.slow
-def test_every_kind_of_model_takes_the_same_options(
+def test_every_kind_of_model_takes_hub_options(
     served: dict[str, dict[str, bytes]], subword: SubwordTokenizer, tmp_path: Path
 ) -> None:
     words = WordTokenizer(["the", "cat"])
@@ -160,15 +160,15 @@ def test_a_model_is_pushed_with_its_card_and_loads_again(
         assert done.stdout.strip().startswith(f"{endpoint}/me/mine/commit/")
         pushed = repositories["models/me/mine"]
         assert pushed["README.md"] == b"# Mine"
-        assert "README.md" not in repositories["models/me/small"]  # the card is not its own
+        assert "README.md" not in repositories["models/me/small"]  # the card is of another model
         sizes = [len(repositories[f"models/me/{name}"]["model.safetensors"]) for name in NAMES]
-        assert sizes[1] < sizes[0] / 3  # int4 of 8 dimensions, with a scale a row
+        assert sizes[1] < sizes[0] / 3  # int4 with 8 dimensions and a scale per row
         done = load("me/mine", endpoint, tmp_path)
         assert done.returncode == 0, done.stderr[-3000:]
     np.testing.assert_array_equal(np.load(tmp_path / "vector.npy"), encoder.encode(TEXTS))
 
 
-def test_a_misspelled_option_names_the_nearest(encoder: SentenceEncoder, tmp_path: Path) -> None:
+def test_a_misspelled_option_gets_a_suggestion(encoder: SentenceEncoder, tmp_path: Path) -> None:
     classes = SentenceEncoder, SentencePredictor, Tagger, LanguageScorer
     for loaded in (SimileScorer, *(each.from_pretrained for each in classes)):
         with pytest.raises(TypeError, match=r"'revison'.*'revision'"):
@@ -176,4 +176,4 @@ def test_a_misspelled_option_names_the_nearest(encoder: SentenceEncoder, tmp_pat
     with pytest.raises(TypeError, match=r"'privat'.*'private'"):
         encoder.push_to_hub("me/mine", privat=True)
     with pytest.raises(TypeError, match="revision"):
-        SimileScorer(encoder, revision="main")  # which is for a name
+        SimileScorer(encoder, revision="main")  # options need a name

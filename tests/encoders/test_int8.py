@@ -1,4 +1,4 @@
-"""A transformer of sentence-transformers in 8 bits, beside torch."""
+"""8-bit transformers, compared with torch."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def changed(path: Path, **settings: object) -> None:
     path.write_text(json.dumps(config | settings), encoding="utf-8")
 
 
-def test_vectors_are_those_of_torch_but_for_rounding_whatever_the_batch(
-    bert: Path, tmp_path: Path
-) -> None:
+def test_vectors_equal_torch_up_to_rounding(bert: Path, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(bert), device="cpu")
@@ -44,10 +42,10 @@ def test_vectors_are_those_of_torch_but_for_rounding_whatever_the_batch(
 
 
 @pytest.mark.parametrize("kind", ["absolute", None])
-def test_where_positions_are_is_told_to_the_converter_and_left_as_it_is(
+def test_the_converter_gets_absolute_positions_without_changing_the_model(
     kind: str | None, bert: Path, tmp_path: Path
 ) -> None:
-    """transformers 5 no longer writes what the converter asks for; version 4 did."""
+    """transformers 4 wrote the key that the converter requires, version 5 does not."""
     model = copytree(bert, tmp_path / "model")
     if kind is not None:
         changed(model / "config.json", position_embedding_type=kind)
@@ -58,7 +56,7 @@ def test_where_positions_are_is_told_to_the_converter_and_left_as_it_is(
     assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
 
 
-def test_a_model_that_has_changed_is_converted_again(bert: Path, tmp_path: Path) -> None:
+def test_a_changed_model_is_converted_again(bert: Path, tmp_path: Path) -> None:
     model, work = copytree(bert, tmp_path / "model"), tmp_path / "work"
     before = Int8Encoder(model, work=work).encode(TEXTS[:2])
     (converted,) = work.iterdir()
@@ -76,7 +74,7 @@ def test_a_model_that_has_changed_is_converted_again(bert: Path, tmp_path: Path)
     )
 
 
-def test_what_does_not_average_or_convert_is_refused(bert: Path, tmp_path: Path) -> None:
+def test_unsupported_models_are_refused(bert: Path, tmp_path: Path) -> None:
     relative, largest, empty = (tmp_path / name for name in ("relative", "largest", "empty"))
     changed(copytree(bert, relative) / "config.json", position_embedding_type="relative_key")
     settings = copytree(bert, largest) / "1_Pooling" / "config.json"

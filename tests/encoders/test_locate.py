@@ -1,4 +1,4 @@
-"""Which names may be those of models, and which are refused before anyone is asked."""
+"""Names and paths of models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names that the Hub is asked for; it has none."""
+    """Names looked up on the Hub, which has no models."""
     names: list[str] = []
 
     def snapshot_download(name: str, **_: Any) -> str:
@@ -43,16 +43,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         *("C:\\models\\sp", "model.pt", "someone/model.safetensors", "vectors.txt.gz"),
     ],
 )
-def test_what_looks_like_a_path_is_asked_of_no_network(
-    name: str, here: Path, asked: list[str]
-) -> None:
+def test_paths_are_not_looked_up_on_the_hub(name: str, here: Path, asked: list[str]) -> None:
     for load in (local_directory, load_encoder):
         with pytest.raises(ModelError):
             load(name)
     assert asked == []
 
 
-def test_a_file_is_no_model_and_a_path_names_the_model_beside_it(here: Path) -> None:
+def test_files_and_misspelled_paths_are_refused(here: Path) -> None:
     (here / "sp").touch()
     given = ("trained/wrod", "trained/word"), (here / "trained/trigrams", "trigram"), ("sp", "sp")
     for name, named in given:
@@ -61,7 +59,7 @@ def test_a_file_is_no_model_and_a_path_names_the_model_beside_it(here: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["someone/sp", "all-MiniLM-L6-v2", "gpt2", "someone/english-2.0"])
-def test_any_other_name_is_asked_of_the_hub(name: str, here: Path, asked: list[str]) -> None:
+def test_other_names_are_looked_up_on_the_hub(name: str, here: Path, asked: list[str]) -> None:
     with pytest.raises(ModelError):
         local_directory(name)
     assert asked == [name]
@@ -70,6 +68,6 @@ def test_any_other_name_is_asked_of_the_hub(name: str, here: Path, asked: list[s
 @pytest.mark.parametrize(
     "name", ["english", "multilingual", "tiny", "simile", "trained/word", "trained", "englsh"]
 )
-def test_models_and_folders_that_are_there_pass(name: str, here: Path) -> None:
+def test_existing_models_and_folders_are_accepted(name: str, here: Path) -> None:
     (here / "englsh").mkdir()
     check_model_name(name)

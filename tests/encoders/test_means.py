@@ -1,4 +1,4 @@
-"""The slow path of averaging models: means of rows in numpy."""
+"""The slow path of averaging models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def by_hand(table: np.ndarray, texts: list[list[int]]) -> np.ndarray:
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8", "int4"])
 @pytest.mark.parametrize("most", [16_384, 1, 5])
-def test_means_do_not_depend_on_how_long_texts_are_cut(
+def test_means_do_not_depend_on_the_block_size(
     most: int, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(means, "TOKENS_AT_A_TIME", most)
@@ -31,7 +31,7 @@ def test_means_do_not_depend_on_how_long_texts_are_cut(
     np.testing.assert_allclose(found, by_hand(unpacked(table), texts), rtol=1e-5, atol=1e-6)
 
 
-def test_no_texts_and_texts_without_tokens_are_no_mistake() -> None:
+def test_no_texts_and_texts_without_tokens() -> None:
     table = np.ones((3, 4), np.float32)
     assert mean_rows(table, Ragged.from_lists([])).shape == (0, 4)
     assert mean_rows(table, Ragged.from_lists([[], []])).tolist() == [[0] * 4] * 2

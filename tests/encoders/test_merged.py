@@ -1,4 +1,4 @@
-"""Several averages of one vocabulary made one."""
+"""Merging of averaging models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rotation(random: np.random.Generator, size: int) -> np.ndarray:
 
 
 def runs(count: int, noise: float, size: int = 12) -> tuple[np.ndarray, list[np.ndarray]]:
-    """What is common to some tables, and the tables: each turned, scaled and with noise."""
+    """A common table, and noisy, rotated and scaled copies."""
     random = np.random.default_rng(3)
     common = random.normal(size=(len(WORDS) + 2, size)) * np.geomspace(3, 0.3, size)
     common[0] = 0
@@ -44,17 +44,17 @@ def runs(count: int, noise: float, size: int = 12) -> tuple[np.ndarray, list[np.
 
 
 def distance(table: np.ndarray, common: np.ndarray) -> float:
-    """How far the products of rows, which no rotation changes, are from the common ones."""
+    """Distance between the row products of two tables, which rotation does not change."""
     found, wanted = (each / np.linalg.norm(each) for each in (table, common))
     return float(np.linalg.norm(found @ found.T - wanted @ wanted.T))
 
 
-def test_turned_and_scaled_copies_come_back_as_the_first() -> None:
+def test_rotated_and_scaled_copies_merge_to_the_first() -> None:
     _, tables = runs(4, noise=0)
     np.testing.assert_allclose(merged_table(tables), tables[0], rtol=1e-4, atol=1e-5)
 
 
-def test_the_mean_of_noisy_runs_is_nearer_to_what_they_share_than_each_of_them() -> None:
+def test_merging_reduces_noise() -> None:
     common, tables = runs(4, noise=0.5)
     single = min(distance(table, common) for table in tables)
     two, four = (distance(merged_table(tables[:count]), common) for count in (2, 4))
@@ -62,7 +62,7 @@ def test_the_mean_of_noisy_runs_is_nearer_to_what_they_share_than_each_of_them()
     assert four < 0.7 * single
 
 
-def test_a_row_is_as_long_as_it_is_in_the_runs_on_average_and_padding_stays_zero() -> None:
+def test_a_merged_row_has_the_mean_length() -> None:
     _, tables = runs(3, noise=0.5)
     found = merged_table(tables)
     assert not found[0].any()
@@ -74,7 +74,7 @@ def test_a_row_is_as_long_as_it_is_in_the_runs_on_average_and_padding_stays_zero
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.mean(lengths, 0), rtol=1e-4)
 
 
-def test_what_cannot_be_merged_is_refused() -> None:
+def test_other_vocabularies_and_dimensions_are_not_merged() -> None:
     _, (table, _) = runs(2, noise=0)
     tokenizer = WordTokenizer(WORDS)
     words = SentenceEncoder.from_table(table, WordTokenizer([*WORDS[1:], "else"]), "words")
@@ -85,9 +85,7 @@ def test_what_cannot_be_merged_is_refused() -> None:
         check_alike(narrow, tokenizer, 12, "one")
 
 
-def test_a_run_merges_others_before_it_whitens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_merging_precedes_whitening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     train(recipe(PAIRS), "one")
     second = dataclasses.replace(
@@ -109,19 +107,19 @@ def test_a_run_merges_others_before_it_whitens(
     correlation = np.corrcoef(
         (expected @ expected.T)[rows].ravel(), (both.table() @ both.table().T)[rows].ravel()
     )
-    assert correlation[0, 1] > 0.98  # axes of the first sides here, of both sides there
+    assert correlation[0, 1] > 0.98  # here the axes are of first sides only
     card = Path("both/README.md").read_text(encoding="utf-8")
-    assert "Its table is the mean of its own and of one, turned onto it." in " ".join(card.split())
+    assert "averaged with one" in " ".join(card.split())
 
 
-def test_a_tokenizer_is_found_under_the_data_root(tmp_path: Path) -> None:
+def test_a_tokenizer_is_found_in_the_data_root(tmp_path: Path) -> None:
     _, (table, _) = runs(2, noise=0)
     SentenceEncoder.from_table(table, WordTokenizer(WORDS)).save_pretrained(tmp_path / "words")
     arguments = TokenizerArguments(from_model="words", kind="word")
     assert train_tokenizer(arguments, [], 1, tmp_path).vocab_size == len(WORDS) + 2
 
 
-def test_a_mixture_has_no_tokenizer_that_a_recipe_could_have(tmp_path: Path) -> None:
+def test_a_tokenizer_of_a_mixture_is_refused(tmp_path: Path) -> None:
     mixed = MixedTokenizer([WordTokenizer(WORDS), WordTokenizer(WORDS)])
     config = MixedConfig(
         parts=[AveragingConfig(vocab_size=len(WORDS) + 2, hidden_size=2).to_dict()] * 2
@@ -131,7 +129,7 @@ def test_a_mixture_has_no_tokenizer_that_a_recipe_could_have(tmp_path: Path) -> 
         train_tokenizer(TokenizerArguments(from_model=str(tmp_path)), [], seed=1)
 
 
-def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) -> None:
+def test_merging_is_checked_before_training(tmp_path: Path) -> None:
     known = dataclasses.replace(
         recipe(PAIRS, merge_with=["english"]), tokenizer=TokenizerArguments(from_model="tiny")
     )
@@ -147,7 +145,7 @@ def test_a_run_refuses_what_it_could_not_merge_before_it_trains(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("marks", ["none", "end"])
-def test_a_tokenizer_of_another_model(marks: str, tmp_path: Path) -> None:
+def test_a_tokenizer_is_taken_from_another_model(marks: str, tmp_path: Path) -> None:
     arguments = TokenizerArguments(from_model="tiny", marks=marks)
     tokenizer = train_tokenizer(arguments, [], seed=1)
     own = SentenceEncoder.from_pretrained("tiny").tokenizer

@@ -1,4 +1,4 @@
-"""Model directories whose table is in int8 or int4: who reads them, and what is refused."""
+"""Model directories with int8 and int4 tables."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ PRECISIONS = ["int8", "int4"]
 
 @pytest.fixture(params=PRECISIONS)
 def small(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[SentenceEncoder, Path]:
-    """An encoder of an odd number of dimensions, and the directory it was saved to."""
+    """An encoder with an odd dimension, and its directory."""
     encoder = SentenceEncoder.from_pretrained("english").with_dimension(79)
     encoder = encoder.with_precision(request.param)
     encoder.save_pretrained(tmp_path / "small", precision=request.param)
     return encoder, tmp_path / "small"
 
 
-def test_every_loader_but_the_stock_one_reads_it(small: tuple[SentenceEncoder, Path]) -> None:
+def test_every_loader_except_the_stock_one_reads_packed_tables(
+    small: tuple[SentenceEncoder, Path],
+) -> None:
     encoder, folder = small
     held = encoder._weights.table().numbers.nbytes
     assert held <= (folder / "model.safetensors").stat().st_size < held + 500
@@ -51,7 +53,7 @@ def test_every_loader_but_the_stock_one_reads_it(small: tuple[SentenceEncoder, P
     np.testing.assert_allclose(bridge.encode(SENTENCES), expected, atol=1e-6)
 
 
-def test_saving_what_was_loaded_changes_nothing(
+def test_saving_a_loaded_model_changes_nothing(
     small: tuple[SentenceEncoder, Path], tmp_path: Path
 ) -> None:
     encoder, folder = small
@@ -69,7 +71,7 @@ def test_saving_what_was_loaded_changes_nothing(
     assert not json.loads((tmp_path / "plain" / "config.json").read_text())["packed"]
 
 
-def test_a_loaded_table_is_cut_and_evened_without_rounding(
+def test_loaded_tables_are_transformed_without_rounding(
     small: tuple[SentenceEncoder, Path],
 ) -> None:
     encoder = SentenceEncoder.from_pretrained(small[1])
@@ -85,7 +87,7 @@ def test_a_loaded_table_is_cut_and_evened_without_rounding(
     np.testing.assert_array_equal(encoder.with_precision("float32").table(), rows)
 
 
-def test_torch_unpacks_as_numpy_does() -> None:
+def test_torch_and_numpy_unpack_equally() -> None:
     rows = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
     for precision in PRECISIONS:
         held = packed(rows, precision)
@@ -117,8 +119,8 @@ def test_a_damaged_table_is_refused(small: tuple[SentenceEncoder, Path], damage:
         SentenceEncoder.from_pretrained(folder)
 
 
-def test_precisions_that_cannot_be_saved_are_refused(tmp_path: Path, word: WordTokenizer) -> None:
-    rows = np.full((word.vocab_size, 2), 1e5, np.float32)  # which float16 cannot hold
+def test_unsupported_precisions_are_refused(tmp_path: Path, word: WordTokenizer) -> None:
+    rows = np.full((word.vocab_size, 2), 1e5, np.float32)  # too large for float16
     encoder = SentenceEncoder.from_table(rows, word)
     for precision in ("i2", "float16"):
         with pytest.raises(ValueError, match=precision):
@@ -131,7 +133,7 @@ def test_a_packed_folder_is_expanded_once_for_stock_loaders(
 ) -> None:
     encoder, folder = small
     if encoder._weights.table().numbers.dtype == np.int8:
-        pytest.skip("an int8 has seven digits and its scale 24: no float16 holds it")
+        pytest.skip("products of int8 and float32 scales are not exact in float16")
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     copy = expanded(folder)
     assert copy.is_relative_to(copies())
@@ -148,7 +150,7 @@ def test_a_packed_folder_is_expanded_once_for_stock_loaders(
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
-def test_a_copy_that_is_damaged_is_made_anew_for_all_to_read(
+def test_a_damaged_copy_is_replaced(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
@@ -166,15 +168,13 @@ def test_a_copy_that_is_damaged_is_made_anew_for_all_to_read(
     assert [path.name for path in copies().iterdir()] == [copy.parent.name]
 
 
-def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PARAPHRASTIC_CACHE", "/proc/x")
     with pytest.raises(OSError, match="tiny"):
         expanded(packaged_folder("tiny"))
 
 
-def test_saving_over_its_own_directory_leaves_the_encoder(
-    tmp_path: Path, word: WordTokenizer
-) -> None:
+def test_saving_to_its_own_directory_keeps_the_encoder(tmp_path: Path, word: WordTokenizer) -> None:
     rows = np.random.default_rng(0).normal(size=(word.vocab_size, 7)).astype(np.float32)
     SentenceEncoder.from_table(rows, word).save_pretrained(tmp_path / "own")
     encoder = SentenceEncoder.from_pretrained(tmp_path / "own")
@@ -186,9 +186,7 @@ def test_saving_over_its_own_directory_leaves_the_encoder(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_a_prefix_is_packed_as_it_is_also_once_it_is_a_model(
-    dtype: torch.dtype, tmp_path: Path
-) -> None:
+def test_a_prefix_of_a_loaded_model_is_packed_exactly(dtype: torch.dtype, tmp_path: Path) -> None:
     encoder = SentenceEncoder.from_pretrained("tiny").with_dimension(3)
     rows = encoder.table()
     encoder.model.to(dtype)
@@ -196,7 +194,7 @@ def test_a_prefix_is_packed_as_it_is_also_once_it_is_a_model(
     np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "cut").table(), rows)
 
 
-def test_from_pretrained_takes_what_transformers_does(
+def test_from_pretrained_takes_options_of_transformers(
     small: tuple[SentenceEncoder, Path], tmp_path: Path
 ) -> None:
     encoder, folder = small

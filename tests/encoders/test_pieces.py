@@ -1,4 +1,4 @@
-"""Words in ASCII cut into pieces by the compiled table, as by its oracle, sentencepiece itself."""
+"""Segmentation of ASCII words by the compiled table, compared with sentencepiece."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WordTable = pytest.importorskip("paraphrastic_hf.encoders.static._words").WordTa
 
 
 def cut(model: tuple[list[str], np.ndarray, bool], words: list[str]) -> list[list[int]]:
-    """The ids of words, as the table itself cuts them; none for a word that it does not cut."""
+    """Ids of words as the table segments them."""
     known = WordTable(lowercase=False)
     known.cut_with(*model)
     found = read(known, " ".join(words))
@@ -24,7 +24,7 @@ def cut(model: tuple[list[str], np.ndarray, bool], words: list[str]) -> list[lis
 
 
 def read(known: WordTable, text: str) -> dict[str, list[int] | None]:
-    """The words of a text that a table lacks, and their ids."""
+    """Words that a table lacks, with their ids."""
     block = known.block()
     rows, out = np.zeros((100_000, 1), np.float32), np.empty((1, 1), np.float32)
     block.mean([text], 0, 1, rows, out, False)
@@ -43,7 +43,7 @@ SCORES: dict[str, Callable[[str, float], float]] = {
 
 @pytest.mark.parametrize("keep_unknown", [False, True])
 @pytest.mark.parametrize("scores", SCORES)
-def test_words_in_ascii_are_cut_as_sentencepiece_cuts_them(
+def test_ascii_words_are_segmented_like_sentencepiece(
     scores: str, keep_unknown: bool, subword: SubwordTokenizer
 ) -> None:
     proto = ModelProto.FromString(subword._model)
@@ -60,7 +60,7 @@ def test_words_in_ascii_are_cut_as_sentencepiece_cuts_them(
     assert cut(tokenizer.unigram(), chosen) == expected
 
 
-def test_words_beyond_ascii_are_left_to_the_tokenizer(subword: SubwordTokenizer) -> None:
+def test_other_words_are_left_to_the_tokenizer(subword: SubwordTokenizer) -> None:
     known = WordTable()
     known.cut_with(*subword.unigram())
     words = read(known, "the été the")
@@ -81,7 +81,7 @@ def test_words_beyond_ascii_are_left_to_the_tokenizer(subword: SubwordTokenizer)
         (["a"], None, True),
     ],
 )
-def test_a_wrong_model_is_refused_and_the_one_before_stays(
+def test_a_wrong_model_is_refused_and_the_previous_one_stays(
     wrong: tuple[object, ...], subword: SubwordTokenizer
 ) -> None:
     known = WordTable()
@@ -92,8 +92,8 @@ def test_a_wrong_model_is_refused_and_the_one_before_stays(
     assert read(known, "the cat") == expected
 
 
-def test_odd_models_cut_without_harm() -> None:
-    """No piece at all; no mark; the empty piece; infinite and NaN scores; the same piece twice."""
+def test_odd_models_give_valid_ids() -> None:
+    """No pieces, no mark, the empty piece, infinite and NaN scores, duplicate pieces."""
     for pieces in ([], ["", "", "a"], ["", "", SPACE_MARK], ["a", "a", "aa"], ["é", "a\0"]):
         for score in (0.0, -1e38, np.inf, -np.inf, np.nan):
             for keep_unknown in (False, True):

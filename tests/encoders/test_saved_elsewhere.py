@@ -1,5 +1,4 @@
-"""Models that stock sentence-transformers has saved, and those that it reads of ours: the numbers
-that are computed."""
+"""Models saved by sentence-transformers and transformers."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ def theirs(folder: Path) -> Any:
 
 
 def saved_by_them(tokenizer: Any, folder: Path) -> SentenceEncoder:
-    """Written by us, saved again by them."""
+    """Save by this package, then again by sentence-transformers."""
     torch.manual_seed(0)
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
     encoder = SentenceEncoder(model, tokenizer)
@@ -64,7 +63,9 @@ def saved_by_them(tokenizer: Any, folder: Path) -> SentenceEncoder:
 
 
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_what_they_have_saved_again_is_the_same_encoder(kind: str, tmp_path: Path) -> None:
+def test_a_model_saved_again_by_sentence_transformers_is_unchanged(
+    kind: str, tmp_path: Path
+) -> None:
     encoder = saved_by_them(TOKENIZERS[kind](), tmp_path)
     assert not (tmp_path / "theirs" / "config.json").exists()
     again = SentenceEncoder.from_pretrained(tmp_path / "theirs")
@@ -79,7 +80,7 @@ def test_what_they_have_saved_again_is_the_same_encoder(kind: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("marks", ["start", "end", "both"])
-def test_they_average_marks_as_we_do(marks: str, tmp_path: Path) -> None:
+def test_sentence_transformers_averages_marks_equally(marks: str, tmp_path: Path) -> None:
     tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), marks)
     torch.manual_seed(0)
     model = AveragingModel(AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8))
@@ -92,8 +93,8 @@ def test_they_average_marks_as_we_do(marks: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of their trainer
-def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore")  # the trainer warns
+def test_a_packaged_model_trained_by_sentence_transformers_loads(tmp_path: Path) -> None:
     model = theirs(packaged_model("english")).float()
     pairs = Dataset.from_dict({"first": SENTENCES, "second": SENTENCES[1:] + SENTENCES[:1]})
     arguments = SentenceTransformerTrainingArguments(
@@ -107,7 +108,7 @@ def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) 
     np.testing.assert_allclose(encoder.encode(TEXTS), model.encode(TEXTS), atol=1e-5)
     english = SentenceEncoder.from_pretrained("english")
     assert np.abs(encoder.encode(TEXTS) - english.encode(TEXTS)).max() > 0.01
-    assert encoder._static is not None  # on the fast path, if it is compiled
+    assert encoder._static is not None  # fast path, if compiled
     assert encoder.with_dimension(64).encode("a cat").shape == (64,)
 
 
@@ -119,10 +120,10 @@ def test_the_packaged_model_trained_further_by_them_loads_again(tmp_path: Path) 
         {"similarity_fn_name": "dot"},
     ],
 )
-def test_settings_that_only_they_follow_are_refused_and_followed_by_the_command_line(
+def test_unsupported_settings_load_with_sentence_transformers(
     settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Without a word the vectors or the scores would be others than theirs."""
+    """Ignoring them would silently change vectors or scores."""
     encoder = saved_by_them(WordTokenizer(["cat", "query"]), tmp_path)
     ours, given = str(tmp_path / "ours"), str(tmp_path / "given")
     SentenceTransformer(ours, device="cpu", **settings).save_pretrained(given)
@@ -131,11 +132,11 @@ def test_settings_that_only_they_follow_are_refused_and_followed_by_the_command_
     loaded = load_encoder(given, device="cpu")
     np.testing.assert_array_equal(loaded.encode("cat"), theirs(Path(given)).encode("cat"))
     assert loaded.similarity_fn_name == settings.get("similarity_fn_name", "cosine")
-    encoder.save_pretrained(given)  # in their place
+    encoder.save_pretrained(given)
     assert SentenceEncoder.from_pretrained(given).dimension == 8
 
 
-def test_what_is_no_encoder_of_ours_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_foreign_and_damaged_models_are_refused(tmp_path: Path) -> None:
     words = Tokenizer(WordLevel({"[UNK]": 0, "cat": 1}, unk_token="[UNK]"))
     table = StaticEmbedding(words, embedding_weights=np.eye(2, dtype=np.float32))
     SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(tmp_path / "other"))
@@ -154,9 +155,7 @@ def test_what_is_no_encoder_of_ours_is_refused_with_the_way_out(tmp_path: Path) 
             SentenceEncoder.from_pretrained(tmp_path / "theirs")
 
 
-def test_a_tokenizer_of_pieces_of_others_is_refused_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_foreign_tokenizer_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581cat", -1.0)]
     place = str(tmp_path / "tokenizer.json")
     Tokenizer(Unigram(pieces, 3, False)).save(place)
@@ -164,13 +163,13 @@ def test_a_tokenizer_of_pieces_of_others_is_refused_at_once(
         patched.setattr("paraphrastic_hf.text.load._subwords", lambda _: pytest.fail("made"))
         with pytest.raises(ModelError):
             load_tokenizer(tmp_path)
-    # of which tokenizers cannot make ours
+    # no tokenizer of this package can be rebuilt from it
     Tokenizer(Unigram([("<pad>", 0.0), ("<unk>", 0.0)], 1, False)).save(place)
     with pytest.raises(ModelError):
         load_tokenizer(tmp_path)
 
 
-def test_without_protobuf_the_extra_is_named(
+def test_a_missing_protobuf_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved_by_them(WordTokenizer(["cat"]), tmp_path)
@@ -191,13 +190,13 @@ LONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", LONG)
 def test_a_text_of_100_000_words_has_the_mean_of_its_words(kind: str) -> None:
-    """In float32, by us, by `AutoModel` and by sentence-transformers with `.float()`."""
+    """In float32, by this package, `AutoModel` and sentence-transformers."""
     phrase = LONG[kind]
     text = " ".join([phrase] * (100_000 // len(phrase.split())))
     folder = str(packaged_model("english"))
     encoder = SentenceEncoder.from_pretrained("english")
     expected = encoder.encode(phrase)
-    # sums of 100,000 numbers up to 4.5 in single precision, one after the other in torch
+    # sums of 100,000 numbers up to 4.5 in single precision
     np.testing.assert_allclose(encoder.encode(text), expected, atol=1e-6)
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     with torch.no_grad():
@@ -206,7 +205,7 @@ def test_a_text_of_100_000_words_has_the_mean_of_its_words(kind: str) -> None:
     np.testing.assert_allclose(theirs(Path(folder)).float().encode(text), expected, atol=5e-3)
 
 
-def test_what_is_saved_is_float32(tmp_path: Path) -> None:
+def test_models_are_saved_as_float32(tmp_path: Path) -> None:
     SentenceEncoder.from_pretrained("english").save_pretrained(tmp_path)
     assert load_file(tmp_path / "model.safetensors")["embedding.weight"].dtype == torch.float32
     assert json.loads((tmp_path / "config.json").read_text())["dtype"] == "float32"
@@ -235,7 +234,7 @@ SAVED_BY_TRANSFORMERS = {
 
 
 @pytest.mark.parametrize("kind", SAVED_BY_TRANSFORMERS)
-def test_what_transformers_has_saved_again_is_the_same_encoder(kind: str, tmp_path: Path) -> None:
+def test_a_model_saved_again_by_transformers_is_unchanged(kind: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     tokenizer = SAVED_BY_TRANSFORMERS[kind]()
     config = RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=8, embedding_size=4)
@@ -254,8 +253,8 @@ def test_what_transformers_has_saved_again_is_the_same_encoder(kind: str, tmp_pa
         assert not first.exists() or first.read_text() == third.read_text()
 
 
-def test_what_only_sentence_transformers_reads_right_is_sent_there(tmp_path: Path) -> None:
-    """Without `modules.json` it would take means over tokens, whatever the model."""
+def test_advice_depends_on_the_files(tmp_path: Path) -> None:
+    """Without `modules.json`, sentence-transformers would pool any model by the mean."""
     encoder = SentenceEncoder.from_pretrained("english")
     encoder.save_pretrained(tmp_path)
     (tmp_path / "paraphrastic_tokenizer.json").unlink()

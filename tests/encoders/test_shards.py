@@ -1,4 +1,4 @@
-"""Texts and vectors as files: whole, in order, or not there."""
+"""Texts and vectors written to files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VECTORS = np.arange(30, dtype=np.float32).reshape(10, 3)
 WRITERS = {"v.npy": array_writer, "v": shard_writer}
 
 
-def test_parquet_files_hold_every_text_in_order(
+def test_parquet_files_contain_every_text_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shards, "TEXTS_PER_FILE", 4)
@@ -34,7 +34,7 @@ def test_parquet_files_hold_every_text_in_order(
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, DataError])
-def test_what_is_not_finished_leaves_nothing(
+def test_a_failed_write_leaves_nothing(
     name: str, error: type[BaseException], tmp_path: Path
 ) -> None:
     def broken() -> None:
@@ -47,7 +47,7 @@ def test_what_is_not_finished_leaves_nothing(
     assert not any(tmp_path.iterdir())
 
 
-def test_an_array_that_is_there_is_replaced_only_when_the_new_one_is_whole(tmp_path: Path) -> None:
+def test_an_array_is_replaced_only_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "v.npy"
     path.write_bytes(b"old")
     with array_writer(path) as write:
@@ -62,7 +62,7 @@ def test_an_array_that_is_there_is_replaced_only_when_the_new_one_is_whole(tmp_p
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_place_that_cannot_be_written_is_named(name: str, tmp_path: Path) -> None:
+def test_an_unwritable_path_is_named(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / "file" / name
     with pytest.raises(DataError, match=str(path)), WRITERS[name](path):

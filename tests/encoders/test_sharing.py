@@ -1,4 +1,4 @@
-"""One encoder for many threads and processes; lists that change, items that are no strings."""
+"""Encoders shared by threads and processes, changing lists, other item types."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def table_of(tokenizer: SubwordTokenizer | WordTokenizer) -> np.ndarray:
 def test_eight_threads_share_one_encoder(
     subword: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each call brings words of its own, so that the table grows under the others."""
+    """Each call adds words to the table that the others read."""
     table = table_of(subword)
     texts = [
         [f"{text} w{job}x{i} w{job * 7 % 40}x{i}" for i, text in enumerate(SENTENCES)]
@@ -68,7 +68,7 @@ def test_a_pickled_encoder_gives_the_same_vectors(
 
 
 @pytest.mark.slow
-def test_an_encoder_is_sent_to_a_process_of_its_own(word: WordTokenizer) -> None:
+def test_an_encoder_is_sent_to_another_process(word: WordTokenizer) -> None:
     encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
     expected = encoder.encode(SENTENCES * 20, table)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -96,21 +96,21 @@ print(os.waitpid(child, 0)[1])
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_goes_on_with_the_encoder() -> None:
-    """As workers of `multiprocessing` and of DataLoader do on Linux."""
+def test_a_forked_process_can_use_the_encoder() -> None:
+    """Workers of `multiprocessing` and DataLoader fork on Linux."""
     command = [sys.executable, "-W", "ignore", "-c", FORK, json.dumps(["the cat"] * 1000)]
     env = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env)
     assert done.stdout == "0\n", done.stderr
 
 
-# with so many more rows that a row too long or too far is still in the table
+# many unused rows, so that wrong row numbers are still in the table
 WORDS = sorted({word for text in SENTENCES for word in text.lower().split()})
 WORDS += [f"unused{i}" for i in range(1000)]
 
 
 class Meddling(WordTokenizer):
-    """Does something to the caller's list between two blocks, as another thread may."""
+    """Changes the caller's list between two blocks, as another thread may."""
 
     meddle: Callable[[], object]
 
@@ -127,7 +127,7 @@ CHANGES: dict[str, Callable[[list[str]], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_list_that_changes_meanwhile_gives_its_first_vectors_or_an_error(
+def test_a_changing_list_gives_its_original_vectors_or_an_error(
     change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokenizer = Meddling(WORDS)
@@ -136,7 +136,7 @@ def test_a_list_that_changes_meanwhile_gives_its_first_vectors_or_an_error(
     table = table_of(tokenizer)
     expected = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
     tokenizer.meddle = lambda: CHANGES[change](texts)
-    # new memory often holds the vectors of the call before
+    # new memory may still contain the vectors of the previous call
     monkeypatch.setattr(np, "empty", lambda shape, dtype=float: np.full(shape, 77, dtype))
     try:
         vectors = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
@@ -146,9 +146,8 @@ def test_a_list_that_changes_meanwhile_gives_its_first_vectors_or_an_error(
 
 
 @pytest.mark.slow
-def test_items_exchanged_by_another_thread_leave_finite_vectors(word: WordTokenizer) -> None:
-    """Strings that the list lets go of while they are read stay alive, and each row is a mean of
-    one text or the other."""
+def test_items_replaced_by_another_thread_are_safe(word: WordTokenizer) -> None:
+    """Replaced strings stay alive while they are read."""
     table = table_of(word)
     texts = ["the cat " * 50] * 400
     done = threading.Event()
@@ -175,7 +174,7 @@ def test_items_exchanged_by_another_thread_leave_finite_vectors(word: WordTokeni
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("wrong", [None, 3, b"bytes", 1.5, ["a"], np.str_])
 @pytest.mark.parametrize("position", [0, 3, 4, 8, 17, 39])
-def test_what_is_no_string_is_named_with_its_position(
+def test_an_item_that_is_not_a_string_is_named(
     position: int, wrong: object, threads: int, word: WordTokenizer
 ) -> None:
     texts: list = ["the cat"] * 40
@@ -193,7 +192,7 @@ def test_what_is_no_string_is_named_with_its_position(
 
 @pytest.mark.parametrize("error", [TypeError, KeyboardInterrupt])
 @pytest.mark.parametrize("here", [False, True])
-def test_an_error_in_one_thread_stops_and_awaits_the_others(
+def test_an_error_in_one_thread_stops_the_others(
     here: bool, error: type[BaseException], word: WordTokenizer
 ) -> None:
     encoder, ended, halted = StaticEncoder(word, num_threads=3), threading.Event(), []
@@ -205,7 +204,7 @@ def test_an_error_in_one_thread_stops_and_awaits_the_others(
         ended.set()
 
     with pytest.raises(error):
-        encoder._together(work, [0, 1, 2], lambda: halted.append(True))  # type: ignore
+        encoder._run(work, [0, 1, 2], lambda: halted.append(True))  # type: ignore
     assert ended.is_set()
     assert halted
 
@@ -226,7 +225,7 @@ CONTAINERS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
-def test_every_kind_of_container_gives_its_items_in_order(name: str, word: WordTokenizer) -> None:
+def test_any_container_of_texts_is_encoded(name: str, word: WordTokenizer) -> None:
     encoder, table = StaticEncoder(word, num_threads=2), table_of(word)
     vectors = encoder.encode(CONTAINERS[name](), table)  # type: ignore[arg-type]
     np.testing.assert_array_equal(vectors, encoder.encode(SENTENCES, table))

@@ -1,4 +1,4 @@
-"""The fast path gives the slow path's vectors, on any text, in any order, from any thread."""
+"""The fast path equals the slow path on any text, in any order, from any thread."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ LANGUAGES = {
 
 
 class Characters:
-    """One id a character of the normalized text and of the space before each word: nothing is
-    unknown to it, so what crosses a border between words cannot hide."""
+    """One id per character and per space before a word, so any effect across words shows."""
 
     keeps_to_words = True
     vocab_size = 0x110000
@@ -88,7 +87,7 @@ def tokenizer(request: pytest.FixtureRequest) -> TextTokenizer:
 
 @pytest.fixture(autouse=True)
 def always_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few texts take the same way as many."""
+    """Use blocks for few texts too."""
     monkeypatch.setattr(static, "FEW_TEXTS", 3)
 
 
@@ -98,7 +97,6 @@ def random_table(tokenizer: object, dimension: int = 5) -> np.ndarray:
 
 
 def slow_means(tokenizer: TextTokenizer, texts: Sequence[str], table: np.ndarray) -> np.ndarray:
-    """The mean of every text's rows in float64."""
     ids = tokenizer.encode_batch(list(texts))
     wide = table.astype(np.float64)
     means = [wide[row].sum(0) / max(1, len(row)) for row in ids]
@@ -108,30 +106,28 @@ def slow_means(tokenizer: TextTokenizer, texts: Sequence[str], table: np.ndarray
 def assert_exact(
     tokenizer: TextTokenizer, texts: Sequence[str], encoder: StaticEncoder | None = None
 ) -> None:
-    """Twice, because the second call knows the words of the first."""
+    """Encode twice, because the second call knows the words of the first."""
     encoder = encoder or StaticEncoder(tokenizer, num_threads=1)
     table = random_table(tokenizer)
     expected = slow_means(tokenizer, texts, table)
     for _ in range(2):
-        # the issue's own bound; rows are below 5 in size
+        # numbers are below 5
         np.testing.assert_allclose(encoder.encode(texts, table), expected, rtol=0, atol=1e-6)
 
 
 @given(texts=st.lists(st.one_of(st.text(st.characters()), any_text), max_size=8))
-def test_any_text_gets_the_slow_paths_vector(texts: list[str], tokenizer: TextTokenizer) -> None:
+def test_fast_and_slow_path_agree_on_any_text(texts: list[str], tokenizer: TextTokenizer) -> None:
     assert_exact(tokenizer, [*texts, "the cat"])
 
 
 @given(texts=st.lists(st.one_of(st.text(st.characters()), any_text), max_size=8))
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_normalization_never_crosses_a_border_between_words(
-    lowercase: bool, texts: list[str]
-) -> None:
+def test_normalization_does_not_cross_word_boundaries(lowercase: bool, texts: list[str]) -> None:
     assert_exact(Characters(lowercase), [*texts, "the cat"])
 
 
 @pytest.mark.slow
-def test_hostile_characters_on_both_sides_of_a_border(tokenizer: TextTokenizer) -> None:
+def test_hostile_characters_at_word_boundaries(tokenizer: TextTokenizer) -> None:
     texts = [
         form.format(a, space, b)
         for a, b in product(BORDER, BORDER)
@@ -142,7 +138,7 @@ def test_hostile_characters_on_both_sides_of_a_border(tokenizer: TextTokenizer) 
 
 
 def is_odd(c: str) -> bool:
-    """Whether normalization or lower-casing may do more to a character than keep it."""
+    """Whether normalization or lower-casing may change a character."""
     return (
         unicodedata.combining(c) > 0
         or unicodedata.normalize("NFKC", c) != c
@@ -154,7 +150,7 @@ def is_odd(c: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_every_odd_character_of_unicode_stays_on_its_side(lowercase: bool) -> None:
+def test_every_odd_unicode_character_stays_in_its_word(lowercase: bool) -> None:
     odd = [c for c in map(chr, range(sys.maxunicode + 1)) if is_odd(c)]
     assert len(odd) > 10_000
     assert_exact(Characters(lowercase), [f"a\u03a3{c} {c}b\x01{c}" for c in odd])
@@ -162,7 +158,7 @@ def test_every_odd_character_of_unicode_stays_on_its_side(lowercase: bool) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", TOKENIZERS)
-def test_real_text_in_ten_languages_gets_the_slow_paths_vectors(kind: str) -> None:
+def test_fast_and_slow_path_agree_on_ten_languages(kind: str) -> None:
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
         pytest.skip("PARAPHRASTIC_DATA is not set: no real text here")
@@ -172,7 +168,7 @@ def test_real_text_in_ten_languages_gets_the_slow_paths_vectors(kind: str) -> No
         with lzma.open(path, "rt", encoding="utf-8") as pairs:
             lines += [side for pair in islice(pairs, 250) for side in pair.split("\t")]
     unspaced = ["".join(line.split()) for line in lines[::9]]
-    # up to some 6,000 pieces sentencepiece cuts a line as it cuts its words (text/subword.py)
+    # up to about 6,000 pieces, sentencepiece segments lines like words (text/subword.py)
     long = [" ".join(lines[i : i + 60]) for i in range(0, len(lines), 60)]
     tokenizer: TextTokenizer
     if kind == "sentencepiece":
@@ -182,10 +178,9 @@ def test_real_text_in_ten_languages_gets_the_slow_paths_vectors(kind: str) -> No
     assert_exact(tokenizer, [*lines, *unspaced, *long], StaticEncoder(tokenizer, num_threads=2))
 
 
-def test_how_texts_are_divided_does_not_change_the_vectors(
+def test_blocks_and_threads_do_not_change_the_vectors(
     tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks of one to five texts on one to seven threads, in order and shuffled, split in two."""
     texts = [*SENTENCES, *HOSTILE, "", "\ud800 the cat", "the \udfff"]
     table = random_table(tokenizer)
     expected = StaticEncoder(tokenizer, num_threads=1).encode(texts, table)
@@ -202,10 +197,9 @@ def test_how_texts_are_divided_does_not_change_the_vectors(
         assert encoder.encode(texts[:0], table).shape == (0, 5)
 
 
-def test_what_is_remembered_does_not_change_the_vectors(
+def test_the_cache_does_not_change_the_vectors(
     tokenizer: TextTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Room for no, few and all words; only short words; words learned before, and odd ones."""
     texts = [*SENTENCES, *HOSTILE, "x" * 500, "the" + "\u0301" * 60, "\u732b" * 100]
     for most, longest in [(0, 48), (5, 48), (100, 48), (10**6, 0), (10**6, 3), (10**6, 10**6)]:
         monkeypatch.setattr(static, "MOST_WORDS", most)
@@ -217,7 +211,7 @@ def test_what_is_remembered_does_not_change_the_vectors(
         assert len(encoder._words) <= most
 
 
-def test_texts_without_known_tokens_are_zeros_and_others_of_unit_length() -> None:
+def test_texts_without_known_tokens_are_zeros_and_others_have_unit_length() -> None:
     tokenizer = WordTokenizer.train(SENTENCES, vocab_size=300)
     texts = ["\u2603\u2603", "", " \t\0\x7f\u00a0\u200b", "\ud800", "zzz", "the cat", "rain"]
     encoder, table = StaticEncoder(tokenizer), random_table(tokenizer)
@@ -229,7 +223,7 @@ def test_texts_without_known_tokens_are_zeros_and_others_of_unit_length() -> Non
 @pytest.mark.parametrize(
     "texts", [[""], ["", "\0", " \t"], [""] * 1_000_000, ["the cat"] + [""] * 5000]
 )
-def test_empty_lines_alone_are_zeros(texts: list[str], subword: SubwordTokenizer) -> None:
+def test_empty_lines_are_zeros(texts: list[str], subword: SubwordTokenizer) -> None:
     vectors = StaticEncoder(subword, num_threads=2).encode(texts, random_table(subword))
     assert vectors.shape == (len(texts), 5)
     assert not vectors[1:].any()
@@ -244,11 +238,11 @@ def test_a_line_of_a_million_characters(subword: SubwordTokenizer, word: WordTok
         table = random_table(tokenizer)
         vectors = StaticEncoder(tokenizer).encode(texts, table)
         expected = slow_means(tokenizer, texts, table)
-        # Past a summed score of 65,536 sentencepiece itself breaks ties otherwise, within the line
-        # but not within a word (text/subword.py): the truth is the mean over the words.
+        # Above a summed score of 65,536, sentencepiece breaks ties differently in a line than in a
+        # word (text/subword.py). The mean over words is correct.
         ids = tokenizer.encode_batch(spaced.split()).ids
         expected[0] = table[ids].mean(0, dtype=np.float64)
-        # 1,024 rows are summed in float32; see the test of repeated words
+        # 1,024 rows are summed in float32
         np.testing.assert_allclose(vectors, expected, rtol=0, atol=2e-5)
 
 
@@ -257,16 +251,16 @@ def test_the_mean_of_one_word_repeated_is_its_row(times: int, word: WordTokenize
     table = random_table(word, dimension=64)
     row = table[word.encode_batch(["the"])[0][0]]
     vector = StaticEncoder(word).encode(["the " * times], table)[0]
-    np.testing.assert_allclose(vector, row, rtol=1e-6, atol=1e-6)  # the issue's own bound
+    np.testing.assert_allclose(vector, row, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30, 1e-42])
-def test_very_small_and_very_large_rows_keep_their_means(
+def test_very_small_and_very_large_rows_are_averaged(
     scale: float, subword: SubwordTokenizer
 ) -> None:
     table = np.full((subword.vocab_size, 4), scale, np.float32)
     vector = StaticEncoder(subword).encode(
         ["the cat and the rain"], table, normalize_embeddings=True
     )
-    # float32's rounding; subnormal numbers have about three digits at 1e-42
+    # subnormal numbers have about three digits at 1e-42
     np.testing.assert_allclose(vector[0], [0.5] * 4, rtol=1e-3)

@@ -1,4 +1,4 @@
-"""Packed tables: what they are off by, and that the fast path reads exactly what they hold."""
+"""Rounding errors of packed tables, and their averages on the fast path."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ tables = st.integers(1, 9).flatmap(lambda n: arrays(np.float32, (4, n), elements
 
 
 @given(tables)
-def test_int8_is_off_by_half_a_step_of_its_row_at_most(table: np.ndarray) -> None:
+def test_int8_rounds_by_at_most_half_a_step(table: np.ndarray) -> None:
     step = np.abs(table).max(1, keepdims=True) / 127
     off = np.abs(unpacked(packed(table, "int8")).astype(np.float64) - table)
     assert (off <= 0.5 * step * 1.001 + 1e-38).all()
 
 
 @given(tables)
-def test_int4_is_no_further_off_than_seven_steps_to_the_largest_number(table: np.ndarray) -> None:
-    """But for the step itself, which has five binary digits."""
+def test_int4_is_at_least_as_exact_as_seven_plain_steps(table: np.ndarray) -> None:
+    """Up to rounding of the step to five binary digits."""
     exact, held = table.astype(np.float64), packed(table, "int4")
     assert (held.shape, width(held)) == ((4, (table.shape[1] + 1) // 2 + 4), table.shape[1])
     step = np.where(exact.any(1, keepdims=True), np.abs(exact).max(1, keepdims=True) / 7, 1)
@@ -47,7 +47,7 @@ def test_int4_is_no_further_off_than_seven_steps_to_the_largest_number(table: np
 
 @given(tables)
 def test_packing_again_changes_nothing(table: np.ndarray) -> None:
-    """bfloat16 is what torch rounds to, and holds numbers of int4 exactly."""
+    """bfloat16 rounds as in torch, and represents int4 exactly."""
     for precision in ("bfloat16", "int8", "int4"):
         once = unpacked(packed(table, precision))
         np.testing.assert_allclose(unpacked(packed(once, precision)), once, rtol=1e-6, atol=1e-38)
@@ -57,7 +57,7 @@ def test_packing_again_changes_nothing(table: np.ndarray) -> None:
     assert shortened(held).dtype == np.uint16
 
 
-def test_eight_digits_are_shortened_without_loss() -> None:
+def test_eight_binary_digits_are_shortened_without_loss() -> None:
     table = np.array([[0.5, -1.25], [3.0, 0.0]], np.float32)
     assert shortened(table).dtype == np.uint16
     np.testing.assert_array_equal(unpacked(shortened(table)), table)
@@ -65,14 +65,14 @@ def test_eight_digits_are_shortened_without_loss() -> None:
     assert shortened(table) is table
 
 
-def test_the_error_by_hand() -> None:
-    """A row (1, 0) held as (1, 0.1) is off by a tenth of its length; a row of zeros by nothing."""
+def test_the_rounding_error_by_hand() -> None:
+    """A row (1, 0) stored as (1, 0.1) has an error of 0.1."""
     held = np.array([[1.0, 0.1], [0.0, 0.0]], np.float32)
     exact = np.array([[1.0, 0.0], [0.0, 0.0]], np.float32)
     assert rounding_error(held, exact) == pytest.approx(0.1)
 
 
-def test_a_table_stays_as_it_was_when_others_are_made_from_it() -> None:
+def test_deriving_a_table_does_not_change_it() -> None:
     rows = np.array([[0.1, 2.0, 0.0], [3.0, -4.0, 5.0]], np.float32)
     table = Table.of(rows.copy())
     with pytest.raises(FrozenInstanceError):
@@ -82,7 +82,7 @@ def test_a_table_stays_as_it_was_when_others_are_made_from_it() -> None:
     np.testing.assert_array_equal(table.rows(), rows)
 
 
-def test_a_table_made_from_a_model_does_not_follow_its_training(word: WordTokenizer) -> None:
+def test_a_derived_table_does_not_follow_training(word: WordTokenizer) -> None:
     config = AveragingConfig(vocab_size=word.vocab_size, hidden_size=4)
     whole = SentenceEncoder(AveragingModel(config), word)
     same = [whole.with_dimension(4), whole.with_norm_power(1)]
@@ -96,7 +96,7 @@ def test_a_table_made_from_a_model_does_not_follow_its_training(word: WordTokeni
 @pytest.mark.parametrize("dimension", [1, 5, 16, 33, 300, 512])
 @pytest.mark.parametrize("precision", ["bfloat16", "int8", "int4"])
 @pytest.mark.parametrize("normalize", [False, True])
-def test_the_fast_path_averages_what_a_packed_table_holds(
+def test_the_fast_path_averages_packed_tables_exactly(
     dimension: int, precision: str, normalize: bool
 ) -> None:
     rng = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def test_the_fast_path_averages_what_a_packed_table_holds(
 
 
 @needs_c
-def test_the_packaged_model_in_fewer_bytes() -> None:
+def test_precisions_of_the_packaged_model() -> None:
     exact = SentenceEncoder.from_pretrained("tiny").with_precision("float32")
     half, bytes_ = exact.with_precision("bfloat16"), exact.with_precision("int8")
     nibbles = exact.with_precision("int4")
@@ -127,9 +127,9 @@ def test_the_packaged_model_in_fewer_bytes() -> None:
     assert pairwise_cosine(bytes_.encode(SENTENCES), vectors)[known].min() > 0.999
     assert bytes_.dimension == exact.dimension
     held, before = bytes_._weights.table(), exact._weights.table()
-    assert held.numbers.nbytes < 0.53 * before.numbers.nbytes  # which has two bytes a number
+    assert held.numbers.nbytes < 0.53 * before.numbers.nbytes  # bfloat16
     assert nibbles._weights.table().numbers.nbytes < 0.28 * before.numbers.nbytes
-    np.testing.assert_array_equal(nibbles.table(), exact.table())  # which is held so in its file
+    np.testing.assert_array_equal(nibbles.table(), exact.table())  # the file is int4
 
 
 def test_a_prefix_is_a_slice() -> None:
@@ -147,20 +147,20 @@ def test_a_prefix_is_a_slice() -> None:
 
 
 @needs_c
-def test_what_is_rounded_is_not_rounded_again_and_saved_as_it_is(tmp_path: Path) -> None:
+def test_a_rounded_table_is_not_rounded_again(tmp_path: Path) -> None:
     small = SentenceEncoder.from_pretrained("english").with_dimension(32).with_precision("int8")
     for again in (lambda: small.with_precision("bfloat16"), lambda: small.with_norm_power(0.5)):
         with pytest.raises(ModelError, match="english-32-int8"):
             again()
     before = small.encode(SENTENCES)
-    small.save_pretrained(tmp_path / "small")  # and goes on with its table
+    small.save_pretrained(tmp_path / "small")
     assert small._weights.table().numbers.dtype == np.int8
     again = SentenceEncoder.from_pretrained(tmp_path / "small")
     np.testing.assert_allclose(again.encode(SENTENCES), before, atol=1e-6)
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "int8", "int4"])
-def test_the_largest_numbers_stay_finite(precision: str) -> None:
+def test_large_numbers_stay_finite(precision: str) -> None:
     largest = np.finfo(np.float32).max
     table = np.array([[largest, -largest], [3e38, 1e38]], np.float32)
     held = packed(table, precision)
@@ -171,7 +171,7 @@ def test_the_largest_numbers_stay_finite(precision: str) -> None:
 @needs_c
 @pytest.mark.parametrize("columns", [0, 3, 4])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8])
-def test_a_row_without_room_for_its_scale_is_refused(columns: int, kind: type) -> None:
+def test_a_row_too_short_for_its_scale_is_refused(columns: int, kind: type) -> None:
     tokenizer = WordTokenizer(["a"])
     table = np.zeros((tokenizer.vocab_size, columns), kind)
     words = static.WordTable(lowercase=True)
@@ -179,7 +179,7 @@ def test_a_row_without_room_for_its_scale_is_refused(columns: int, kind: type) -
         words.block().mean(["a"], 0, 1, table, np.zeros((1, max(0, columns)), np.float32), False)
 
 
-def test_a_packed_table_serves_tokens_that_cross_white_space_too() -> None:
+def test_a_packed_table_works_with_character_ngrams() -> None:
     from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 
     tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=100)
@@ -191,6 +191,6 @@ def test_a_packed_table_serves_tokens_that_cross_white_space_too() -> None:
 
 
 @pytest.mark.parametrize("dimension", [2.0, True, "2"])
-def test_a_dimension_is_a_whole_number(dimension: object) -> None:
+def test_a_dimension_must_be_an_integer(dimension: object) -> None:
     with pytest.raises(TypeError, match=str(dimension)):
         Table.of(np.ones((3, 4), np.float32)).with_dimension(dimension)  # type: ignore[arg-type]

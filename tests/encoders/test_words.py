@@ -1,4 +1,4 @@
-"""The compiled table on its own: words cut and found, rows averaged, and no input that crashes."""
+"""The compiled word table: words, averages, and invalid input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def table() -> WordTable:
 
 
 def missing(table: WordTable, *texts: str) -> list[str]:
-    """The words of texts that a table lacks, in the order they are met."""
+    """Words of texts that a table lacks, in order."""
     block = table.block()
     out = np.empty((len(texts), 4), np.float32)
     block.mean(list(texts), 0, len(texts), ROWS, out, False)
@@ -45,22 +45,22 @@ def missing(table: WordTable, *texts: str) -> list[str]:
     return block.asked()
 
 
-def test_missing_words_are_asked_for_once(table: WordTable) -> None:
+def test_missing_words_are_listed_once(table: WordTable) -> None:
     assert missing(table, "b x a", "", "y x", "x", "c") == ["x", "y"]
     assert missing(WordTable(), "", " \t\0\x7f", "\n") == []
     assert missing(WordTable()) == []
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
-def test_words_are_cut_at_ascii_spaces_and_control_characters(texts: list[str]) -> None:
+def test_words_are_split_at_ascii_spaces_and_control_characters(texts: list[str]) -> None:
     spaces = dict.fromkeys((*range(33), 127), " ")
     words = [word for text in texts for word in text.translate(spaces).split(" ") if word]
     assert missing(WordTable(lowercase=False), *texts) == list(dict.fromkeys(words))
 
 
 @pytest.mark.parametrize("length", [*range(1, 35), 1000])
-def test_words_of_every_length_are_kept_apart_and_found(length: int) -> None:
-    """By their last letter, by their length and by a letter that is in another place."""
+def test_words_of_every_length_are_distinguished(length: int) -> None:
+    """By last letter, length, and the place of a letter."""
     words = ["x" * length, "x" * (length - 1) + "y", "x" * (length + 1), "y" + "x" * length]
     known = WordTable()
     known.add(words, i4(1, 1, 1, 1), i4(0, 1, 2, 3))
@@ -70,13 +70,13 @@ def test_words_of_every_length_are_kept_apart_and_found(length: int) -> None:
     np.testing.assert_array_equal(out, np.eye(4, 5).repeat(2, 0))
 
 
-def test_only_words_of_ascii_alone_are_lowered() -> None:
+def test_only_ascii_words_are_lower_cased() -> None:
     assert missing(WordTable(), "THE Éa [@Z`{") == ["the", "Éa", "[@z`{"]
     assert missing(WordTable(), "THE [@Z`{ ABCDEFGHIJ") == ["the", "[@z`{", "abcdefghij"]
     assert missing(WordTable(lowercase=False), "THE Éa") == ["THE", "Éa"]
 
 
-def test_part_of_a_list_is_read_and_written(table: WordTable) -> None:
+def test_a_range_of_a_list_is_encoded(table: WordTable) -> None:
     out = np.full((3, 4), 7, np.float32)
     table.block().mean(["x", "a", "x"], 1, 2, ROWS, out, False)
     np.testing.assert_array_equal(out, [[7] * 4, ROWS[0], [7] * 4])
@@ -89,7 +89,7 @@ def test_part_of_a_list_is_read_and_written(table: WordTable) -> None:
 def test_every_added_word_is_found_again(words: list[str]) -> None:
     known = WordTable(lowercase=False)
     known.add(words, np.zeros(len(words), np.int32), NO_IDS)
-    known.add(words, np.zeros(len(words), np.int32), NO_IDS)  # passed over
+    known.add(words, np.zeros(len(words), np.int32), NO_IDS)  # skipped
     assert len(known) == len(set(words))
     assert missing(known, *words, "new one") == [w for w in ("new", "one") if w not in words]
 
@@ -106,7 +106,7 @@ def test_a_mean_by_hand(table: WordTable) -> None:
     assert block.asked() == []
 
 
-def test_a_block_learns_short_words_while_there_is_room(table: WordTable) -> None:
+def test_a_block_learns_short_words_up_to_the_limit(table: WordTable) -> None:
     block = table.block()
     texts = ["x éééé 12345 x", "asked later"]
     out = np.zeros((2, 4), np.float32)
@@ -172,7 +172,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_does_not_belong_together_is_refused(name: str, table: WordTable) -> None:
+def test_arguments_that_do_not_fit_are_refused(name: str, table: WordTable) -> None:
     given = GIVEN | WRONG[name]
     with pytest.raises((ValueError, TypeError, BufferError)):
         average(*given.values(), False)
@@ -205,7 +205,7 @@ def test_wrong_counts_are_refused(words: list[str], counts: object, ids: object)
     known = WordTable()
     with pytest.raises((ValueError, TypeError)):
         known.add(words, counts, ids)
-    known.add(["x"], i4(1), i4(3))  # it may have been added before the wrong one was met
+    known.add(["x"], i4(1), i4(3))  # "x" may already be there
     assert len(known) == 1
 
 
@@ -213,7 +213,7 @@ def test_wrong_counts_are_refused(words: list[str], counts: object, ids: object)
     ("counts", "ids"),
     [(i4(2), i4(1)), (i4(-1), i4(1)), (NO_IDS, NO_IDS), (i8(1), i4(1)), ([1], [1])],
 )
-def test_a_wrong_answer_is_refused_and_a_right_one_may_follow(counts: object, ids: object) -> None:
+def test_a_wrong_answer_is_refused(counts: object, ids: object) -> None:
     block, out = WordTable().block(), np.zeros((1, 4), np.float32)
     block.mean(["x"], 0, 1, ROWS, out, False)
     for texts in (["x"], ("x",), []):
@@ -223,7 +223,7 @@ def test_a_wrong_answer_is_refused_and_a_right_one_may_follow(counts: object, id
     np.testing.assert_array_equal(out[0], ROWS[3])
 
 
-def test_texts_that_are_others_at_the_answer_write_nothing_wrong() -> None:
+def test_texts_that_changed_before_the_answer_write_nothing() -> None:
     for texts, error in [(["y"], None), ([None], TypeError), ([], (IndexError, ValueError))]:
         block, out = WordTable().block(), np.zeros((1, 4), np.float32)
         block.mean(["x"], 0, 1, ROWS, out, False)
@@ -235,7 +235,7 @@ def test_texts_that_are_others_at_the_answer_write_nothing_wrong() -> None:
         assert not out.any()
 
 
-def test_an_id_outside_the_rows_is_refused_when_it_is_used() -> None:
+def test_an_id_out_of_range_is_refused() -> None:
     for bad in (-1, 5, 2**31 - 1):
         known = WordTable()
         known.add(["x"], i4(1), i4(bad))
@@ -250,17 +250,15 @@ def test_an_id_outside_the_rows_is_refused_when_it_is_used() -> None:
         *((["a"], place) for place in (("0", 1), (0, None), (0, 2**70), (0.5, 1))),
     ],
 )
-def test_what_is_no_list_of_strings_or_no_place_is_refused(
-    given: object, place: tuple, table: WordTable
-) -> None:
+def test_other_types_are_refused(given: object, place: tuple, table: WordTable) -> None:
     with pytest.raises((TypeError, OverflowError)):
         table.block().mean(given, *place, ROWS, np.empty((1, 4), np.float32), False)
     with pytest.raises(TypeError):
-        type(table.block())()  # a block comes only from a table
+        type(table.block())()  # only a table makes blocks
 
 
 def calls() -> list[Callable[[], object]]:
-    """Right and wrong calls, with what they take in their closures."""
+    """Valid and invalid calls, with their arguments in closures."""
     texts = [f"word{i} Ünder x{i % 7}" * 40 for i in range(100)]
     out = np.empty((101, 4), np.float32)
     known = WordTable()
@@ -316,11 +314,11 @@ def test_memory_does_not_grow_over_thousands_of_calls() -> None:
     for call in calls():
         for _ in range(250):
             call()
-    # one list of 100 texts with its words takes 100 KiB: kept 250 times, 25 MiB
+    # a leak of one list of 100 texts per call would take 25 MiB
     assert resident_bytes() - before < 8 * 2**20
 
 
-def test_calls_keep_no_reference_to_what_they_were_given(table: WordTable) -> None:
+def test_calls_keep_no_references(table: WordTable) -> None:
     texts = ["a Ünder " + "x" * 30, "b"]
     out = np.zeros((2, 4), np.float32)
     counts, ids = i4(1, 1), i4(2, 2)

@@ -1,10 +1,10 @@
-"""What the package gave when these files were made, beside this one.
+"""Results of the package at the time when these files were made.
 
-    python -m tests.golden.make                # all of them, from the root of the repository
-    python -m tests.golden.make mining         # those named
+    python -m tests.golden.make                # all files, from the root of the repository
+    python -m tests.golden.make mining         # named files
 
-`test_golden.py` compares. Make a file again only where a change of its numbers is meant, and say so
-in the commit.
+`test_golden.py` compares them. Make a file again only if its numbers are meant to change, and say
+so in the commit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECIPES = FOLDER.parents[1] / "recipes"
 
 
 def embeddings(model: str) -> dict[str, Any]:
-    """Token ids, length and every 64th number of the vector of each sentence."""
+    """Token ids, length and every 64th number of each sentence's vector."""
     encoder = SentenceEncoder.from_pretrained(model)
     ids = encoder.tokenizer.encode_batch(SENTENCES)
     vectors = encoder.encode(SENTENCES)
@@ -56,7 +56,7 @@ def simile() -> dict[str, Any]:
 
 
 def mining() -> list[Any]:
-    """Source, target and score of each pair found between French and English."""
+    """Source, target and score of each mined pair of French and English."""
     lines = (RECIPES / "default" / "en-fr.tsv").read_text(encoding="utf-8").splitlines()
     english, french = zip(*(line.split("\t") for line in lines), strict=True)
     encoder = SentenceEncoder.from_pretrained("multilingual")
@@ -65,7 +65,7 @@ def mining() -> list[Any]:
 
 
 def training() -> list[float]:
-    """The logged losses of a smoke recipe, each the mean of five steps."""
+    """Losses of a smoke recipe, each the mean of five steps."""
     smoke = RECIPES / "simple-and-effective-2019" / "smoke.yaml"
     recipe = load_recipe(smoke, ["--sources", str(RECIPES / "demo" / "pairs.tsv")])
     with tempfile.TemporaryDirectory() as folder:
@@ -75,33 +75,33 @@ def training() -> list[float]:
 
 
 def recipe() -> dict[str, Any]:
-    """Every key of a recipe, those left out with their defaults."""
+    """Every key of a recipe, including defaults."""
     return to_mapping(load_recipe(RECIPES / "simple-and-effective-2019" / "sp.yaml"))
 
 
 @dataclass(frozen=True)
 class Golden:
-    """How a file is made, and how far a number may be from the one in it."""
+    """Function that makes a file, and the tolerance of its numbers."""
 
     make: Callable[[], Any]
     tolerance: float
 
 
 FILES = {
-    # Means of rows in float32, no number above 10: another order of the sum moves the 7th digit.
+    # Float32 means of numbers below 10: the order of a sum affects the 7th digit.
     "english": Golden(lambda: embeddings("english"), 1e-5),
     "multilingual": Golden(lambda: embeddings("multilingual"), 1e-5),
-    # Cosines of such means, and their averages in percent.
+    # Cosines of these means, and averages in percent.
     "simile": Golden(simile, 1e-4),
     "mining": Golden(mining, 1e-4),
-    # Forty steps of Adam in float32: sums in another order add up, a changed step shows at once.
+    # Forty steps of Adam in float32, which accumulate rounding errors.
     "training": Golden(training, 1e-3),
     "recipe": Golden(recipe, 0.0),
 }
 
 
 def write(name: str) -> None:
-    """A file with its command, and a line for each item."""
+    """Write a file with its command, one line per item."""
     found = FILES[name].make()
     if isinstance(found, dict):
         lines = ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in found.items())
@@ -114,7 +114,6 @@ def write(name: str) -> None:
 
 
 def command(name: str) -> str:
-    """The command that makes a file."""
     return f"python -m tests.golden.make {name}"
 
 

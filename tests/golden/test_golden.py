@@ -1,4 +1,4 @@
-"""The package gives what it gave when the files here were made."""
+"""Results equal the golden files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.golden.make import FILES, FOLDER, command
 
 
 def differences(found: Any, kept: Any, tolerance: float, place: str = "") -> Iterator[str]:
-    """Where two values of JSON part by more than `tolerance`."""
+    """Yield the places where two JSON values differ by more than `tolerance`."""
     if isinstance(found, dict) and isinstance(kept, dict):
         for key in sorted({*found, *kept}):
             values = found.get(key, "nothing"), kept.get(key, "nothing")
@@ -29,7 +29,7 @@ def differences(found: Any, kept: Any, tolerance: float, place: str = "") -> Ite
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_results_are_those_of_the_file(name: str) -> None:
+def test_results_equal_the_golden_file(name: str) -> None:
     path = FOLDER / f"{name}.json"
     kept = json.loads(path.read_text(encoding="utf-8"))
     found = json.loads(json.dumps(FILES[name].make()))
@@ -52,10 +52,10 @@ def test_results_are_those_of_the_file(name: str) -> None:
         ({"a": [1.0, 2.0], "b": 3, "c": None}, "['c']"),
     ],
 )
-def test_a_difference_is_found_and_named(found: Any, place: str) -> None:
+def test_differences_are_named(found: Any, place: str) -> None:
     (parted,) = differences(found, {"a": [1.0, 2.0], "b": 3}, 0.01)
     assert parted.startswith(place + ":")
 
 
-def test_no_file_is_left_that_nothing_makes() -> None:
+def test_every_golden_file_is_made() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == set(FILES)

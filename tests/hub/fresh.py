@@ -1,4 +1,4 @@
-"""Published models in interpreters of their own: one with this package, one where it is absent."""
+"""Published models loaded in separate interpreters, with and without this package."""
 
 from __future__ import annotations
 
@@ -20,12 +20,7 @@ SAME = ("weights", "ids", "output")
 
 
 class Interpreter:
-    """A Python with the packages of this one, and this package only where PYTHONPATH names it.
-
-    Args:
-        hub: What it takes for the Hub.
-        folder: An empty folder, for it and for what it downloads.
-    """
+    """A Python with the installed packages, and this package only via PYTHONPATH."""
 
     def __init__(self, hub: Hub, folder: Path) -> None:
         self.hub, self.folder = hub, folder
@@ -35,7 +30,7 @@ class Interpreter:
         (site / "shared.pth").write_text("\n".join(places) + "\n")
 
     def run(self, program: str, *arguments: str, present: bool) -> subprocess.CompletedProcess[str]:
-        """Run a program as `python -c` does, with a cache of its own for either state."""
+        """Run a program like `python -c`, with a separate cache for each state."""
         variables = environment(self.hub.address, self.folder / ("absent", "present")[present])
         variables["HF_HUB_DOWNLOAD_TIMEOUT"] = "120"  # a busy machine may serve 200 MB slowly
         variables["PYTHONPATH"] = os.environ.get("PYTHONPATH", "") if present else ""
@@ -50,12 +45,8 @@ class Interpreter:
 
 
 def loaded(python: Interpreter, repositories: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """What `tests/hub/loaded_alone.py` prints of repositories, `absent` and `present`.
-
-    Args:
-        python: Where to run it.
-        repositories: The names of their Auto classes, by the names of repositories.
-    """
+    """Output of `tests/hub/loaded_alone.py` for repositories (with their Auto class), by `absent`
+    and `present`."""
     program, found = PROGRAM.read_text(encoding="utf-8"), {}
     for state in ("absent", "present"):
         done = python.run(
@@ -67,8 +58,8 @@ def loaded(python: Interpreter, repositories: Mapping[str, str]) -> dict[str, di
 
 
 def compared(absent: Mapping[str, Any], present: Mapping[str, Any]) -> list[str]:
-    """Three cells: whether a model loads with the package, whether it loads and gives the same
-    without, and whether sentence-transformers loads it without; "none" for what is no encoder."""
+    """Whether a model loads with the package, loads equally without it, and loads in
+    sentence-transformers without it."""
     there = "yes" if set(SAME) <= present.keys() else f"no: {present['AutoModel']}"
     loads = "yes" if set(SAME) <= absent.keys() else f"no: {absent['AutoModel']}"
     if loads == there == "yes" and any(absent[key] != present[key] for key in SAME):

@@ -1,8 +1,8 @@
-"""What published models give in an interpreter of its own; run by `tests/hub/fresh.py`.
+"""Print what published models compute, in an interpreter without the tests; run by
+`tests/hub/fresh.py`.
 
-It imports no module of the tests, and this package only where it is said to be there. Arguments:
-`present` or `absent`; the repositories, each with the name of its Auto class, as JSON; a text.
-It prints, as JSON and by repository, weights, ids and outputs, or what went wrong.
+Arguments: `present` or `absent` (this package), repositories with their Auto class as JSON, a text.
+Prints weights, ids and outputs, or errors, by repository as JSON.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ STEPS = {"do_sample": False, "num_beams": 1, "max_new_tokens": 8}
 
 
 def output(model: Any, tokenizer: Any, text: str) -> list[float]:
-    """A few numbers that depend on every part of a model: its vector, scores, or what it writes."""
+    """A few numbers that depend on every part of a model."""
     inputs = tokenizer([text], return_tensors="pt")
     if hasattr(model.config, "max_words"):  # it reads the words of a sentence one by one
         words = tokenizer(text.split(), return_tensors="pt", padding=True)
@@ -42,7 +42,7 @@ def _rounded(values: Any) -> list[float]:
 
 
 def given(repository: str, auto: str, text: str) -> dict[str, Any]:
-    """What one model gives, by transformers, and by sentence-transformers if it is an encoder."""
+    """Results of one model in transformers, and in sentence-transformers for encoders."""
     said: dict[str, Any] = {}
     try:
         model = getattr(transformers, auto).from_pretrained(repository, **TRUST).eval().float()
@@ -65,7 +65,6 @@ def given(repository: str, auto: str, text: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print what every repository gives."""
     state, repositories, text = sys.argv[1:]
     assert (state == "present") == IS_THERE, sys.path
     if IS_THERE:

@@ -1,7 +1,7 @@
-"""Every family on a Hub: saved, pushed, pulled, its card read and its example run; and what goes
-wrong on the way. `python -m tests.hub.matrix` writes the tables of `docs/hub.md`.
+"""Every family on a Hub: saved, pushed, pulled, its card read and its example run, with faults.
 
-All happens in this process, beside a server on this machine (`tests/hub/server.py`).
+`python -m tests.hub.matrix` writes the tables of `docs/hub.md`. The server is local
+(`tests/hub/server.py`).
 """
 
 from __future__ import annotations
@@ -58,22 +58,16 @@ from tests.trained import (
 
 WEIGHTS = r"^GET .*safetensors"
 OTHERS = ("language_model", *SUPERVISED, *TRANSLATORS, *PARAPHRASERS)
-ENCODERS = [name for name in FAMILIES if name not in OTHERS]  # generative ones, too, are encoders
+ENCODERS = [name for name in FAMILIES if name not in OTHERS]  # includes generative models
 
 
 class Models:
-    """Tiny models of all families, each trained when it is first asked for.
-
-    Args:
-        folder: Where to train.
-        root: Folder of all data.
-    """
+    """Tiny models of all families, trained on first use in `folder` with data in `root`."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         self.folder, self.root = folder, root
 
     def __call__(self, family: str) -> Path:
-        """The folder of a family's finished run."""
         place = self.folder / family
         if not (place / "mine" / "run.json").exists():
             place.mkdir(parents=True, exist_ok=True)
@@ -82,7 +76,7 @@ class Models:
 
 
 def loader(family: str) -> Any:
-    """The class of this package by which a user loads a family."""
+    """Loader class of this package for a family."""
     if family in TRANSLATORS:
         return Translator
     if family in PARAPHRASERS:
@@ -99,7 +93,7 @@ def loader(family: str) -> Any:
 
 
 def auto_class(family: str) -> Any:
-    """The class of transformers that loads a family."""
+    """Auto class of transformers for a family."""
     if family in (*TRANSLATORS, *PARAPHRASERS):
         return AutoModelForSeq2SeqLM
     if family == "language_model":
@@ -110,8 +104,8 @@ def auto_class(family: str) -> Any:
 
 
 def numbers(model: Any) -> np.ndarray:
-    """All weights of what a loader returned, one after the other, in the order of their names."""
-    model = getattr(model, "writer", model)  # of a paraphraser
+    """All weights of a loaded model, in order of their names."""
+    model = getattr(model, "writer", model)  # a paraphraser
     inner = model if isinstance(model, torch.nn.Module) else model.model
     state = sorted(inner.state_dict().items())
     return np.concatenate([value.float().cpu().numpy().ravel() for _, value in state])
@@ -119,7 +113,7 @@ def numbers(model: Any) -> np.ndarray:
 
 @contextmanager
 def hub_of(home: Path, repositories: dict[str, Any] | None = None) -> Iterator[Hub]:
-    """A server that this process takes for the Hub, and no waiting between tries."""
+    """A server that this process uses as the Hub, without waits between retries."""
     asleep = time.sleep
     with running(repositories) as hub, pointing(hub, home), pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "sleep", lambda seconds: asleep(min(seconds, 0.01)))
@@ -127,7 +121,7 @@ def hub_of(home: Path, repositories: dict[str, Any] | None = None) -> Iterator[H
 
 
 def push(models: Models, family: str) -> str:
-    """Publish a family in private, as its sources have no license; its repository."""
+    """Publish a family privately, because its sources have no license. Returns the repository."""
     repository = f"me/{family}"
     details = ModelDetails(hide_paths=True)  # sources lie where this repository does
     publish("model", models(family), repository, private=True, details=details)
@@ -135,7 +129,6 @@ def push(models: Models, family: str) -> str:
 
 
 def check_save(models: Models, family: str, folder: Path) -> None:
-    """What is saved again loads as the same numbers."""
     model = loader(family).from_pretrained(models(family))
     model.save_pretrained(folder / "again")
     again = loader(family).from_pretrained(folder / "again")
@@ -143,14 +136,12 @@ def check_save(models: Models, family: str, folder: Path) -> None:
 
 
 def check_auto_model(models: Models, family: str) -> None:
-    """transformers loads the same numbers from the Hub."""
     model = auto_class(family).from_pretrained(f"me/{family}")
     own = loader(family).from_pretrained(models(family))
     np.testing.assert_array_equal(numbers(model), numbers(own))
 
 
 def check_sentence_transformer(models: Models, family: str) -> None:
-    """sentence-transformers gives the same vectors, with the code that the card prints."""
     from sentence_transformers import SentenceTransformer
 
     theirs = SentenceTransformer(f"me/{family}", trust_remote_code=True)
@@ -160,7 +151,7 @@ def check_sentence_transformer(models: Models, family: str) -> None:
 
 
 def check_pull(hub: Hub, models: Models, family: str, cache: Path) -> None:
-    """Its own loader takes a revision, a token and a cache, and needs no network a second time."""
+    """Loading takes a revision, token and cache, and works offline the second time."""
     key = f"models/me/{family}"
     commit = commit_of(hub.repositories[key])
     options = {"revision": commit, "cache_dir": cache, "token": "hf_test"}
@@ -174,27 +165,26 @@ def check_pull(hub: Hub, models: Models, family: str, cache: Path) -> None:
 
 
 def check_card(hub: Hub, family: str) -> None:
-    """huggingface_hub's class reads the card, and it has what the Hub shows."""
+    """huggingface_hub reads the card and its metadata."""
     text = hub.repositories[f"models/me/{family}"]["README.md"].decode()
     data = ModelCard(text).data
     assert data.library_name in ("sentence-transformers", "transformers")
     assert data.pipeline_tag
     assert "paraphrastic" in (data.tags or [])
-    assert data.license is None  # none of its sources has stated one
+    assert data.license is None
     assert yaml.safe_load(text.split("---")[1]).keys() >= {"library_name", "pipeline_tag", "tags"}
     if family in OTHERS:
         assert data.eval_results, "the figures of its run are in model-index"
 
 
 def run_example(hub: Hub, family: str) -> None:
-    """The code of the card runs as printed."""
     code = code_of(hub.repositories[f"models/me/{family}"]["README.md"].decode())
     assert f'"me/{family}"' in code
     exec(compile(code, f"card of {family}", "exec"), {"__name__": "card"})
 
 
 def check_fault(name: str, hub: Hub, models: Models, family: str, cache: Path) -> None:
-    """One fault on the way: survived with the right numbers, or refused with a message."""
+    """A fault is survived with correct numbers, or refused with a message."""
     make, is_survived = FAULTS[name]
     key = f"models/me/{family}"
     kept = dict(hub.repositories[key])
@@ -221,7 +211,6 @@ def check_fault(name: str, hub: Hub, models: Models, family: str, cache: Path) -
 
 @contextmanager
 def offline() -> Iterator[None]:
-    """As with HF_HUB_OFFLINE=1."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "HF_HUB_OFFLINE", True)
         yield
@@ -232,10 +221,10 @@ def _once(matches: str, kind: str, times: int = 1) -> Callable[[Hub, str], list[
 
 
 def _moving(hub: Hub, key: str) -> list[Fault]:
-    """The branch moves to a commit with other weights as soon as one file was fetched."""
+    """The branch moves to other weights once a file was fetched."""
 
     def move() -> None:
-        hub.at(key, "main")  # keeps the first commit
+        hub.at(key, "main")  # record the first commit
         changed = dict(hub.repositories[key])
         changed["model.safetensors"] = changed["model.safetensors"][:-4] + b"\0\0\0\0"
         hub.repositories[key] = {**changed, "config.json": b'{"model_type": "bert"}'}
@@ -244,13 +233,13 @@ def _moving(hub: Hub, key: str) -> list[Fault]:
 
 
 def _lacking(hub: Hub, key: str) -> list[Fault]:
-    """The upload of the weights never came to an end."""
+    """The upload of the weights never finished."""
     del hub.repositories[key]["model.safetensors"]
     return []
 
 
 def _truncated(hub: Hub, key: str) -> list[Fault]:
-    """Half of the weights were uploaded, and the Hub's checksum is that of the half."""
+    """Half of the weights were uploaded, with a matching checksum."""
     whole = hub.repositories[key]["model.safetensors"]
     hub.repositories[key]["model.safetensors"] = whole[: len(whole) // 2]
     return []
@@ -277,7 +266,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "hub.md"
 
 
 def attempt(check: Callable[[], Any]) -> str:
-    """`yes`, or what went wrong in a few words."""
+    """Return `yes`, or the error in a few words."""
     try:
         check()
     except Exception as error:
@@ -286,7 +275,7 @@ def attempt(check: Callable[[], Any]) -> str:
 
 
 def family_row(hub: Hub, models: Models, family: str, folder: Path) -> list[str]:
-    """A row of the table: what works for a family."""
+    """Table row of what works for a family."""
     found = [attempt(lambda: check_save(models, family, folder / "saved"))]
     pushed = attempt(lambda: push(models, family))
     found.append(attempt(lambda: check_auto_model(models, family)))
@@ -302,8 +291,7 @@ def family_row(hub: Hub, models: Models, family: str, folder: Path) -> list[str]
 
 
 def fresh_rows(hub: Hub, names: Sequence[str], folder: Path) -> list[list[str]]:
-    """What loads in an interpreter of its own, with this package and without it, and whether both
-    give the same."""
+    """Table rows of what loads with and without this package."""
     autos = {f"me/{name}": str(auto_class(name).__name__) for name in names}
     found = loaded(Interpreter(hub, folder), autos)
     return [
@@ -316,7 +304,6 @@ def fresh_rows(hub: Hub, names: Sequence[str], folder: Path) -> list[list[str]]:
 
 
 def main() -> None:
-    """Write the tables of `docs/hub.md`."""
     chosen = sys.argv[1:] or list(FAMILIES)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -348,12 +335,7 @@ def main() -> None:
 
 
 def write_page(module: str, *parts: Sequence[str]) -> None:
-    """Write lines to `docs/hub.md`, in place of what a module wrote there before.
-
-    Args:
-        module: As the page names it.
-        *parts: Tables and paragraphs, as lines.
-    """
+    """Replace the part of `docs/hub.md` that a module wrote."""
     text = "\n\n".join("\n".join(lines) for lines in parts)
     page = PAGE.read_text(encoding="utf-8")
     before, mark, rest = page.partition(WRITTEN.format(module))

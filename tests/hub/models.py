@@ -1,5 +1,5 @@
-"""Models that were trained in earnest, on a Hub: published to a server on this machine, and loaded
-by name where this package is present and where it is absent.
+"""Fully trained models on a Hub: published to a local server, and loaded with and without this
+package.
 
 `python -m tests.hub.models english tiny multilingual runs/mine` writes their table in
 `docs/hub.md`.
@@ -26,20 +26,18 @@ from tests.hub.matrix import hub_of, write_page
 from tests.hub.server import Hub
 from tests.trained import code_of
 
-LICENSE = "do not allow"  # in what `publish` says where a model must be private
+LICENSE = "do not allow"  # in the message for models that must be private
 COLUMNS = ("model", "family", "MB", "pushed", *FRESH, "example")
 
 
 def auto_class(directory: Path) -> str:
-    """The name of the Auto class that loads a model directory."""
     config = type(AutoConfig.from_pretrained(directory))
     classes = [each.auto_class for each in LAYOUTS]
     return str(next(each.__name__ for each in classes if config in each._model_mapping))
 
 
 def push(model: str, repository: str, data: str | None) -> str:
-    """Publish a model, in private where its sources have no license that allows more; the license,
-    or `private`."""
+    """Publish a model, privately if its sources require it. Returns `public` or `private`."""
     for private in (False, True):
         details = ModelDetails(data_root=data, hide_paths=True)
         try:
@@ -53,14 +51,13 @@ def push(model: str, repository: str, data: str | None) -> str:
 
 
 def example(python: Interpreter, hub: Hub, repository: str) -> str:
-    """Whether the code of a card runs as printed, in an interpreter of its own."""
+    """Whether the code of a card runs as printed."""
     code = code_of(hub.repositories[f"models/{repository}"]["README.md"].decode())
     done = python.run(code, present=True)
     return "yes" if done.returncode == 0 else f"no: {done.stderr.strip().splitlines()[-1]}"
 
 
 def row(model: str, license: str, cells: list[str], code: str) -> list[str]:
-    """A row of the table."""
     directory = Path(as_directory(model))
     family = json.loads((directory / "config.json").read_text(encoding="utf-8"))["model_type"]
     size = (directory / "model.safetensors").stat().st_size / 1e6
@@ -69,7 +66,6 @@ def row(model: str, license: str, cells: list[str], code: str) -> list[str]:
 
 
 def main() -> None:
-    """Publish what is named, load it, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", nargs="+", help="folder of a finished run, or a packaged model")
     parser.add_argument("--data", default=os.environ.get("PARAPHRASTIC_DATA"), help="data root")

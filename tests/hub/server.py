@@ -1,8 +1,4 @@
-"""A small server on this machine that speaks enough of the Hub: files, listings, commits, LFS,
-branches, pull requests, accounts; and it can be told to fail (`Fault`).
-
-It proves our side of the conversation only.
-"""
+"""A small local server for the part of the Hub's protocol that this package uses, with faults."""
 
 from __future__ import annotations
 
@@ -25,24 +21,24 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 KINDS = "models|datasets|spaces"
-REGULAR = (".md", ".json", ".py", ".yaml", ".yml", ".txt")  # the rest goes by LFS
-STOPS = ("stall", "cut", "reset")  # faults in the middle of a body
-STALL = 30  # seconds, far longer than the clients of tests wait
+REGULAR = (".md", ".json", ".py", ".yaml", ".yml", ".txt")  # other files use LFS
+STOPS = ("stall", "cut", "reset")  # faults in mid-body
+STALL = 30  # seconds, far above the timeouts of tests
 
 Files = dict[str, bytes]
 
 
 @dataclass
 class Fault:
-    """What goes wrong with the first requests that match.
+    """A fault of the first matching requests.
 
     Attributes:
-        matches: A regular expression found in `METHOD path`.
-        kind: `500`; `429`; `trickle`, of the body, or `trickle head`, of what is before it;
-            `stall`, `cut` or `reset`, in the middle of the body; `wrong`, one byte of it; `none`.
-        times: How many requests it hits.
+        matches: Regular expression for `METHOD path`.
+        kind: `500`, `429`, `trickle` (slow body), `trickle head`, `stall`, `cut` or `reset` (in
+            mid-body), `wrong` (one byte), or `none`.
+        times: Number of requests it affects.
         wait: Seconds that a `429` asks to wait.
-        then: Called after each, such as to move a branch.
+        then: Called after each request, for example to move a branch.
     """
 
     matches: str
@@ -56,14 +52,14 @@ class Fault:
 
 
 def account(name: str, role: str = "write", orgs: Sequence[str] = (), **token: Any) -> Any:
-    """What the Hub says of a token: whose it is, and what it may do."""
+    """The Hub's description of a token."""
     of_token = {"accessToken": {"displayName": "test", "role": role, **token}}
     listed = [{"name": org, "roleInOrg": "write"} for org in orgs]
     return {"name": name, "type": "user", "orgs": listed, "auth": of_token}
 
 
 def environment(endpoint: str, home: Path, token: str = "hf_test") -> dict[str, str]:
-    """The variables by which a fresh process takes this server for the Hub."""
+    """Environment variables with which a process uses this server as the Hub."""
     return {
         **os.environ,
         "HF_ENDPOINT": endpoint,
@@ -77,7 +73,6 @@ def environment(endpoint: str, home: Path, token: str = "hf_test") -> dict[str, 
 
 
 def commit_of(files: Files) -> str:
-    """The commit of a state of a repository, by what it holds."""
     digest = hashlib.sha1()
     for path in sorted(files):
         digest.update(path.encode() + b"\0" + hashlib.sha1(files[path]).digest())
@@ -85,15 +80,18 @@ def commit_of(files: Files) -> str:
 
 
 def oid(path: str, content: bytes) -> str:
-    """The name of a file's content: its SHA-256 by LFS, else that of git."""
+    """Hash of a file's content: SHA-256 for LFS, else git's."""
     if not path.endswith(REGULAR):
         return hashlib.sha256(content).hexdigest()
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 class Hub:
-    """The state of the server: repositories by key, such as `datasets/me/sts`, or
-    `datasets/me/sts@old` for its branch `old`; commits that were seen; uploaded objects."""
+    """State of the server.
+
+    Repositories have keys such as `datasets/me/sts`, and `datasets/me/sts@old` for the branch
+    `old`.
+    """
 
     def __init__(
         self, repositories: dict[str, Files], tokens: dict[str, str], accounts: dict[str, Any]
@@ -107,7 +105,7 @@ class Hub:
         self.address = ""
 
     def at(self, key: str, revision: str | None) -> tuple[Files, str] | None:
-        """The files and the commit of a revision; None if there is no such revision."""
+        """Files and commit of a revision, or None."""
         for name, files in list(self.repositories.items()):
             if name.partition("@")[0] == key:
                 self.commits[key, commit_of(files)] = dict(files)
@@ -116,7 +114,7 @@ class Hub:
         return None if files is None else (files, commit_of(files))
 
     def fault(self, request: str) -> Fault | None:
-        """The fault that hits a request, which is used up by it."""
+        """Return the fault of a request, and count it."""
         self.requests.append(request)
         for fault in self.faults:
             if fault.times > 0 and re.search(fault.matches, request):
@@ -125,7 +123,7 @@ class Hub:
         return None
 
     def who(self, token: str) -> Any:
-        """The account of a token; of any token, if none are named."""
+        """Account of a token. Without known accounts, any token is valid."""
         return self.accounts.get(token) if self.accounts else account("me", orgs=["someone"])
 
 
@@ -135,9 +133,9 @@ def running(
     tokens: dict[str, str] | None = None,
     accounts: dict[str, Any] | None = None,
 ) -> Iterator[Hub]:
-    """A server; pushes change its repositories in place.
+    """Run a server whose repositories change with pushes.
 
-    A repository in `tokens` is there only for those who send its token.
+    A repository in `tokens` needs its token.
     """
     hub = Hub({} if repositories is None else repositories, tokens or {}, accounts or {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler(hub))
@@ -153,15 +151,16 @@ def running(
 
 @contextmanager
 def serve(repositories: dict[str, Files], tokens: dict[str, str] | None = None) -> Iterator[str]:
-    """The address of a server of repositories."""
     with running(repositories, tokens) as hub:
         yield hub.address
 
 
 @contextmanager
 def pointing(hub: Hub, home: Path, *, token: str | None = "hf_test") -> Iterator[Hub]:
-    """Have this process take a server for the Hub, and a folder for its cache; what other
-    processes find in their environment, libraries here have read long ago."""
+    """Make this process use a server as the Hub, with a cache folder.
+
+    Libraries have already read the environment, so their constants are patched.
+    """
     from huggingface_hub import constants
 
     values = {
@@ -185,7 +184,6 @@ def pointing(hub: Hub, home: Path, *, token: str | None = "hf_test") -> Iterator
 
 
 def folder_files(folder: Path) -> Files:
-    """Path and content of every file of a folder."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -194,8 +192,6 @@ def folder_files(folder: Path) -> Files:
 
 
 def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
-    """What answers requests."""
-
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         struck: Fault | None = None
@@ -244,7 +240,7 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             return (self.headers.get("Authorization") or "").removeprefix("Bearer ")
 
         def find(self, key: str, revision: str | None) -> tuple[Files, str] | None:
-            """Files and commit of a revision, or nothing, and then an answer has been sent."""
+            """Return files and commit of a revision, or send an error and return None."""
             wanted = hub.tokens.get(key)
             is_there = any(name.partition("@")[0] == key for name in hub.repositories)
             if not is_there or (wanted and self.token() != wanted):
@@ -353,19 +349,15 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             return self.send_json(answer, True, 409 if is_there else 200)
 
         def lfs(self) -> list[dict[str, Any]]:
-            """What is to be sent: of objects that are there, nothing."""
-            asked = [(item["oid"], item["size"]) for item in json.loads(self.body)["objects"]]
-            sent = {"actions": {"upload": {"href": f"{hub.address}/lfs/"}}}
-            return [
-                {"oid": mark, "size": size}
-                if mark in hub.objects
-                else {
-                    "oid": mark,
-                    "size": size,
-                    "actions": {"upload": {"href": sent["actions"]["upload"]["href"] + mark}},
-                }
-                for mark, size in asked
+            objects = [
+                {"oid": item["oid"], "size": item["size"]}
+                for item in json.loads(self.body)["objects"]
             ]
+            for item in objects:
+                if item["oid"] not in hub.objects:
+                    href = f"{hub.address}/lfs/{item['oid']}"
+                    item["actions"] = {"upload": {"href": href}}
+            return objects
 
         def preupload(self, key: str, revision: str, files: Files, commit: str) -> None:
             asked = [file["path"] for file in json.loads(self.body)["files"]]
@@ -444,7 +436,7 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
                 self.wfile.flush()
                 if kind == "stall":
                     threading.Event().wait(STALL)
-                if kind == "reset":  # which the other side reads as an error, not as an end
+                if kind == "reset":  # the client reads this as an error, not as an end
                     now = struct.pack("ii", 1, 0)
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
                     os.close(self.connection.detach())

@@ -1,5 +1,4 @@
-"""Every family goes to a Hub and comes back: pushed, pulled by each loader, its example run; and
-nothing that goes wrong on the way gives another model than the one that was pushed."""
+"""Every family is pushed to a Hub and loaded again, with and without faults."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from tests.hub.matrix import ENCODERS, FAULTS, Models, hub_of
 from tests.hub.server import Hub
 from tests.trained import FAMILIES
 
-# huggingface_hub sends large files by a call that its HTTP library will drop
+# huggingface_hub uploads large files with a deprecated call of its HTTP library
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 
 
@@ -39,7 +38,6 @@ QUICK = ("word", "bgt", "tagging", "marian")
     ]
 )
 def family(request: pytest.FixtureRequest, hub: Hub, models: Models) -> str:
-    """A family that has been pushed."""
     name = str(request.param)
     if f"models/me/{name}" not in hub.repositories:
         hub_matrix.push(models, name)
@@ -50,7 +48,7 @@ def test_a_family_saves_what_it_loads(family: str, models: Models, tmp_path: Pat
     hub_matrix.check_save(models, family, tmp_path)
 
 
-def test_a_family_comes_back_at_a_revision(
+def test_a_family_is_loaded_at_a_revision(
     family: str, hub: Hub, models: Models, tmp_path: Path
 ) -> None:
     hub_matrix.check_pull(hub, models, family, tmp_path)
@@ -71,7 +69,7 @@ def test_a_card_is_valid_and_its_example_runs_as_printed(family: str, hub: Hub) 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("family", ["word", "bgt", "gated_conv"], indirect=True)
-def test_what_goes_wrong_is_survived_or_refused(
+def test_faults_are_survived_or_refused(
     fault: str, family: str, hub: Hub, models: Models, tmp_path: Path
 ) -> None:
     hub_matrix.check_fault(fault, hub, models, family, tmp_path)

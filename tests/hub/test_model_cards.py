@@ -1,4 +1,4 @@
-"""The card of a model that was trained here: what it says is what the run's files say."""
+"""The full card of a trained model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def evaluated(root: Path, *overrides: str, source: str = SOURCE) -> Path:
-    """A small finished run beside the data, and its scores in `evaluation`."""
+    """A small finished run next to the data, with its scores."""
     path, output = root / "recipe.yaml", root / "small"
     path.write_text(f"data: {{sources: [{json.dumps(source)}]}}", encoding="utf-8")
     recipe = read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
@@ -69,14 +69,14 @@ def card_of(model: Path, root: Path) -> str:
     )
 
 
-def test_the_card_says_what_the_run_says(root: Path) -> None:
+def test_the_card_states_the_run(root: Path) -> None:
     text = card_of(evaluated(root), root)
     front = yaml.safe_load(text.split("---")[1])
     assert front["license"] == "cc-by-sa-4.0"
     digest = sha256((root / SOURCE).read_bytes()).hexdigest()
     assert f"| {SOURCE} | 60 | CC0 | `{digest}` |" in text
-    assert "Seed 1; steps 8; 60 examples" in text
-    assert "\n\n| source |" in text  # else Markdown has no table
+    assert "Seed 1, 8 steps, 60 examples" in text
+    assert "\n\n| source |" in text  # Markdown needs the empty line
     assert "| **small** |" in text
     assert 'model = "small"' in text
     assert "A small one." in text
@@ -85,13 +85,11 @@ def test_the_card_says_what_the_run_says(root: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("development", ["clean", "stsb-dev", "sts17-en-en"])
-def test_the_card_says_what_picked_the_state(development: str, root: Path) -> None:
+def test_the_card_states_the_selection(development: str, root: Path) -> None:
     assert SELECTION[development] in card_of(evaluated(root, "--development", development), root)
 
 
-def test_the_command_writes_it_beside_the_model(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_the_card(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = evaluated(root, "--tokenizer.kind", "word", "--model.kind", "recurrent")
     options = ["--evaluation", str(root / "evaluation"), "--data", str(root)]
     options += ["--command-line", "paraphrastic train recipe.yaml", "--summary", "A small one."]
@@ -102,8 +100,8 @@ def test_the_command_writes_it_beside_the_model(
     assert "SentenceTransformer(model, trust_remote_code=True)" in text
 
 
-def test_weights_that_the_run_did_not_leave_have_no_card(root: Path) -> None:
-    """It would name the sources of another model."""
+def test_changed_weights_have_no_card(root: Path) -> None:
+    """The card would name the sources of another model."""
     model = evaluated(root)
     other = SentenceEncoder.from_pretrained(model).with_dimension(4)
     other.save_pretrained(model)
@@ -112,15 +110,15 @@ def test_weights_that_the_run_did_not_leave_have_no_card(root: Path) -> None:
         card_of(model, root)
 
 
-def test_a_source_that_may_not_be_released_is_refused(root: Path) -> None:
+def test_an_unreleasable_source_is_refused(root: Path) -> None:
     (root / "train/en-en/secret.tsv.xz").write_bytes(lzma.compress(PAIRS.read_bytes()))
     model = evaluated(root, source="train/en-en/secret.tsv.xz")
     with pytest.raises(PublishError, match=r"secret.tsv.xz"):
         card_of(model, root)
 
 
-def test_a_run_that_counted_nothing_by_source_is_asked_for_its_licenses_too(root: Path) -> None:
-    """As those of generative models are."""
+def test_licenses_are_checked_without_counts_by_source(root: Path) -> None:
+    """Generative models have no such counts."""
     model = evaluated(root)
     run = json.loads((model / "run.json").read_text(encoding="utf-8"))
     del run["pairs_by_source"]
@@ -135,7 +133,7 @@ def test_a_run_that_counted_nothing_by_source_is_asked_for_its_licenses_too(root
         card_of(model, root)
 
 
-def test_a_language_model_has_the_card_of_its_run_alone(root: Path) -> None:
+def test_a_language_model_has_only_a_run_card(root: Path) -> None:
     recipe = root / "language-model.yaml"
     recipe.write_text(
         f"kind: language_model\ndata: {{sources: [{root / SOURCE}], held_out: 0}}\n"
@@ -158,5 +156,5 @@ def test_an_unfinished_run_has_no_card(root: Path) -> None:
 def test_scores_of_other_weights_are_refused(root: Path) -> None:
     model = evaluated(root)
     score(SentenceEncoder.from_pretrained(model).with_norm_power(0.5), root)
-    with pytest.raises(DataError, match="sts of another"):
+    with pytest.raises(DataError, match="sts"):
         card_of(model, root)

@@ -1,4 +1,4 @@
-"""`paraphrastic publish`: what is sent, and what is refused before anything is."""
+"""`paraphrastic publish`: uploaded files and refusals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from paraphrastic_hf.hub.licenses import (
     checked_license,
     source_licenses,
 )
-from paraphrastic_hf.hub.model_files import ModelDetails
+from paraphrastic_hf.hub.model_files import PACKAGED, ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel
@@ -43,7 +43,7 @@ from tests.evaluation.sts_files import write_sts
 from tests.hub.matrix import Models, hub_of, offline
 from tests.hub.server import Fault, Hub, account, pointing, running
 
-# huggingface_hub sends large files by a call that its HTTP library will drop
+# huggingface_hub uploads large files with a deprecated call of its HTTP library
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 
@@ -65,7 +65,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture(scope="module")
 def scores(models: Models, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `paraphrastic evaluate --output` leaves of a tiny model on tiny files."""
+    """Results of `paraphrastic evaluate --output` for a tiny model."""
     folder = tmp_path_factory.mktemp("scores")
     write_sts(folder / "eval")
     encoder = SentenceEncoder.from_pretrained(models("word"))
@@ -73,7 +73,7 @@ def scores(models: Models, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_a_dry_run_writes_what_would_be_sent_and_asks_nobody(
+def test_a_dry_run_writes_the_files_without_network(
     models: Models, hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
@@ -124,7 +124,7 @@ def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: P
     target = outside if name == "tokenizers" else outside / "tokenizer.json"
     (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(target)
-    if name == "README.md":  # publish writes another one
+    if name == "README.md":  # publish replaces it
         encoder = SentenceEncoder.from_pretrained(folder)
         with running() as hub, pointing(hub, tmp_path / "home", token="hf_write"):
             with pytest.raises(PublishError, match=str(outside)):
@@ -136,7 +136,7 @@ def test_a_link_out_of_a_model_is_refused(name: str, models: Models, tmp_path: P
         assert not (tmp_path / "out").exists()
 
 
-def test_a_link_out_of_a_space_is_refused_and_one_within_it_followed(tmp_path: Path) -> None:
+def test_links_in_a_space_are_followed_within_it(tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
     (folder / "same.py").symlink_to("app.py")
     publish("space", folder, "me/mine", dry_run=tmp_path / "out")
@@ -146,21 +146,21 @@ def test_a_link_out_of_a_space_is_refused_and_one_within_it_followed(tmp_path: P
         publish("space", folder, "me/mine", dry_run=tmp_path / "second")
 
 
-def test_the_links_of_a_downloaded_snapshot_are_its_own(models: Models, tmp_path: Path) -> None:
+def test_links_of_a_snapshot_are_followed(models: Models, tmp_path: Path) -> None:
     snapshot, blobs = tmp_path / "cache" / "snapshots" / "1", tmp_path / "cache" / "blobs"
     shutil.copytree(models("word"), blobs)
     snapshot.mkdir(parents=True)
     for path in (path for path in blobs.iterdir() if path.is_file()):
         (snapshot / path.name).symlink_to(path)
     (snapshot / "tokenizers").mkdir()
-    (snapshot / "tokenizers" / "notes.txt").write_text("mine alone")  # no file of a model
+    (snapshot / "tokenizers" / "notes.txt").write_text("mine alone")  # not part of a model
     publish("model", snapshot, "me/word", details=OPEN, dry_run=tmp_path / "out")
     assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
     assert not list((tmp_path / "out").rglob("notes.txt"))
 
 
 @pytest.mark.slow
-def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path: Path) -> None:
+def test_foreign_code_needs_permission(models: Models, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(models("word"), folder)
     changed, foreign = folder / code_file(folder), folder / "paraphrastic_evil.py"
@@ -182,7 +182,7 @@ def test_code_is_of_this_package_unless_asked_otherwise(models: Models, tmp_path
 
 
 @pytest.mark.slow
-def test_code_that_an_earlier_version_wrote_is_written_anew(models: Models, tmp_path: Path) -> None:
+def test_code_of_an_earlier_version_is_replaced(models: Models, tmp_path: Path) -> None:
     folder, out = tmp_path / "model", tmp_path / "out"
     shutil.copytree(models("word"), folder)
     now, earlier = code_file(folder), "paraphrastic_models_averaging.py"
@@ -196,16 +196,16 @@ def test_code_that_an_earlier_version_wrote_is_written_anew(models: Models, tmp_
 
 
 def code_file(folder: Path) -> str:
-    """The file that has a model's class, as its config names it."""
+    """The file of a model's class, from its config."""
     config = json.loads((folder / "config.json").read_text())
     return str(config["auto_map"]["AutoModel"]).split(".")[0] + ".py"
 
 
-def test_scores_are_in_the_index_and_the_result_files_and_on_the_card(
+def test_scores_are_published(
     models: Models, scores: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = json.loads((scores / "sts.json").read_text())
-    assert results.result_files([measured]) == {}  # benchmarks have other numbers of rows
+    assert results.result_files([measured]) == {}  # not the number of rows of a benchmark
     row = next(it for it in measured["rows"] if (it["group"], it["name"]) == ("STS-B", "test"))
     place = ("STS-B", "test", "spearman")
     known = ("mteb/stsbenchmark-sts", "STSBenchmark", row["size"])
@@ -234,7 +234,7 @@ def test_scores_are_in_the_index_and_the_result_files_and_on_the_card(
 @pytest.mark.slow
 def test_scores_of_other_weights_are_refused(models: Models, scores: Path, hub: Hub) -> None:
     details = ModelDetails(**{**vars(OPEN), "evaluation": scores})
-    with pytest.raises(PublishError, match="sts of another"):
+    with pytest.raises(PublishError, match="sts"):
         publish("model", models("weighted"), "me/weighted", details=details)
 
 
@@ -252,7 +252,7 @@ def test_scores_of_other_weights_are_refused(models: Models, scores: Path, hub: 
         ("tags: [unclosed\n", "card"),
     ],
 )
-def test_a_card_without_grounds_is_refused(
+def test_a_card_with_unfounded_claims_is_refused(
     metadata: str, said: str, models: Models, hub: Hub, tmp_path: Path
 ) -> None:
     license = "" if "license" in metadata else "license: cc-by-sa-4.0\n"
@@ -281,7 +281,7 @@ def test_a_card_without_grounds_is_refused(
         ("MIT (collection); each set has its authors' terms", "unstated"),
     ],
 )
-def test_what_a_license_allows(license: str, allows: str) -> None:
+def test_release_class_by_hand(license: str, allows: str) -> None:
     assert release_class(license) == allows
 
 
@@ -289,7 +289,7 @@ def source(release: str) -> SourceLicense:
     return SourceLicense(f"{release}.tsv", "its license", release)
 
 
-def test_the_license_of_the_weights_follows_from_the_sources() -> None:
+def test_the_sources_decide_the_license() -> None:
     assert checked_license([source("open")], None, private=False) == "cc-by-sa-4.0"
     assert checked_license([source("open")], "mit", private=False) == "mit"
     assert checked_license([source("unstated")], None, private=True) is None
@@ -304,7 +304,7 @@ def test_the_license_of_the_weights_follows_from_the_sources() -> None:
         checked_license([], None, private=False)
 
 
-def test_sources_without_a_license_make_a_model_private(models: Models, hub: Hub) -> None:
+def test_unlicensed_sources_require_a_private_repository(models: Models, hub: Hub) -> None:
     with pytest.raises(PublishError, match=r"pairs\.tsv"):
         publish("model", models("word"), "me/word", details=ModelDetails(hide_paths=True))
     with pytest.raises(PublishError, match=r"sick: CC BY-NC-SA 3\.0"):
@@ -318,10 +318,8 @@ def test_sources_without_a_license_make_a_model_private(models: Models, hub: Hub
     assert "models/me/sick" not in hub.public
 
 
-def test_weights_that_the_run_did_not_leave_are_refused(
-    models: Models, hub: Hub, tmp_path: Path
-) -> None:
-    """The card would name the sources, and so the license, of another model."""
+def test_changed_weights_are_refused(models: Models, hub: Hub, tmp_path: Path) -> None:
+    """The card would name the sources and license of another model."""
     folder = tmp_path / "mine"
     shutil.copytree(models("word"), folder)
     SentenceEncoder.from_pretrained(models("sentencepiece")).save_pretrained(folder)
@@ -336,7 +334,7 @@ def test_weights_that_the_run_did_not_leave_are_refused(
     assert KEY in hub.repositories
 
 
-def test_what_a_model_began_with_counts_as_well(models: Models, tmp_path: Path) -> None:
+def test_sources_of_earlier_models_count(models: Models, tmp_path: Path) -> None:
     run = TrainedModel.read(models("word"))
     stated = {"pairs.tsv": "cc0-1.0"}
     from_english = replace(run, recipe={**run.recipe, "start": "english"})
@@ -362,16 +360,16 @@ def test_a_packaged_model_has_the_license_of_its_card(hub: Hub) -> None:
     assert card.data.language == ["en"]
     assert "| train/en-en/bible_versions.tsv.xz | 118,367 | public domain / CC0 |" in card.text
     text = " ".join(card.text.split())
-    assert "chosen by pairs that no reported test set holds" in text
-    assert "It learned the vectors of sentence-transformers/all-MiniLM-L6-v2" in text
+    assert PACKAGED["english"] in text
+    assert "distilled from sentence-transformers/all-MiniLM-L6-v2" in text
     assert "SentenceTransformer(model).float().encode" in card.text
-    code = json.loads(pushed["config.json"])["auto_map"]  # for where this package is absent
+    code = json.loads(pushed["config.json"])["auto_map"]
     assert code["AutoModel"] == "paraphrastic_models_encoders_averaging.AveragingModel"
     assert "paraphrastic_models_encoders_averaging.py" in pushed
     assert pushed["model.safetensors"] == (packaged_model() / "model.safetensors").read_bytes()
 
 
-def test_absolute_paths_of_a_run_are_refused_or_cut(models: Models, hub: Hub) -> None:
+def test_absolute_paths_are_refused_or_shortened(models: Models, hub: Hub) -> None:
     stated = ModelDetails(source_licenses=OPEN.source_licenses)
     with pytest.raises(PublishError, match=r"recipe\.yaml.*--hide-paths"):
         publish("model", models("word"), "me/word", details=stated)
@@ -423,14 +421,13 @@ def test_secrets_and_paths_are_found(leak: str, what: str, tmp_path: Path) -> No
     (tmp_path / "app.py").write_text(f"# fine\n{leak}\n")
     found = find_leaks(tmp_path)[0]
     assert found.startswith(f"app.py, line 2: {what}")
-    assert "a" * 20 not in found  # nobody reads the secret from a log
+    assert "a" * 20 not in found  # secrets must not appear in logs
 
 
 @pytest.mark.parametrize(
     "name", [".env", ".env.local", ".streamlit/secrets.toml", "id_rsa.bak", ".ssh/config", "a.pem"]
 )
-def test_a_leak_is_not_sent(name: str, hub: Hub, tmp_path: Path) -> None:
-    """Here a file that is known by its name."""
+def test_a_file_of_secrets_is_not_uploaded(name: str, hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("X=1")
@@ -441,9 +438,7 @@ def test_a_leak_is_not_sent(name: str, hub: Hub, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("name", ["a.txt", "a.png", "a.model", "a.safetensors"])
-def test_text_is_read_whatever_its_name_and_encoding(
-    name: str, encoding: str, tmp_path: Path
-) -> None:
+def test_leaks_are_found_in_any_text_encoding(name: str, encoding: str, tmp_path: Path) -> None:
     text = "# Ünïque\nghp_" + "a1B2" * 9 + "\n/home/me/x\n"
     (tmp_path / name).write_bytes((text).encode(encoding))
     token, path = find_leaks(tmp_path)
@@ -451,7 +446,7 @@ def test_text_is_read_whatever_its_name_and_encoding(
     assert path.endswith("/home/me/x")
 
 
-def test_numbers_are_searched_for_tokens(tmp_path: Path) -> None:
+def test_binary_files_are_searched_for_tokens(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0).bytes(2**22)
     (tmp_path / "model.safetensors").write_bytes(b"\x01" + numbers)
     assert find_leaks(tmp_path) == []
@@ -460,7 +455,7 @@ def test_numbers_are_searched_for_tokens(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_comes_with_the_package_has_no_leak() -> None:
+def test_packaged_files_have_no_leaks() -> None:
     for folder in (ASSETS, ROOT / "recipes", ROOT / "hub_cards"):
         assert find_leaks(folder) == []
 
@@ -470,10 +465,10 @@ def test_searching_for_leaks_takes_linear_time(line: str, tmp_path: Path) -> Non
     (tmp_path / "a.txt").write_text(line * (2**21 // len(line)))
     start = time.monotonic()
     find_leaks(tmp_path)
-    assert time.monotonic() - start < 15  # half a second; a minute if lines are counted each time
+    assert time.monotonic() - start < 15  # about 0.5 s; quadratic counting takes a minute
 
 
-def test_whatever_begins_with_a_slash_is_a_path_in_a_run(tmp_path: Path) -> None:
+def test_training_records_are_searched_for_any_absolute_path(tmp_path: Path) -> None:
     (tmp_path / "recipe.yaml").write_text("path: /eos/me/pairs.tsv\nother: train/a/b.tsv\n")
     text = "# https://example.org/home/me/x and data/home/x, /api/models, ./tmp/x, /or and /eos/x\n"
     (tmp_path / "README.md").write_text(text)
@@ -509,7 +504,7 @@ def test_a_folder_of_another_kind_is_refused(
     assert hub.repositories == {}
 
 
-def test_a_metric_is_called_as_its_script(hub: Hub) -> None:
+def test_a_metric_is_named_after_its_script(hub: Hub) -> None:
     with pytest.raises(PublishError, match=r"similarity\.py.*simile"):
         publish("metric", "simile", "me/similarity")
     publish("metric", "simile", "me/simile")
@@ -534,7 +529,7 @@ ACCOUNTS = {"hf_write": account("me", orgs=["ours"]), "hf_read": account("me", r
         ("hf_write", "me/mi ne", "'me/mi ne'"),
     ],
 )
-def test_what_a_token_may_not_write_is_refused(
+def test_missing_permissions_are_refused(
     token: str | None, repository: str, said: str, tmp_path: Path
 ) -> None:
     folder = write_space(tmp_path / "space")
@@ -548,7 +543,7 @@ def test_what_a_token_may_not_write_is_refused(
     assert len(str(error.value)) < 250
 
 
-def test_a_weak_token_is_refused_before_a_model_is_saved(
+def test_the_token_is_checked_before_saving(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = SentenceEncoder.from_pretrained()
@@ -561,40 +556,40 @@ def test_a_weak_token_is_refused_before_a_model_is_saved(
         encoder.push_to_hub("me/mine")
 
 
-def test_without_a_network_a_dry_run_is_proposed(
+def test_an_unreachable_hub_suggests_a_dry_run(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_space(tmp_path / "space")
-    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # an unused port
     with pytest.raises(PublishError, match=r"127\.0\.0\.1:9.*--dry-run"):
         publish("space", folder, "me/mine")
     with offline(), pytest.raises(PublishError, match="--dry-run"):
         publish("space", folder, "me/mine")
 
 
-def test_private_files_do_not_go_to_a_public_repository(hub: Hub, tmp_path: Path) -> None:
+def test_private_files_are_not_published(hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
     publish("space", folder, "me/mine")
     assert "spaces/me/mine" in hub.public
     with pytest.raises(PublishError, match="me/mine"):
         publish("space", folder, "me/mine", private=True)
-    publish("space", folder, "other", private=True)  # of the account, as it names no owner
+    publish("space", folder, "other", private=True)  # without an owner, the account's own
     assert "spaces/me/other" in hub.repositories.keys() - hub.public
 
 
-def test_a_new_revision_replaces_the_files_of_the_old_one(models: Models, hub: Hub) -> None:
+def test_publishing_again_replaces_files(models: Models, hub: Hub) -> None:
     publish("model", models("word"), "me/word", details=OPEN)
     hub.repositories[KEY] |= {"spiece.model": b"old", ".eval_results/old.yaml": b"", "own.txt": b""}
     commit = publish("model", models("word"), "me/word", details=OPEN, message="Again")
     assert commit.startswith(f"{hub.address}/me/word/commit/")
     pushed = hub.repositories[KEY]
     assert not {"spiece.model", ".eval_results/old.yaml"} & pushed.keys()
-    assert "own.txt" in pushed  # what somebody added stays
+    assert "own.txt" in pushed  # files added by others stay
 
 
-def test_a_branch_and_a_pull_request_leave_main_as_it_is(hub: Hub, tmp_path: Path) -> None:
+def test_branches_and_pull_requests_do_not_change_main(hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
-    with pytest.raises(PublishError, match="no space me/mine"):
+    with pytest.raises(PublishError, match="space me/mine"):
         publish("space", folder, "me/mine", pull_request=True)
     publish("space", folder, "me/mine")
     before = dict(hub.repositories["spaces/me/mine"])
@@ -610,8 +605,8 @@ def test_a_branch_and_a_pull_request_leave_main_as_it_is(hub: Hub, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ["500", "cut"])
-def test_an_upload_survives_a_server_in_trouble(kind: str, models: Models, hub: Hub) -> None:
-    """As far as huggingface_hub tries again: while it sends large files."""
+def test_an_upload_survives_server_errors(kind: str, models: Models, hub: Hub) -> None:
+    """huggingface_hub retries only while it sends large files."""
     hub.faults = [Fault("PUT /lfs", kind)]
     publish("model", models("word"), "me/word", details=OPEN)
     assert hub.faults[0].times == 0
@@ -623,19 +618,19 @@ SLOW = [pytest.param(place, marks=pytest.mark.slow) for place in ("preupload", "
 
 
 @pytest.mark.parametrize("place", ["create", "commit", *SLOW])
-def test_an_upload_that_broke_off_goes_on(place: str, models: Models, hub: Hub) -> None:
+def test_a_broken_upload_is_resumed(place: str, models: Models, hub: Hub) -> None:
     hub.faults = [Fault(f"POST .*/{place}", "500", 10**6)]
     with pytest.raises(PublishError, match="me/word"):
         publish("model", models("word"), "me/word", details=OPEN)
-    assert not hub.repositories.get(KEY)  # nothing is half-published
+    assert not hub.repositories.get(KEY)
     sent = sum("PUT" in request for request in hub.requests)
     hub.faults, hub.requests = [], []
     publish("model", models("word"), "me/word", details=OPEN)
-    assert any("PUT" in request for request in hub.requests) == (not sent)  # none is sent twice
+    assert any("PUT" in request for request in hub.requests) == (not sent)
     assert "model.safetensors" in hub.repositories[KEY]
 
 
-def test_a_branch_that_moves_meanwhile_is_not_written_over(hub: Hub, tmp_path: Path) -> None:
+def test_a_concurrent_commit_is_not_overwritten(hub: Hub, tmp_path: Path) -> None:
     folder = write_space(tmp_path / "space")
     publish("space", folder, "me/mine")
     (folder / "app.py").write_text("print(2)\n")
@@ -646,7 +641,7 @@ def test_a_branch_that_moves_meanwhile_is_not_written_over(hub: Hub, tmp_path: P
     assert files["app.py"] == b"print(1)\n"
 
 
-def test_options_of_a_model_are_of_a_model(
+def test_model_options_are_only_for_models(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(write_space(tmp_path / "space"))
@@ -657,9 +652,7 @@ def test_options_of_a_model_are_of_a_model(
 
 
 @pytest.mark.slow
-def test_the_first_example_of_the_help_works_for_the_model_of_the_readme(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_of_the_help_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
     shutil.copy(DEMO, "mine.tsv")
@@ -671,7 +664,7 @@ def test_the_first_example_of_the_help_works_for_the_model_of_the_readme(
 
 
 @pytest.mark.parametrize("name", ["../../x.spm", "/etc/x", "..\\..\\x", "x\0y"])
-def test_a_file_whose_name_leads_out_of_its_repository_is_not_written(
+def test_a_file_name_outside_the_repository_is_refused(
     name: str, models: Models, hub: Hub, tmp_path: Path
 ) -> None:
     publish("model", models("word"), "me/word", details=OPEN)
@@ -682,10 +675,8 @@ def test_a_file_whose_name_leads_out_of_its_repository_is_not_written(
     assert not list(tmp_path.glob("x*"))
 
 
-def test_a_killed_dry_run_leaves_nothing_in_the_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a process leaves that is killed while it writes; a full disk names the output alone."""
+def test_a_killed_dry_run_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk names only the output."""
     space, out = tmp_path / "space", tmp_path / "out"
     space.mkdir()
     (space / "README.md").write_text("---\nsdk: static\n---\n", encoding="utf-8")
@@ -698,7 +689,7 @@ def test_a_killed_dry_run_leaves_nothing_in_the_way(
         patch.setattr("paraphrastic_hf.hub.publish.copy_files", fail)
         with pytest.raises(DiskError) as error:
             publish("space", space, "me/space", dry_run=out)
-    assert str(space) not in str(error.value)  # the full disk is that of the output
+    assert str(space) not in str(error.value)
     assert not out.exists()
     (tmp_path / "out.part").mkdir()
     (tmp_path / "out.part" / "half").touch()

@@ -1,4 +1,4 @@
-"""A model has a card as soon as it is trained: of every kind and family, from its run alone."""
+"""The card that training writes, for every kind and family."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from paraphrastic_hf.errors import counted
 from paraphrastic_hf.hub.cards import SELECTION, composition, run_card
 from paraphrastic_hf.models import GENERATIVE
 from paraphrastic_hf.models.families import FAMILIES as ENCODERS
@@ -43,24 +44,24 @@ def test_a_trained_model_has_a_card_whose_code_runs(
 ) -> None:
     model = trained(FAMILIES[name], tmp_path, root)
     text = card_of(model)
-    assert text == run_card(model)  # from what lies in the folder, nothing else
+    assert text == run_card(model)
     assert str(tmp_path) not in text
     assert str(DEMO) not in text
     assert "{{" not in text
     paragraphs = text.split("\n\n")
-    assert all(len(it.splitlines()) == 1 for it in paragraphs if it.startswith(("Seed", "The")))
-    assert "license" not in yaml.safe_load(text.split("---")[1])  # nobody has stated one
+    assert all(len(it.splitlines()) == 1 for it in paragraphs if it.startswith("The"))
+    assert "license" not in yaml.safe_load(text.split("---")[1])
     monkeypatch.chdir(tmp_path)
     exec(compile(code_of(text), "README.md", "exec"), {"__name__": "card"})
 
 
-def test_every_family_has_a_sentence_of_its_own() -> None:
+def test_every_family_has_its_own_sentence() -> None:
     sentences = [model.card_sentence for model in (*ENCODERS.values(), *GENERATIVE)]
     assert all(sentences)
     assert len({*sentences}) == len(sentences)
 
 
-def test_a_generative_model_says_what_its_variables_hold(root: Path, tmp_path: Path) -> None:
+def test_a_generative_card_lists_active_units(root: Path, tmp_path: Path) -> None:
     model = trained(BGT, tmp_path, root)
     card, run = card_of(model), json.loads((model / "run.json").read_text())
     for name, value in run["held_out"]["active_units"].items():
@@ -68,41 +69,39 @@ def test_a_generative_model_says_what_its_variables_hold(root: Path, tmp_path: P
     assert '.translate(["a cat sleeps"], to="fr")' in card
 
 
-def test_every_development_set_has_its_words() -> None:
+def test_every_development_set_is_described() -> None:
     assert SELECTION.keys() == set(DEVELOPMENT_SETS)
 
 
-def test_a_family_and_tokens_without_a_sentence_are_named(tmp_path: Path) -> None:
-    """As a user's own encoder, whose class is not one of this package."""
+def test_an_unknown_family_is_named(tmp_path: Path) -> None:
+    """For example a user's own encoder."""
     assert "new-one" in composition({"model_type": "new-one"}, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["word", "tagging", "language_model"])
-def test_figures_of_the_card_are_those_of_the_run(name: str, root: Path, tmp_path: Path) -> None:
+def test_scores_on_the_card_are_those_of_the_run(name: str, root: Path, tmp_path: Path) -> None:
     model = trained(FAMILIES[name], tmp_path, root)
     run, card = json.loads((model / "run.json").read_text()), card_of(model)
     at = run["progress"]
-    assert f"steps {at['step']:,}; {at['examples']:,}" in card
+    assert f"{counted(at['step'], 'step')}, {counted(at['examples'], 'example')}" in card
     if name == "word":
         assert SELECTION["none"] in card
         assert "| pairs.tsv | 60 | not stated |" in card
         assert "dog bites man" in card
     elif name == "tagging":
         best = f"{at['best_score']:.2f}"
-        assert f"step is {at['best_step']}, its score {best}" in card
+        assert f"Step: {at['best_step']}. Development score: {best}" in card
         accuracy, unknown = run["test"]["accuracy"], run["test"]["unknown_accuracy"]
         assert f"| test | {accuracy:.4g} | {unknown:.4g} |" in card
         assert "| treebank | 32 | 4 | 4 |" in card
         assert "order" not in card.split("## Limits")[1]
     else:
         perplexity = f"{run['held_out']['perplexity']:.1f}"
-        assert f"Perplexity {perplexity}" in card
+        assert f"Perplexity per token: {perplexity}" in card
         assert "10 sentences" in card
 
 
-def test_the_license_of_a_corpus_on_record_is_named_and_its_languages(
-    root: Path, tmp_path: Path
-) -> None:
+def test_the_card_names_license_and_languages(root: Path, tmp_path: Path) -> None:
     recipe = FAMILIES["word"].replace(f"[{DEMO}]", f"[{{path: {DEMO}, languages: [en, fr]}}]")
     front = yaml.safe_load(
         (trained(recipe, tmp_path, root) / "README.md").read_text().split("---")[1]
@@ -114,20 +113,18 @@ def test_the_license_of_a_corpus_on_record_is_named_and_its_languages(
 
 
 @pytest.mark.slow
-def test_a_language_whose_pieces_were_dropped_is_none_of_the_model(
-    root: Path, tmp_path: Path
-) -> None:
+def test_a_dropped_language_is_not_listed(root: Path, tmp_path: Path) -> None:
     french = f"[{DEMO}, {{path: {DEMO.parents[1]}/default/en-fr.tsv, languages: [en, fr]}}]"
     recipe = FAMILIES["sentencepiece"].replace(f"[{DEMO}]", french)
     recipe = recipe.replace("vocab_size: 250", "vocab_size: 390, apart: [fr]")
     model = trained(recipe + "finish: {drop_apart: true}", tmp_path, root)
     front = yaml.safe_load((model / "README.md").read_text().split("---")[1])
     assert front["language"] == ["en"]
-    assert " kB " in card_of(model)
+    assert " kB" in card_of(model)
 
 
 @pytest.mark.slow
-def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Path) -> None:
+def test_a_table_changed_after_selection_is_mentioned(root: Path, tmp_path: Path) -> None:
     from tests.evaluation.sts_files import write_sts
 
     write_sts(tmp_path / "data" / "eval")
@@ -135,11 +132,11 @@ def test_a_table_changed_after_selection_is_said_to_be(root: Path, tmp_path: Pat
     model = trained(recipe + "finish: {significant_bits: 5}", tmp_path, tmp_path / "data")
     card = card_of(model)
     assert SELECTION["stsb-dev"] in card
-    assert "step is 3," in card
+    assert "Step: 3." in card
     assert "`finish`" in card
 
 
-def test_pairs_held_out_and_sets_that_are_to_come_are_named(root: Path, tmp_path: Path) -> None:
+def test_held_out_pairs_and_unknown_sets_are_named(root: Path, tmp_path: Path) -> None:
     model = trained(FAMILIES["word"], tmp_path, root)
     run = json.loads((model / "run.json").read_text(encoding="utf-8"))
     progress = {**run["progress"], "best_step": 2, "best_score": 61.25}
@@ -151,7 +148,7 @@ def test_pairs_held_out_and_sets_that_are_to_come_are_named(root: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_order_counts_for_what_reads_in_order_alone(root: Path, tmp_path: Path) -> None:
+def test_the_card_states_word_order(root: Path, tmp_path: Path) -> None:
     limits = {}
     for name in ("recurrent", "charagram", "mixture"):
         (tmp_path / name).mkdir()
@@ -167,12 +164,12 @@ def test_another_run_in_the_folder_has_its_own_card_and_curve(root: Path, tmp_pa
     assert (model / "training.png").exists()
     recipe = load_recipe(tmp_path / "recipe.yaml", ["--epochs", "0"])
     train(recipe, model, overwrite=True, progress=False)
-    assert "steps 0; 0 examples" in card_of(model)
+    assert "0 steps, 0 examples" in card_of(model)
     assert "training.png" not in card_of(model)
     assert not (model / "training.png").exists()  # nothing was logged
 
 
-def test_a_gran_without_its_gate_is_called_so(tmp_path: Path) -> None:
+def test_a_gran_without_its_gate_is_named(tmp_path: Path) -> None:
     config = {"model_type": "paraphrastic-gated", "variant": 0, "bidirectional": True}
     assert "BiGRAN without its gate" in composition(config, tmp_path)
 
@@ -191,10 +188,10 @@ sys.meta_path.insert(0, Absent())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gated_conv", "marian", "language_model", "sentencepiece"])
-def test_what_a_card_says_of_other_libraries_runs_without_this_package(
+def test_examples_for_other_libraries_run_without_this_package(
     name: str, root: Path, tmp_path: Path
 ) -> None:
-    """And without a prompt, or a warning about a model of another type."""
+    """They run without prompts and without warnings about model types."""
     model = trained(FAMILIES[name], tmp_path, root)
     code = code_of((model / "README.md").read_text("utf-8"))
     named = re.findall(r"^(?:model|directory) = .*$", code, re.MULTILINE)[:1]

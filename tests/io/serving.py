@@ -1,4 +1,4 @@
-"""A small file server on this machine that can break off and fail."""
+"""A small local file server that can fail."""
 
 from __future__ import annotations
 
@@ -33,8 +33,6 @@ class Served:
 
 @dataclass
 class Server:
-    """Files by their path, such as `/a.txt`."""
-
     address: str
     files: dict[str, Served] = field(default_factory=dict)
 
@@ -48,7 +46,7 @@ class Server:
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """A server that runs in a thread, while downloads are allowed."""
+    """Serve files in a thread, with downloads allowed."""
     place = Server("")
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Archives are unpacked once and whole, and no member lands outside the folder made for it."""
+"""Safe unpacking of archives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ NOISE = random.Random(0)
 
 
 def pack(path: Path, members: dict[str, bytes]) -> Path:
-    """An archive of the kind its name says."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
             for name, content in members.items():
@@ -48,13 +47,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def listed(folder: Path) -> list[Path]:
-    """What lies in a folder, but for locks."""
+    """Content of a folder without locks."""
     return sorted(path for path in folder.iterdir() if path.suffix != ".lock")
 
 
 @pytest.fixture
 def box(tmp_path: Path) -> Iterator[Path]:
-    """A folder two deep, to which an archive may write; nothing else may appear."""
+    """A nested folder that an archive may write to. Nothing may appear outside."""
     inner = tmp_path / "outer" / "inner"
     inner.mkdir(parents=True)
     (tmp_path / "outside.txt").write_text("mine", encoding="utf-8")
@@ -65,7 +64,7 @@ def box(tmp_path: Path) -> Iterator[Path]:
 
 
 def refused(archive: Path) -> None:
-    """The error names the archive, and nothing of it stays."""
+    """The error names the archive, and nothing is left."""
     before = listed(archive.parent)
     with pytest.raises(DataError) as error:
         unpack(archive, archive.with_name("out"))
@@ -76,7 +75,7 @@ def refused(archive: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_member_is_unpacked_once(name: str, box: Path) -> None:
     archive = pack(box / name, MEMBERS)
-    left = box / "out.part"  # of a killed process
+    left = box / "out.part"  # left by a killed process
     left.mkdir()
     (left / "left.txt").write_bytes(b"half")
     folder = unpack(archive, box / "out")
@@ -93,8 +92,8 @@ def test_a_member_outside_is_refused(member: str, name: str, box: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
-def test_an_absolute_member_is_not_written_there(name: str, box: Path, tmp_path: Path) -> None:
-    """The fixture `box` checks it; a tar's member goes below the folder."""
+def test_an_absolute_member_stays_in_the_folder(name: str, box: Path, tmp_path: Path) -> None:
+    """The fixture `box` checks it. A tar's member goes below the folder."""
     archive = pack(box / name, {str(tmp_path / "outside.txt"): b"bad"})
     with suppress(DataError):
         unpack(archive, box / "out")
@@ -129,7 +128,7 @@ def test_a_link_in_a_zip_becomes_a_file(box: Path) -> None:
     sorted(
         set(product(NAMES, ["empty", "cut", "a tenth gone", "changed", "a web page"]))
         - {("a.tar", "changed")}
-    ),  # which has no checksum of its contents
+    ),  # tar has no checksum of its content
 )
 def test_a_damaged_archive_is_refused(damage: str, name: str, box: Path) -> None:
     archive = pack(box / name, {f"{number}.bin": NOISE.randbytes(30_000) for number in range(5)})
@@ -144,12 +143,12 @@ def test_a_damaged_archive_is_refused(damage: str, name: str, box: Path) -> None
 @pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
 def test_a_name_that_is_file_and_folder_is_refused(name: str, box: Path) -> None:
     refused(pack(box / name, {"a": b"file", "a/b": b"inside"}))
-    gc.collect()  # what is still open warns then, and a warning is an error here
+    gc.collect()  # open files cause a warning, which is an error in tests
 
 
 @pytest.mark.parametrize("flag", ["encrypted", "unknown method"])
 def test_a_zip_member_that_cannot_be_read_is_refused(flag: str, box: Path) -> None:
-    """The bytes of the two headers of one member: flags at 6 and 8, method at 8 and 10."""
+    """A member has two headers, with flags at bytes 6 and 8 and the method at 8 and 10."""
     data = bytearray(pack(box / "a.zip", {"a.txt": b"text"}).read_bytes())
     central = data.index(b"PK\x01\x02")
     for place in (6, central + 8) if flag == "encrypted" else (8, central + 10):
@@ -173,9 +172,7 @@ def test_a_full_disk_is_not_called_damage(box: Path, monkeypatch: pytest.MonkeyP
     assert listed(box) == [archive]
 
 
-def test_two_who_unpack_at_once_both_find_every_member(
-    box: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_unpacking_is_done_once(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = pack(box / "a.zip", MEMBERS)
     calls, start, extract = [], threading.Barrier(2), archives._extract
 

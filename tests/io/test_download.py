@@ -1,4 +1,4 @@
-"""A download is whole and verified, or one error that names its address and leaves nothing."""
+"""Verified downloads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGE = b"\n<!DOCTYPE html>\n<html><head><title>Log in</title></head></html>\n"
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that would have been waited."""
+    """Seconds of all waits, which are skipped."""
     seconds: list[float] = []
     monkeypatch.setattr(time, "sleep", seconds.append)
     return seconds
@@ -55,12 +55,12 @@ def zipped(**members: bytes) -> bytes:
 
 
 def kept(folder: Path) -> set[str]:
-    """What is in a folder, but for locks."""
+    """Content of a folder without locks."""
     return {path.name for path in folder.iterdir() if path.suffix != ".lock"}
 
 
 def refused(wanted: Remote, folder: Path, text: str = "") -> None:
-    """One error of one line that names the address; nothing of the file stays."""
+    """The one-line error names the URL, and no file is left."""
     before = kept(folder)
     with pytest.raises(DataError) as error:
         fetch(wanted, folder)
@@ -70,7 +70,7 @@ def refused(wanted: Remote, folder: Path, text: str = "") -> None:
     assert kept(folder) == before
 
 
-def test_a_file_comes_whole_and_once(server: Server, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_once(server: Server, tmp_path: Path) -> None:
     file = server.serve("en/fr/en-fr.txt", CONTENT)
     template = Remote("{config}/a.{second}.txt", server.url("{first}/{second}/{config}.txt"))
     for _ in range(2):
@@ -80,9 +80,7 @@ def test_a_file_comes_whole_and_once(server: Server, tmp_path: Path) -> None:
     assert len(file.requests) == 1
 
 
-def test_a_file_with_another_checksum_is_refused_until_the_right_one_comes(
-    server: Server, tmp_path: Path
-) -> None:
+def test_a_wrong_checksum_is_refused(server: Server, tmp_path: Path) -> None:
     wanted = remote(server, sha256=SHA256, size=len(CONTENT))
     for wrong in (CONTENT + b"x", CONTENT[:-1], b"", PAGE):
         server.serve("a.txt", wrong)
@@ -100,23 +98,23 @@ def test_a_cached_file_of_another_size_is_downloaded_again(server: Server, tmp_p
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.zip", "a.gz", "a.tgz", "a.xz", "a.bz2"])
-def test_a_web_page_or_nothing_is_no_corpus(name: str, server: Server, tmp_path: Path) -> None:
+def test_web_pages_and_empty_files_are_refused(name: str, server: Server, tmp_path: Path) -> None:
     for wrong in (PAGE, b""):
         server.serve(name, wrong)
         refused(remote(server, name), tmp_path, name)
 
 
-def test_a_packed_file_comes_packed(server: Server, tmp_path: Path) -> None:
+def test_a_packed_file_stays_packed(server: Server, tmp_path: Path) -> None:
     packed = gzip.compress(CONTENT)
     server.serve("a.gz", packed)
     assert fetch(remote(server, "a.gz"), tmp_path).read_bytes() == packed
 
 
 @pytest.mark.parametrize("has_ranges", [True, False])
-def test_a_broken_connection_goes_on(
+def test_a_broken_download_is_resumed(
     has_ranges: bool, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 100)  # what comes is kept by chunks
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 100)  # only whole chunks are kept
     file = server.serve("a.txt", CONTENT, cuts=[1000, 2000], has_ranges=has_ranges)
     assert fetch(remote(server, sha256=SHA256), tmp_path).read_bytes() == CONTENT
     second = 3000 if has_ranges else 2000
@@ -124,9 +122,7 @@ def test_a_broken_connection_goes_on(
 
 
 @pytest.mark.parametrize("statuses", [[500, 429, 503], [200, 500, 502]])
-def test_a_server_in_trouble_is_asked_again(
-    statuses: list[int], server: Server, tmp_path: Path
-) -> None:
+def test_server_errors_are_retried(statuses: list[int], server: Server, tmp_path: Path) -> None:
     cuts = [HALF] if statuses[0] == 200 else []
     file = server.serve("a.txt", CONTENT, statuses=statuses, cuts=cuts)
     assert fetch(remote(server, sha256=SHA256), tmp_path).read_bytes() == CONTENT
@@ -134,7 +130,7 @@ def test_a_server_in_trouble_is_asked_again(
 
 
 @pytest.mark.parametrize("status", [404, 500])
-def test_a_server_that_always_refuses_is_named(
+def test_persistent_errors_are_reported(
     status: int, server: Server, tmp_path: Path, waits: list[float]
 ) -> None:
     file = server.serve("a.txt", CONTENT, statuses=[status] * 10)
@@ -142,19 +138,19 @@ def test_a_server_that_always_refuses_is_named(
     assert len(file.requests) == (TRIES if status == 500 else 1)
 
 
-def test_a_connection_that_always_breaks_ends(server: Server, tmp_path: Path) -> None:
+def test_a_connection_that_always_breaks_is_an_error(server: Server, tmp_path: Path) -> None:
     server.serve("a.txt", CONTENT, cuts=[0] * 100)
     refused(remote(server), tmp_path)
 
 
-def test_a_server_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with serving() as gone:
         pass
     refused(remote(gone), tmp_path)
 
 
-def test_two_who_want_a_file_ask_for_it_once(server: Server, tmp_path: Path) -> None:
+def test_concurrent_downloads_are_done_once(server: Server, tmp_path: Path) -> None:
     file = server.serve("a.zip", zipped(a=CONTENT * 50))
     start = threading.Barrier(2)
 
@@ -197,7 +193,7 @@ def test_an_unverified_file_is_compared_with_the_first_one(
     assert fetch(remote(server), tmp_path).read_bytes() == b"new\n"
 
 
-def test_a_verified_file_is_taken_without_a_word(
+def test_a_verified_file_logs_nothing(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.serve("a.txt", CONTENT)
@@ -208,7 +204,7 @@ def test_a_verified_file_is_taken_without_a_word(
 
 
 def test_an_archive_is_verified_by_its_members(server: Server, tmp_path: Path) -> None:
-    """The digest is that of the matching members' bytes in the order of their names."""
+    """The digest covers the bytes of matching members in order of their names."""
     members = {"**/*.txt": (hashlib.sha256(b"one\ntwo\n").hexdigest(), 8)}
     wanted = remote(server, "a.zip", members=members)
     for wrong in (zipped(b=b"TWO\n", a=b"one\n"), zipped(a=b"one\n"), zipped()):
@@ -219,7 +215,7 @@ def test_an_archive_is_verified_by_its_members(server: Server, tmp_path: Path) -
     assert kept(tmp_path) == {"a.zip", "a.zip.unpacked"}
 
 
-def test_the_cache_lies_where_the_variable_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_sets_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HOME", "home")
     monkeypatch.setenv(download.CACHE_VARIABLE, "chosen")
     assert cache_folder() == Path("chosen")

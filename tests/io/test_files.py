@@ -1,4 +1,4 @@
-"""Small files, complete or not at all."""
+"""Atomic writing of files and folders."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import output_file, replacing, write_json, write_tokenizer
 
 
-def test_json_comes_back_and_leaves_nothing_else(tmp_path: Path) -> None:
+def test_json_is_written_without_leftovers(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"猫": [1, 2.5, None]})
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"猫": [1, 2.5, None]}
     assert os.listdir(tmp_path) == ["a.json"]
 
 
 @pytest.mark.parametrize("value", [{"a": object()}, {"a": "\ud800"}], ids=["no JSON", "no UTF-8"])
-def test_a_failed_write_leaves_the_earlier_file(value: object, tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_previous_file(value: object, tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", 1)
     with pytest.raises((TypeError, UnicodeEncodeError)):
         write_json(tmp_path / "a.json", value)
     assert (tmp_path / "a.json").read_text(encoding="utf-8") == "1\n"
 
 
-def test_a_tokenizer_that_finds_no_room_is_an_os_error(
+def test_a_failed_write_of_a_tokenizer_is_an_os_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, content: bytes) -> int:
@@ -40,7 +40,7 @@ def test_a_tokenizer_that_finds_no_room_is_an_os_error(
     assert not os.listdir(tmp_path)
 
 
-def test_what_is_replaced_whole_is_a_file(tmp_path: Path) -> None:
+def test_output_must_be_a_regular_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "target")
@@ -50,7 +50,7 @@ def test_what_is_replaced_whole_is_a_file(tmp_path: Path) -> None:
             output_file(tmp_path / name)
 
 
-def test_a_shared_folder_keeps_what_others_have_there(tmp_path: Path) -> None:
+def test_a_shared_folder_keeps_files_of_others(tmp_path: Path) -> None:
     target, theirs = tmp_path / "a.txt", tmp_path / "a.txt.part"
     theirs.write_text("theirs")
     with replacing(target, is_shared=True) as one:
@@ -61,7 +61,7 @@ def test_a_shared_folder_keeps_what_others_have_there(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["a.txt", "a.txt.part"]
 
 
-def test_long_names_have_room_beside_them(tmp_path: Path) -> None:
+def test_long_names_have_temporary_names(tmp_path: Path) -> None:
     names = ["猫" * 80 + end for end in ("a", "b")]
     with (
         replacing(tmp_path / names[0], is_shared=True) as one,
@@ -72,7 +72,7 @@ def test_long_names_have_room_beside_them(tmp_path: Path) -> None:
     assert [(tmp_path / name).read_text() for name in names] == ["one", "other"]
 
 
-def test_a_folder_is_replaced_and_what_lies_beside_it_stays(tmp_path: Path) -> None:
+def test_replacing_a_folder_keeps_its_siblings(tmp_path: Path) -> None:
     target, beside = tmp_path / "m", tmp_path / "m.old.part"
     for folder in (target, beside):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Every table that the package writes is a table to whoever shows Markdown."""
+"""Markdown tables and escaping."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from paraphrastic_hf.io.markdown import Markdown, bold, code, code_block, literal, markdown_table
 
 
-def test_the_first_column_stands_left_and_the_others_right_unless_told() -> None:
+def test_columns_are_aligned() -> None:
     rows = ["| system | a | b |", "|---|---:|---:|", "| ours | 1.0 |  |"]
     assert markdown_table(["system", "a", "b"], [["ours", "1.0", ""]]) == rows
     assert markdown_table(["n", "text"], [], "rl") == ["| n | text |", "|---:|---|"]
@@ -40,8 +40,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_text_of_other_people_is_shown_as_it_is(text: str) -> None:
-    """By an independent reader of Markdown, as a paragraph, a cell, in bold and as code."""
+def test_foreign_text_is_shown_literally(text: str) -> None:
+    """As an independent parser reads it: paragraph, cell, bold, code."""
     wanted = " ".join(text.split())
     read = MarkdownIt().enable(["table", "strikethrough"])
     lines = ["# Title", "", literal(text), "", *markdown_table(["t"], [[text]]), "", bold(text)]

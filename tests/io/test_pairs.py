@@ -1,4 +1,4 @@
-"""Good pairs come through untouched; a bad row is counted by its place, or refused by it."""
+"""Sentence pairs and bad rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOOD = [("the ferry leaves", "the boat departs"), ("猫が寝る", "the cat slee
 
 
 def tsv(path: Path, content: str | bytes) -> Path:
-    """Written as bytes, so that line ends are what the test says."""
+    """Write bytes, packed as the name says."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)(data))
     return path
@@ -34,7 +34,7 @@ def numbered(count: int) -> list[Pair]:
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.tsv.xz", "a.txt"])
-def test_pairs_come_in_file_order_without_a_word(
+def test_pairs_are_read_in_file_order(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
@@ -51,7 +51,7 @@ def test_pairs_come_in_file_order_without_a_word(
         (" a \t b\nc\td \n", [("a", "b"), ("c", "d")]),
         ("a\tb\n\ufeffc\td\n", [("a", "b"), ("\ufeffc", "d")]),
         *((f"a{mark}b\tc\n", [(f"a{mark}b", "c")]) for mark in "\u2028\u0085\x0b\x1c"),
-        # names of columns in another place, or one of them alone
+        # column names in other places, or alone
         ("source\tsentence2\nsource\ttarget\n", [("source", "sentence2"), ("source", "target")]),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_packed_file_that_is_missing_or_damaged_is_named(suffix: str, tmp_path
     assert next(iterate_rows(path)) == (f"{path.name}:1", ["left 0", "right 0"])
 
 
-def test_a_line_of_a_megabyte_is_a_pair_like_any_other(tmp_path: Path) -> None:
+def test_a_very_long_line_is_read(tmp_path: Path) -> None:
     long = "word " * 200_000 + "end"
     pairs = [("a", "b"), (long, "short"), ("c", "d")]
     assert read_pairs(tsv(tmp_path / "a.tsv", lines(pairs))) == pairs
@@ -122,7 +122,7 @@ def test_aligned_files_give_pairs(suffix: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [b"\xff\n", b"\0\n", b"\n"])
 @pytest.mark.parametrize("side", [0, 1])
-def test_a_bad_line_takes_its_partner_with_it(bad: bytes, side: int, tmp_path: Path) -> None:
+def test_a_bad_line_skips_its_pair(bad: bytes, side: int, tmp_path: Path) -> None:
     for i, name in enumerate(["a.en", "a.de"]):
         tsv(tmp_path / name, b"1\n" + (bad if i == side else b"2\n") + b"3\n")
     paths = tmp_path / "a.en", tmp_path / "a.de"
@@ -131,20 +131,20 @@ def test_a_bad_line_takes_its_partner_with_it(bad: bytes, side: int, tmp_path: P
         read_pairs(paths[0], second=paths[1], bad_rows="refuse")
 
 
-def test_word_limits_count_white_space_words_of_both_sides(tmp_path: Path) -> None:
+def test_word_limits_apply_to_both_sides(tmp_path: Path) -> None:
     path = tsv(tmp_path / "a.tsv", "a\tb\na b\tc\na b\tc d\na b c\td e\n")
     assert read_pairs(path, min_words=2) == [("a b", "c d"), ("a b c", "d e")]
     assert read_pairs(path, max_words=2) == [("a", "b"), ("a b", "c"), ("a b", "c d")]
 
 
-def test_where_the_limits_leave_nothing_the_error_names_them(tmp_path: Path) -> None:
+def test_an_error_names_word_limits_that_leave_no_pairs(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("a b\tc d\none two three\tone\nonly one\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"min_words \(3\).*max_words \(9\)"):
         read_pairs(path, min_words=3, max_words=9)
 
 
-def test_a_sample_follows_from_its_seed_and_is_in_file_order(tmp_path: Path) -> None:
+def test_a_sample_depends_on_the_seed_and_keeps_file_order(tmp_path: Path) -> None:
     pairs = numbered(200)
     path = tsv(tmp_path / "a.tsv", lines(pairs))
     sample = read_pairs(path, max_pairs=20, seed=5)
@@ -155,15 +155,15 @@ def test_a_sample_follows_from_its_seed_and_is_in_file_order(tmp_path: Path) -> 
     assert read_pairs(path, max_pairs=200) == read_pairs(path, max_pairs=10**9) == pairs
 
 
-def test_every_row_has_the_same_chance(tmp_path: Path) -> None:
-    """200 samples of 5 in 10: each row is in 100, give or take 5 standard deviations of 7.1."""
+def test_sampling_is_uniform(tmp_path: Path) -> None:
+    """200 samples of 5 in 10: each row occurs 100 times, with a standard deviation of 7.1."""
     path = tsv(tmp_path / "a.tsv", lines(numbered(10)))
     seen = Counter(pair for seed in range(200) for pair in read_pairs(path, max_pairs=5, seed=seed))
     assert len(seen) == 10
     assert all(abs(count - 100) < 5 * 7.1 for count in seen.values())
 
 
-def test_bad_rows_take_no_place_in_the_sample(tmp_path: Path) -> None:
+def test_bad_rows_are_not_sampled(tmp_path: Path) -> None:
     path = tsv(tmp_path / "a.tsv", "bad\n" * 50 + lines(numbered(5)))
     assert read_pairs(path, max_pairs=5, max_bad_rows=1) == numbered(5)
 
@@ -203,7 +203,7 @@ def test_a_dataset_without_the_text_columns_names_them(
         read_pairs(path, columns=columns)
 
 
-def test_a_folder_of_splits_asks_for_one(tmp_path: Path) -> None:
+def test_a_folder_of_splits_is_refused(tmp_path: Path) -> None:
     split = datasets.Dataset.from_dict({"a": ["one"], "b": ["eins"]})
     datasets.DatasetDict({"train": split, "test": split}).save_to_disk(tmp_path / "d")
     with pytest.raises(DataError, match="train, test"):
@@ -235,7 +235,7 @@ def test_a_report_shows_the_first_places_and_counts_all() -> None:
     "header",
     ["sentence1\tsentence2", "Sentence 1\tSentence 2", "translation\treference", "SRC\ttgt"],
 )
-def test_a_first_line_that_names_the_columns_is_no_pair(
+def test_a_header_is_not_a_pair(
     header: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tsv(tmp_path / "a.tsv", f"{header}\n{lines(GOOD)}")
@@ -245,7 +245,7 @@ def test_a_first_line_that_names_the_columns_is_no_pair(
 
 
 @pytest.mark.parametrize("content", ["one\nb\tc\n", "one\nx\t\n"], ids=["usable", "unusable"])
-def test_bad_rows_are_told_once(
+def test_bad_rows_are_reported_once(
     content: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = ""
@@ -258,7 +258,7 @@ def test_bad_rows_are_told_once(
 
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
 def test_a_saved_dataset_with_changed_bytes_is_refused(place: float, tmp_path: Path) -> None:
-    """It is mapped into memory, where a wrong offset would end the process."""
+    """It is mapped into memory, where a wrong offset would crash the process."""
     texts = [f"a text of some length, number {i}" for i in range(50)]
     path = next(saved(tmp_path / "pairs", {"a": texts, "b": texts}).glob("*.arrow"))
     data = bytearray(path.read_bytes())
@@ -269,7 +269,7 @@ def test_a_saved_dataset_with_changed_bytes_is_refused(place: float, tmp_path: P
         read_pairs(tmp_path / "pairs")
 
 
-def test_texts_in_other_columns_are_not_taken_for_the_first_two(tmp_path: Path) -> None:
+def test_named_columns_are_found_in_any_order(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\tSentence1\tsentence2\n1\ta cat\tthe cat\n", encoding="utf-8")
     assert read_pairs(path) == [("a cat", "the cat")]

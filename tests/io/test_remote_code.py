@@ -1,4 +1,4 @@
-"""The Python files beside saved weights stand on their own."""
+"""Python files saved with models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLASSES = [AveragingModel, CharNgramTokenizer]
 
 
 def imported(path: Path) -> set[tuple[int, str]]:
-    """`(dots, module)` of every import in a file."""
+    """Number of dots and module of every import in a file."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
@@ -56,7 +56,7 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_class_of_someone_elses_has_no_code_of_ours(tmp_path: Path) -> None:
+def test_a_foreign_class_has_no_code(tmp_path: Path) -> None:
     class Mine(AveragingModel):
         pass
 

@@ -1,4 +1,4 @@
-"""A repository comes whole though the way to it is bad."""
+"""Downloads of repositories over a bad connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REST = {"checkpoints/1.pt": b"1", "model.h5": b"2"}
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """A Hub with one model, and clients that wait a short time and pause for none."""
+    """A Hub with one model, and clients with short timeouts."""
     repositories = {"models/me/model": {**FILES, **REST}}
     with running(repositories) as server, pointing(server, tmp_path / "home"):
         monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
@@ -39,7 +39,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     ],
     ids=lambda fault: f"{fault.kind} {fault.matches}",
 )
-def test_what_fails_for_a_moment_is_asked_for_again(fault: Fault, hub: Hub) -> None:
+def test_temporary_failures_are_retried(fault: Fault, hub: Hub) -> None:
     hub.faults = [fault]
     folder = snapshot("me/model")
     assert fault.times == 0
@@ -49,15 +49,13 @@ def test_what_fails_for_a_moment_is_asked_for_again(fault: Fault, hub: Hub) -> N
 
 @pytest.mark.parametrize("kind", ["500", "429", "cut", "reset"])
 @pytest.mark.parametrize("matches", ["^GET .*safetensors", "^GET /api/models/.*/tree"])
-def test_what_always_fails_is_one_error(matches: str, kind: str, hub: Hub) -> None:
+def test_persistent_failures_are_one_error(matches: str, kind: str, hub: Hub) -> None:
     hub.faults = [Fault(matches, kind, 10**6)]
     with pytest.raises(ModelError, match="me/model"):
         local_directory("me/model")
 
 
-def test_where_no_connection_is_made_nothing_is_asked_again(
-    hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreachable_hub_is_not_retried(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(time, "sleep", pauses.append)
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
@@ -66,7 +64,7 @@ def test_where_no_connection_is_made_nothing_is_asked_again(
     assert pauses == []
 
 
-def test_a_file_whose_name_leads_out_is_refused(hub: Hub) -> None:
+def test_a_file_name_outside_the_folder_is_refused(hub: Hub) -> None:
     hub.repositories["models/me/model"]["../../x.json"] = b"{}"
     with pytest.raises(ModelError, match="me/model"):
         local_directory("me/model")

@@ -1,4 +1,4 @@
-"""Stages for tests of executors: they note what they do, and die, hang or fail when told to."""
+"""Stages for tests of executors that die, hang or fail on demand."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from paraphrastic_hf.pipelines.stages import Stage
 
 
 class Acting(Stage):
-    """Writes `done-RANK`, after what it was told to do in one of the tasks.
+    """Write `done-RANK`, after misbehaving in one task.
 
     Args:
-        folder: Where it writes; `begun-RANK` has a byte for each time a task was begun.
-        how: `kill`, `hang`, `fail`, `disk`, `missing`, `network`, `engine` or
-            `command`, which notes the numbers of its processes; only the first time
-            if it ends in `-once`.
-        rank: The task in which.
+        folder: Folder to write. `begun-RANK` gets a byte for each start of a task.
+        how: `kill`, `hang`, `fail`, `disk`, `missing`, `network`, `engine`, `program`, or
+            `command`, which writes its process numbers. With the suffix `-once`, only the first
+            time.
+        rank: The task that misbehaves.
     """
 
     def __init__(self, folder: Path, how: str = "", rank: int = 1) -> None:
@@ -37,7 +37,7 @@ class Acting(Stage):
         if rank == self.rank and (begun == 1 or not self.how.endswith("-once")):
             self.act(self.how.removesuffix("-once"))
         (self.folder / f"done-{rank}").touch()
-        self.tell(10)
+        self.report(10)
         return
         yield
 
@@ -65,4 +65,4 @@ class Acting(Stage):
             ]
             CommandEngine(program).translate(["a cat"])
         elif how == "program":
-            raise MissingEngineError("there is no program")
+            raise MissingEngineError("no such program")

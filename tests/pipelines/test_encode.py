@@ -1,4 +1,4 @@
-"""Vectors of many files by the executors that make corpora."""
+"""Encoding many files."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from paraphrastic_hf.encoders.storage.locate import packaged_folder
 from tests.texts import SENTENCES
 
 
-def test_the_vectors_of_many_files_are_those_of_their_lines_and_are_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_are_encoded_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [tmp_path / f"part-{number}.txt" for number in range(2)]
     for number, file in enumerate(files):
         text = "".join(f"{line}\n" for line in SENTENCES[number::2])
@@ -46,10 +44,8 @@ def test_the_vectors_of_many_files_are_those_of_their_lines_and_are_kept(
 
 
 @pytest.mark.slow
-def test_a_folder_of_vectors_knows_its_model_by_its_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Not by its name: vectors of two models would be compared."""
+def test_a_changed_model_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The name of the model stays, its files change."""
     model, text, output = tmp_path / "model", tmp_path / "text.txt", tmp_path / "vectors"
     text.write_text("a cat\n", encoding="utf-8")
     command = ["corpus", "encode", str(model), str(text), "--output"]
@@ -66,7 +62,7 @@ def test_a_folder_of_vectors_knows_its_model_by_its_files(
 
 
 @pytest.mark.slow
-def test_text_that_changed_under_the_same_size_and_time_is_noticed(
+def test_changed_text_of_equal_size_and_time_is_noticed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, output = tmp_path / "text.txt", tmp_path / "vectors"
@@ -83,7 +79,7 @@ def test_text_that_changed_under_the_same_size_and_time_is_noticed(
     assert str(text) in capsys.readouterr().err
 
 
-def test_two_files_of_one_name_are_refused(
+def test_files_of_equal_name_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a.txt", "a.tsv"):

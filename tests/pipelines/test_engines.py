@@ -1,4 +1,4 @@
-"""Translation engines: a list for every line, whatever the line is and whatever the engine does."""
+"""Translation engines return a list for every line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.models.seq2seq.marian import marian_config
 from paraphrastic_hf.models.seq2seq.stock import generation_settings
 from paraphrastic_hf.pipelines.engines.base import Engine, EngineError
-from paraphrastic_hf.pipelines.engines.commands import MOST_ODD_LINES, Apertium, CommandEngine
+from paraphrastic_hf.pipelines.engines.commands import MAX_ODD_LINES, Apertium, CommandEngine
 from paraphrastic_hf.pipelines.engines.registry import make_engine
 from paraphrastic_hf.pipelines.recipe import EngineArguments
 from paraphrastic_hf.text.marks import MarkedTokenizer
@@ -43,7 +43,7 @@ spanish = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Marian as this package trains them, of random weights."""
+    """A Marian model of this package with random weights."""
     folder = tmp_path_factory.mktemp("marian")
     subword = SubwordTokenizer.train(
         SENTENCES, vocab_size=300, lowercase=False, character_coverage=1.0
@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def program(text: str) -> list[str]:
-    """A program in Python that has the lines of its input in `lines`."""
+    """Return a Python program with its input lines in `lines`."""
     read = "import sys, time, os\nlines = sys.stdin.read().split('\\n')[:-1]\n"
     return [sys.executable, "-c", read + text]
 
@@ -86,29 +86,29 @@ def texts(engine: Engine, lines: list[str]) -> list[str]:
 # -- programs --------------------------------------------------------------------------------------
 
 
-def test_lines_of_a_program_keep_their_places() -> None:
+def test_lines_of_a_program_keep_their_order() -> None:
     engine = CommandEngine(program(UPPER))
     assert texts(engine, ["a cat", "", "  ", "two\u2028lines\r\0", "é"]) == [
-        *("A CAT", "", "", "TWO LINES", "É"),
+        *("A CAT", "", "", "TWO LINES", "É")
     ]
     assert engine.translate([]) == []
     assert math.isnan(engine.translate(["a"])[0][0].nats)
 
 
-def test_an_odd_line_costs_itself_alone() -> None:
+def test_only_an_odd_line_gets_an_empty_translation() -> None:
     engine = CommandEngine(program("lines = [x for x in lines if 'odd' not in x]\n" + UPPER))
     assert texts(engine, ["a", "b", "odd", "c", "d"]) == ["A", "B", "", "C", "D"]
 
 
-def test_a_program_that_answers_no_line_with_a_line_is_an_error() -> None:
+def test_a_program_with_a_wrong_number_of_lines_is_an_error() -> None:
     twice = CommandEngine(program("lines = [x for x in lines for _ in (1, 2)]\n" + UPPER))
     with pytest.raises(EngineError, match="'line 10'"):
-        twice.translate([f"line {number}" for number in range(MOST_ODD_LINES + 1)])
+        twice.translate([f"line {number}" for number in range(MAX_ODD_LINES + 1)])
     with pytest.raises(EngineError, match="cat"):
         CommandEngine(["cat", "/dev/null"]).translate(["a", "b"])
 
 
-def test_a_program_that_dies_is_an_error_with_what_it_said() -> None:
+def test_a_failed_program_is_an_error_with_its_output() -> None:
     engine = CommandEngine(program("sys.exit('no memory')"))
     with pytest.raises(EngineError, match="1: no memory"):
         engine.translate(["a"])
@@ -118,7 +118,7 @@ def test_a_program_that_dies_is_an_error_with_what_it_said() -> None:
 
 
 @pytest.mark.slow
-def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_hanging_program_is_killed_with_its_children(tmp_path: Path) -> None:
     child = tmp_path / "child"
     hang = (
         f"import subprocess; p = subprocess.Popen(['sleep', '600'])\n"
@@ -141,7 +141,7 @@ def _is_running(pid: int) -> bool:
         return False
 
 
-def test_a_program_that_is_not_there_is_refused() -> None:
+def test_a_missing_program_is_refused() -> None:
     with pytest.raises(EngineError, match="'no-such-program'"):
         CommandEngine(["no-such-program"])
 
@@ -150,14 +150,14 @@ def test_a_program_that_is_not_there_is_refused() -> None:
 def test_apertium_keeps_sentences_apart_and_their_full_stops() -> None:
     engine = Apertium("spa-eng")
     assert texts(engine, ["El perro duerme.", "", "la casa blanca", "Hola. Adiós."])[:3] == [
-        *("The dog sleeps.", "", "The white house"),
+        *("The dog sleeps.", "", "The white house")
     ]
     (long,) = texts(engine, ["El perro duerme. " * 1700])
     assert long.count("dog") == 1700
 
 
 @apertium
-def test_languages_that_apertium_does_not_have_are_refused() -> None:
+def test_unknown_modes_of_apertium_are_refused() -> None:
     with pytest.raises(EngineError, match="'xxx-yyy'"):
         Apertium("xxx-yyy")
 
@@ -165,7 +165,7 @@ def test_languages_that_apertium_does_not_have_are_refused() -> None:
 # -- models ----------------------------------------------------------------------------------------
 
 
-def test_a_model_of_transformers_writes_what_the_translator_does(folder: Path) -> None:
+def test_the_transformers_engine_equals_the_translator(folder: Path) -> None:
     arguments = EngineArguments(kind="transformers", model=str(folder), beams=3, outputs=2)
     found = make_engine(arguments).translate(LINES)
     wanted = Translator.from_pretrained(folder).translate(LINES, beams=3, outputs=2)
@@ -173,7 +173,7 @@ def test_a_model_of_transformers_writes_what_the_translator_does(folder: Path) -
     assert [each[0].text for each in found][1::2][:2] == ["", ""]
 
 
-def test_a_sentence_of_five_thousand_words_is_cut_where_the_model_ends(folder: Path) -> None:
+def test_long_sentences_are_cut(folder: Path) -> None:
     (found,) = make_engine(
         EngineArguments(kind="transformers", model=str(folder), beams=1)
     ).translate([LONG])
@@ -188,13 +188,11 @@ def ct2(folder: Path, work: Path, **settings: Any) -> Engine:
 @pytest.mark.slow
 @ctranslate2
 @pytest.mark.parametrize("beams", [1, 4])
-def test_ctranslate2_writes_and_scores_as_transformers_does(
-    folder: Path, tmp_path: Path, beams: int
-) -> None:
+def test_ctranslate2_equals_transformers(folder: Path, tmp_path: Path, beams: int) -> None:
     how: dict[str, Any] = {"beams": beams, "outputs": min(beams, 2), "max_tokens": 12}
     found = ct2(folder, tmp_path, precision="float32", **how).translate(LINES)
     translator = Translator.from_pretrained(folder)
-    # transformers leaves padding's row a share of the probability, and CTranslate2 has no such row
+    # transformers gives padding some probability, CTranslate2 does not
     translator.model.final_logits_bias[0, -1] = -1e9
     assert [len(each) for each in found] == [how["outputs"]] * len(LINES)
     same = 0
@@ -210,17 +208,17 @@ def test_ctranslate2_writes_and_scores_as_transformers_does(
         nats = [each.nats for each in [*lists[0], *lists[1]] if each.text == written[0].text]
         same += any(each == pytest.approx(written[0].nats, abs=1e-4) for each in nats)
         assert [each.nats for each in written] == sorted((e.nats for e in written), reverse=True)
-    # the two end a search of several beams by rules of their own
+    # their rules for ending a beam search differ
     assert same >= (6 if beams == 1 else 3)
 
 
 @pytest.mark.slow
 @ctranslate2
 @pytest.mark.parametrize("penalty", [0.0, 0.5, 2.0])
-def test_the_score_of_ctranslate2_is_a_mean_whatever_the_length_penalty(
+def test_scores_of_ctranslate2_do_not_depend_on_the_length_penalty(
     folder: Path, tmp_path: Path, penalty: float
 ) -> None:
-    """Which no text depends on that is written without a choice between lengths."""
+    """With one beam the penalty changes no text."""
     how: dict[str, Any] = {"beams": 1, "max_tokens": 12, "precision": "float32"}
     means = ct2(folder, tmp_path, **how).translate(SENTENCES)
     found = ct2(folder, tmp_path, length_penalty=penalty, **how).translate(SENTENCES)
@@ -229,7 +227,7 @@ def test_the_score_of_ctranslate2_is_a_mean_whatever_the_length_penalty(
 
 
 @ctranslate2
-def test_draws_of_ctranslate2_follow_from_the_seed(folder: Path, tmp_path: Path) -> None:
+def test_samples_of_ctranslate2_depend_on_the_seed(folder: Path, tmp_path: Path) -> None:
     arguments = EngineArguments(model=str(folder), sample=True, outputs=4, max_tokens=8)
     first, again, other = (
         make_engine(arguments, seed=seed, work=tmp_path).translate(SENTENCES[:2])
@@ -252,25 +250,25 @@ def test_a_model_is_converted_once_and_long_lines_are_cut(folder: Path, tmp_path
 
 @pytest.mark.slow
 @ctranslate2
-def test_a_model_that_was_replaced_is_converted_again(folder: Path, tmp_path: Path) -> None:
+def test_a_replaced_model_is_converted_again(folder: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(folder, model)
-    first = converted(model, work=None, way_out="")
-    assert converted(model, work=None, way_out="") == first
+    first = converted(model, work=None, advice="")
+    assert converted(model, work=None, advice="") == first
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
     config["scale_embedding"] = not config.get("scale_embedding")
     (model / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    assert converted(model, work=None, way_out="") != first
+    assert converted(model, work=None, advice="") != first
 
 
 @ctranslate2
-def test_what_the_converter_does_not_take_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_unsupported_models_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"engine\.kind"):
         ct2(Path("english"), tmp_path)
 
 
 @ctranslate2
-def test_a_call_of_ctranslate2_that_hangs_is_given_up(folder: Path, tmp_path: Path) -> None:
+def test_a_hanging_call_of_ctranslate2_times_out(folder: Path, tmp_path: Path) -> None:
     from paraphrastic_hf.pipelines.engines.ctranslate import CTranslate2Engine
 
     engine = ct2(folder, tmp_path)
@@ -282,6 +280,6 @@ def test_a_call_of_ctranslate2_that_hangs_is_given_up(folder: Path, tmp_path: Pa
         engine.translate(["a cat"])
 
 
-def test_an_engine_that_must_name_a_model_says_so() -> None:
+def test_a_missing_model_is_refused() -> None:
     with pytest.raises(ModelError, match="runs/none"):
         make_engine(EngineArguments(kind="transformers", model="runs/none"))

@@ -1,4 +1,4 @@
-"""The executors of clusters. Ray has a script of its own, `tests/robustness/ray_cluster.py`."""
+"""Slurm executor. Ray has its own script, `tests/robustness/ray_cluster.py`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.pipelines.acting import Acting
 
 TASKS = 2
 SBATCH = """#!/bin/bash
-# In the place of Slurm's: it runs every job of the array before it returns.
+# Runs every job of the array before it returns.
 script="${@: -1}"
 if ! grep -q merge_stats "$script"; then
   last=$(sed -n 's/#SBATCH --array=0-\\([0-9]*\\).*/\\1/p' "$script")
@@ -26,7 +26,7 @@ fi
 echo "Submitted batch job 7"
 """
 SQUEUE = """#!/bin/bash
-# A job is in the queue as long as there is a file with its number beside this program.
+# A job is in the queue if a file with its number exists beside this program.
 [ -f "$(dirname "$0")/job-${@: -1}" ] && echo "${@: -1}_[0-1] cpu PD" && exit
 echo "slurm_load_jobs error: Invalid job id specified" >&2
 exit 1
@@ -39,7 +39,7 @@ exec "$@"
 
 @pytest.fixture
 def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with programs named as Slurm's, the first on the path."""
+    """Put replacements of Slurm's programs first on the path."""
     folder = tmp_path / "programs"
     folder.mkdir()
     for name, text in (
@@ -57,7 +57,7 @@ def _programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_programs")
-def test_the_jobs_of_slurm_do_the_tasks_that_are_not_complete(tmp_path: Path) -> None:
+def test_slurm_runs_the_incomplete_tasks(tmp_path: Path) -> None:
     make = MakeArguments(
         executor="slurm", partition="cpu", tasks=TASKS, memory=3.0, cpus=2, slurm={"account": "me"}
     )
@@ -76,7 +76,7 @@ def test_the_jobs_of_slurm_do_the_tasks_that_are_not_complete(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("_programs")
-def test_what_slurm_has_in_its_queue_is_not_submitted_again(tmp_path: Path) -> None:
+def test_queued_slurm_jobs_are_not_submitted_again(tmp_path: Path) -> None:
     make = MakeArguments(executor="slurm", partition="cpu", tasks=TASKS)
     waiting, jobs = tmp_path / "programs" / "job-7", tmp_path / "logs" / "ranks_to_run.json"
 
@@ -88,14 +88,14 @@ def test_what_slurm_has_in_its_queue_is_not_submitted_again(tmp_path: Path) -> N
     waiting.touch()
     listed = jobs.read_text()
     assert run() == [1]
-    assert jobs.read_text() == listed  # which the waiting jobs read
+    assert jobs.read_text() == listed  # the waiting jobs read this file
     waiting.unlink()
     assert run() == []
 
 
 @pytest.mark.parametrize("program", ["sbatch", "squeue"])
 @pytest.mark.usefixtures("_programs")
-def test_a_machine_without_slurm_says_so(
+def test_a_machine_without_slurm_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
     (tmp_path / "programs" / program).unlink()
@@ -107,13 +107,13 @@ def test_a_machine_without_slurm_says_so(
 
 
 @pytest.mark.usefixtures("_programs")
-def test_jobs_that_slurm_does_not_take_are_an_error(
+def test_rejected_slurm_jobs_are_an_error(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     refusing = "#!/bin/bash\necho 'invalid partition specified: gpu' >&2\nexit 1\n"
     (tmp_path / "programs" / "sbatch").write_text(refusing)
     make = MakeArguments(executor="slurm", partition="gpu", tasks=TASKS)
     stage: Any = Acting(tmp_path)
-    with pytest.raises(ParaphrasticError, match=r"launch_script\.slurm: .*status 1"):
+    with pytest.raises(ParaphrasticError, match=r"launch_script\.slurm .*1"):
         run_stages([stage], make, tmp_path / "logs")
     assert "invalid partition" in capfd.readouterr().err

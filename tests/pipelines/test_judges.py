@@ -1,4 +1,4 @@
-"""Steps in which a trained model judges a side of a row."""
+"""Steps that score a side with a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = ["river", "stone", "green", "walks", "house", "bird", "slow", "night", "
 
 
 def pairs(count: int) -> list[tuple[str, str]]:
-    """References, and translations that a machine gives away by a word."""
+    """References and translations, which a word gives away."""
     choice = random.Random(1)
     made = []
     for number in range(count):
@@ -51,7 +51,7 @@ def made(place: Path, **options: Any) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def test_machine_text_is_both_sides_of_pairs_that_are_in_one_split(tmp_path: Path) -> None:
+def test_machine_text_keeps_both_sides_of_a_pair_in_one_split(tmp_path: Path) -> None:
     rows = pairs(60)
     corpus = tmp_path / "corpus"
     write(corpus / "data" / "train-00000.parquet", rows[:30])
@@ -75,7 +75,7 @@ def test_machine_text_is_both_sides_of_pairs_that_are_in_one_split(tmp_path: Pat
         made(table, train_rows=3, test_rows=2)
 
 
-def test_machine_text_leaves_out_names_of_columns_and_other_bad_rows(
+def test_machine_text_skips_headers_and_bad_rows(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = pairs(10)
@@ -88,7 +88,7 @@ def test_machine_text_leaves_out_names_of_columns_and_other_bad_rows(
     assert "(pairs.tsv:12)" in caplog.text
 
 
-def test_machine_text_takes_the_columns_that_a_first_line_names(tmp_path: Path) -> None:
+def test_machine_text_uses_named_columns(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     lines = ["score\ttranslation\treference", *(f"0.5\t{b}\t{a}" for a, b in pairs(10))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -99,19 +99,10 @@ def test_machine_text_takes_the_columns_that_a_first_line_names(tmp_path: Path) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["reference-averaging", "reference-lstm"])
-def test_a_classifier_learns_to_tell_references_and_is_a_step(name: str, tmp_path: Path) -> None:
+def test_a_trained_classifier_is_a_step(name: str, tmp_path: Path) -> None:
     corpus = write(tmp_path / "pairs.tsv", pairs(300))
-    small = [
-        "--data_dir",
-        str(corpus),
-        "--hidden_size",
-        "16",
-        "--epochs",
-        "8",
-        "--batch_size",
-        "20",
-    ]
-    small += ["--task.dataset.options", "{train_rows: 400, test_rows: 80}"]
+    small = ["--data_dir", str(corpus), "--hidden_size", "16", "--epochs", "8"]
+    small += ["--batch_size", "20", "--task.dataset.options", "{train_rows: 400, test_rows: 80}"]
     small += ["--vocab_size", "400", "--learning_rate", "0.05"]
     recipe = load_recipe(find_recipe(name), small)
     train(recipe, tmp_path / "run")
@@ -126,7 +117,7 @@ def test_a_classifier_learns_to_tell_references_and_is_a_step(name: str, tmp_pat
 
 
 @pytest.mark.slow
-def test_cross_entropy_is_the_logarithm_of_the_perplexity(tmp_path: Path) -> None:
+def test_cross_entropy_is_the_log_perplexity(tmp_path: Path) -> None:
     write(tmp_path / "pairs.tsv", [(a, a) for a, _ in pairs(100)])
     small = ["--sources", str(tmp_path / "pairs.tsv"), "--epochs", "1"]
     recipe = load_recipe(find_recipe("language-model/smoke"), small)
@@ -142,7 +133,7 @@ def test_cross_entropy_is_the_logarithm_of_the_perplexity(tmp_path: Path) -> Non
 
 
 class Model:
-    """What kenlm's is, as far as it is asked: each word has the probability 1/10."""
+    """Replacement of `kenlm.Model`: every word has probability 1/10."""
 
     def __init__(self, path: str) -> None:
         if path == "damaged.arpa":
@@ -154,7 +145,7 @@ class Model:
         return -float(len(text.encode().split(b" ")) + 1)
 
 
-def test_a_model_of_kenlm_is_told_by_its_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kenlm_models_are_recognized_by_suffix(monkeypatch: pytest.MonkeyPatch) -> None:
     kenlm = ModuleType("kenlm")
     kenlm.Model = Model  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "kenlm", kenlm)
@@ -168,7 +159,7 @@ def test_a_model_of_kenlm_is_told_by_its_ending(monkeypatch: pytest.MonkeyPatch)
         make_step("cross_entropy", {"model": "damaged.arpa"}).score([{"translation": "a"}])
 
 
-def test_without_kenlm_its_models_name_the_extra() -> None:
+def test_a_missing_kenlm_mentions_the_extra() -> None:
     try:
         import kenlm  # noqa: F401
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""The local executor: a worker that dies or hangs costs its task an attempt, and nothing else."""
+"""Local executor: only the task of a worker that dies or hangs loses an attempt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def execute(folder: Path, how: str = "", **settings: Any) -> tuple[LocalExecutor
 
 
 def begun(folder: Path) -> list[int]:
-    """How often each task was begun."""
+    """Return how often each task was started."""
     sizes = []
     for rank in range(TASKS):
         path = folder / f"begun-{rank}"
@@ -38,7 +38,7 @@ def begun(folder: Path) -> list[int]:
     return sizes
 
 
-def test_every_task_is_done_once_and_not_again(tmp_path: Path) -> None:
+def test_finished_tasks_are_not_run_again(tmp_path: Path) -> None:
     executor, told = execute(tmp_path)
     executor.run()
     assert begun(tmp_path) == [1] * TASKS
@@ -53,7 +53,7 @@ def test_every_task_is_done_once_and_not_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "settings"), [("kill", {}), ("hang", {"patience": 15.0}), ("network", {})]
 )
-def test_the_task_of_a_worker_that_dies_or_hangs_is_begun_again(
+def test_tasks_of_dead_or_hanging_workers_are_retried(
     tmp_path: Path, how: str, settings: dict[str, float]
 ) -> None:
     executor, told = execute(tmp_path, f"{how}-once", **settings)
@@ -63,7 +63,7 @@ def test_the_task_of_a_worker_that_dies_or_hangs_is_begun_again(
     assert not executor.get_incomplete_ranks()
 
 
-def test_no_worker_and_no_program_of_one_outlives_a_killed_run(tmp_path: Path) -> None:
+def test_workers_and_their_programs_end_with_the_run(tmp_path: Path) -> None:
     code = (
         "import pathlib, tests.pipelines.test_local as t\n"
         f"t.execute(pathlib.Path({str(tmp_path)!r}), 'command')[0].run()"
@@ -84,19 +84,14 @@ def _wait_until(is_so: Callable[[], bool], seconds: float = 120) -> None:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process runs; one that has ended may wait for its parent to notice."""
+    """Return whether a process runs and is not a zombie."""
     with suppress(FileNotFoundError):
         return ") Z " not in Path(f"/proc/{process}/stat").read_text()
     return False
 
 
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [("kill", "signal 9"), ("engine", "it gave up")],
-)
-def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
-    tmp_path: Path, how: str, reason: str
-) -> None:
+@pytest.mark.parametrize(("how", "reason"), [("kill", "signal 9"), ("engine", "it gave up")])
+def test_a_task_that_fails_every_attempt_is_an_error(tmp_path: Path, how: str, reason: str) -> None:
     executor, _ = execute(tmp_path, how, attempts=2, workers=1)
     with pytest.raises(TaskError, match=f"task 1 .*2.*{reason}"):
         executor.run()
@@ -110,10 +105,10 @@ def test_a_task_that_never_ends_well_is_an_error_and_the_others_are_kept(
         ("fail", DataError, "task 1: a row is bad"),
         ("disk", TaskError, "task 1: the disk at .* is full"),
         ("missing", TaskError, "task 1: .*No such file"),
-        ("program", MissingEngineError, "task 1: there is no program"),
+        ("program", MissingEngineError, "task 1: no such program"),
     ],
 )
-def test_what_no_attempt_would_mend_is_told_at_once(
+def test_permanent_errors_are_not_retried(
     tmp_path: Path,
     how: str,
     error: type[Exception],
@@ -128,7 +123,7 @@ def test_what_no_attempt_would_mend_is_told_at_once(
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_a_worker_that_cannot_be_started_is_an_error(
+def test_a_worker_that_cannot_start_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor, _ = execute(tmp_path)

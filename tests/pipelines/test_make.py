@@ -1,4 +1,4 @@
-"""Making corpora: the same rows whatever happens on the way, and nothing lost."""
+"""Making corpora."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def recipe_of(path: Path, **changes: Any) -> CorpusRecipe:
 
 
 def in_this_process(recipe: CorpusRecipe, output: Path) -> dict[str, list[dict[str, Any]]]:
-    """The files of every task, as the stages write them, without an executor."""
+    """Run the stages of every task without an executor and return the files."""
     rows = output / "work" / "rows"
     counts = deal(recipe.data, rows, recipe.make.tasks, by=recipe.dealt_by)
     for task in range(recipe.make.tasks):
@@ -84,7 +84,7 @@ def files_of(output: Path) -> dict[str, list[dict[str, Any]]]:
 # -- dealing ---------------------------------------------------------------------------------------
 
 
-def test_rows_with_equal_references_meet_in_one_task(tmp_path: Path) -> None:
+def test_rows_with_equal_references_are_in_one_task(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     rows = [(f"a cat {n % 20}", f"cat number {n}") for n in range(200)]
     text = "".join(f"{a.upper() if n % 3 else a}\t{b}\n" for n, (a, b) in enumerate(rows))
@@ -114,7 +114,7 @@ BITEXT: dict[str, Any] = {"engine": {"kind": "apertium", "model": "spa-eng"}}
 
 
 @pytest.mark.parametrize("of", ["pair", "reference", "translation"])
-def test_nothing_that_is_twice_escapes_in_several_tasks(of: str, tmp_path: Path) -> None:
+def test_duplicates_are_found_across_tasks(of: str, tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     rows = [(f"a cat {n % 7}", f"a dog {n % 11}") for n in range(300)]
     path.write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
@@ -128,7 +128,7 @@ def test_nothing_that_is_twice_escapes_in_several_tasks(of: str, tmp_path: Path)
     assert len(found) == len(set(found)) == {"pair": 77, "reference": 7, "translation": 11}[of]
 
 
-def test_rows_are_dealt_by_the_source_where_its_duplicates_are_looked_for(tmp_path: Path) -> None:
+def test_rows_are_distributed_by_source_to_find_its_duplicates(tmp_path: Path) -> None:
     path = tmp_path / "es-en.tsv"
     path.write_text("".join(f"hola {n % 9}\thello {n}\n" for n in range(90)), encoding="utf-8")
     data = {"sources": [{"path": str(path), "languages": ["es", "en"]}]}
@@ -147,9 +147,7 @@ def test_rows_are_dealt_by_the_source_where_its_duplicates_are_looked_for(tmp_pa
 @pytest.mark.parametrize(
     "of", [["translation"], ["source", "reference"], ["source", "pair"], ["source", "translation"]]
 )
-def test_duplicates_that_several_tasks_could_not_find_are_refused(
-    of: list[str], tmp_path: Path
-) -> None:
+def test_undetectable_duplicates_are_refused(of: list[str], tmp_path: Path) -> None:
     path = tmp_path / "es-en.tsv"
     data = {"sources": [{"path": str(path), "languages": ["es", "en"]}]}
     steps = ["translate", *({"duplicates": {"of": side}} for side in of)]
@@ -160,7 +158,7 @@ def test_duplicates_that_several_tasks_could_not_find_are_refused(
     assert one.dealt_by == REFERENCE
 
 
-def test_the_side_in_the_language_of_references_is_the_reference(tmp_path: Path) -> None:
+def test_data_reference_selects_the_reference_side(tmp_path: Path) -> None:
     path = tmp_path / "es-en.tsv"
     path.write_text("hola\thello\nsí\tyes\nno\tno\nadiós\tbye\n", encoding="utf-8")
     mapping = {
@@ -176,9 +174,7 @@ def test_the_side_in_the_language_of_references_is_the_reference(tmp_path: Path)
 
 
 @pytest.mark.parametrize("damage", [lambda text: text[:-20], lambda text: text + "more\n"])
-def test_dealt_rows_that_were_cut_short_are_an_error(
-    pairs: Path, tmp_path: Path, damage: Any
-) -> None:
+def test_changed_task_files_are_refused(pairs: Path, tmp_path: Path, damage: Any) -> None:
     recipe = recipe_of(pairs)
     counts = deal(recipe.data, tmp_path / "rows", 1)
     file = tmp_path / "rows" / "00000.tsv"
@@ -211,7 +207,7 @@ def test_every_row_is_kept_or_among_the_rejects_with_its_reason(
 
 
 class Echo:
-    """Writes the line in capitals, twice; nothing of a line with 7, of which a program gives ''."""
+    """Return each line in capitals and unchanged; lines with 7 get an empty translation."""
 
     def __init__(self) -> None:
         self.before: list[int] = []
@@ -227,7 +223,7 @@ class Echo:
         ]
 
 
-def test_no_two_blocks_of_a_corpus_draw_alike(
+def test_blocks_use_different_random_numbers(
     pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     echo = Echo()
@@ -244,7 +240,7 @@ def test_no_two_blocks_of_a_corpus_draw_alike(
     assert len(echo.before) == len(set(echo.before)) > 2
 
 
-def test_a_translation_that_is_empty_is_left_out_and_n_best_lists_are_rows(
+def test_empty_translations_are_rejected_and_n_best_lists_are_rows(
     pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("paraphrastic_hf.pipelines.stages.make_engine", lambda *_, **__: Echo())
@@ -267,7 +263,7 @@ def test_a_translation_that_is_empty_is_left_out_and_n_best_lists_are_rows(
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CorpusRecipe, Made]:
-    """A corpus, made by a worker."""
+    """A corpus made by a worker."""
     folder = tmp_path_factory.mktemp("made")
     path = folder / "pairs.tsv"
     path.write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS), encoding="utf-8")
@@ -275,7 +271,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CorpusRecipe, 
     return folder / "out", recipe, make_corpus(recipe, folder / "out")
 
 
-def test_a_corpus_loads_as_a_dataset_and_as_a_source_of_training(
+def test_a_corpus_loads_as_dataset_and_as_training_source(
     made: tuple[Path, CorpusRecipe, Made], tmp_path: Path
 ) -> None:
     output, _, run = made
@@ -289,12 +285,12 @@ def test_a_corpus_loads_as_a_dataset_and_as_a_source_of_training(
     assert beside == [(b, a) for a, b in read_pairs(output)]
 
 
-def test_the_record_and_the_card_say_what_each_step_did(
+def test_record_and_card_list_the_steps(
     made: tuple[Path, CorpusRecipe, Made],
 ) -> None:
     output, recipe, run = made
     assert [step.step for step in run.steps] == [
-        *("read", "duplicate", "overlap", "longer_words", "write"),
+        *("read", "duplicate", "overlap", "longer_words", "write")
     ]
     assert run.steps[0].kept == run.read == len(PAIRS)
     for before, after in zip(run.steps, run.steps[1:], strict=False):
@@ -305,24 +301,24 @@ def test_the_record_and_the_card_say_what_each_step_did(
     assert f"{run.rows:,} " in card
     assert f"| pairs | CC0 | {run.rows} |" in card
     assert not (output / "work").exists()
-    again = make_corpus(recipe, output)  # is finished
+    again = make_corpus(recipe, output)  # finished already
     assert (again.rows, again.steps) == (run.rows, run.steps)
 
 
-def test_what_an_executor_makes_is_what_the_stages_write(
+def test_the_executor_equals_running_the_stages(
     made: tuple[Path, CorpusRecipe, Made], tmp_path: Path
 ) -> None:
     output, recipe, _ = made
     assert files_of(output) == in_this_process(recipe, tmp_path / "other")
 
 
-def test_another_number_of_tasks_or_another_recipe_is_refused(
+def test_changed_recipes_are_refused(
     made: tuple[Path, CorpusRecipe, Made],
 ) -> None:
     output, recipe, _ = made
     path = Path(str(recipe.data.sources[0].path))
     other = recipe_of(path, make={"tasks": TASKS + 1, "block": 40})
-    with pytest.raises(RecipeError, match=r"3 .*4"):
+    with pytest.raises(RecipeError, match=r"make\.tasks 3, got 4"):
         make_corpus(other, output)
     other = recipe_of(path, steps=["duplicates"])
     with pytest.raises(RecipeError, match=str(output)):
@@ -332,7 +328,7 @@ def test_another_number_of_tasks_or_another_recipe_is_refused(
 
 
 @pytest.mark.slow
-def test_a_corpus_of_other_text_is_neither_finished_nor_gone_on_with(
+def test_a_corpus_of_changed_text_is_not_continued(
     pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe, output, text = recipe_of(pairs), tmp_path / "out", pairs.read_text(encoding="utf-8")
@@ -353,12 +349,11 @@ def test_a_corpus_of_other_text_is_neither_finished_nor_gone_on_with(
     with pytest.raises(CheckpointError, match=str(output)):
         make_corpus(recipe, output)
     pairs.unlink()
-    assert make_corpus(recipe, output).rows == rows  # there is no text to differ
+    assert make_corpus(recipe, output).rows == rows  # no text to compare
 
 
 @pytest.mark.slow
-def test_a_corpus_is_not_gone_on_with_by_another_model(pairs: Path, tmp_path: Path) -> None:
-    """A step scores all rows by one model, or the corpus is refused."""
+def test_a_corpus_is_not_continued_with_another_model(pairs: Path, tmp_path: Path) -> None:
     model, output = tmp_path / "model", tmp_path / "out"
     shutil.copytree(packaged_folder("tiny"), model)
     recipe = recipe_of(pairs, steps=[{"paraphrase_score": {"model": str(model)}}])
@@ -375,9 +370,7 @@ def test_a_corpus_is_not_gone_on_with_by_another_model(pairs: Path, tmp_path: Pa
         make_corpus(recipe, output)
 
 
-def test_a_folder_of_something_else_is_refused_and_so_is_a_second_run(
-    pairs: Path, tmp_path: Path
-) -> None:
+def test_foreign_and_busy_folders_are_refused(pairs: Path, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=str(tmp_path)):
         make_corpus(recipe_of(pairs), tmp_path)
     output = tmp_path / "out"
@@ -386,7 +379,7 @@ def test_a_folder_of_something_else_is_refused_and_so_is_a_second_run(
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_ends_with_the_same_rows(pairs: Path, tmp_path: Path) -> None:
+def test_a_killed_run_continues_to_the_same_rows(pairs: Path, tmp_path: Path) -> None:
     many = "".join(f"{a} {n}\t{b} {n}\n" for n in range(40) for a, b in PAIRS)
     pairs.write_text(many, encoding="utf-8")
     recipe, output = tmp_path / "recipe.yaml", tmp_path / "out"
@@ -418,12 +411,10 @@ def test_a_run_that_was_killed_ends_with_the_same_rows(pairs: Path, tmp_path: Pa
     assert not list(output.rglob("*.part"))
 
 
-def test_a_corpus_without_a_row_is_an_error_that_names_the_step(
-    pairs: Path, tmp_path: Path
-) -> None:
+def test_an_empty_corpus_is_an_error_with_the_strictest_step(pairs: Path, tmp_path: Path) -> None:
     steps = ["duplicates", {"words": {"at_most": 1}}]
     make = {"tasks": 1, "block": 100}
-    with pytest.raises(DataError, match=r"longer_words .*300"):
+    with pytest.raises(DataError, match="300 by longer_words"):
         make_corpus(recipe_of(pairs, steps=steps, make=make), tmp_path / "out")
 
 
@@ -438,7 +429,7 @@ def test_any_program_is_an_engine(pairs: Path, tmp_path: Path) -> None:
     )
     made = make_corpus(recipe, tmp_path / "corpus")
     other_pace = replace(recipe, engine=replace(recipe.engine, batch_tokens=7, timeout=9.0))
-    assert make_corpus(other_pace, tmp_path / "corpus").rows == made.rows  # no other recipe
+    assert make_corpus(other_pace, tmp_path / "corpus").rows == made.rows  # same recipe
     rows = datasets.load_dataset(str(tmp_path / "corpus"), split="train")
     assert sorted(rows[TRANSLATION]) == sorted(each.upper() for _, each in PAIRS)
     card = (tmp_path / "corpus/README.md").read_text(encoding="utf-8")
@@ -455,10 +446,7 @@ def test_any_program_is_an_engine(pairs: Path, tmp_path: Path) -> None:
         ({"steps": ["overlapp"]}, "'overlapp'.*'overlap'"),
         ({"steps": ["translate", "translate"]}, "translate"),
         ({"steps": ["translate"]}, "engine.model"),
-        (
-            {"steps": ["translate"], "engine": {"kind": "apertium", "model": "spa-eng"}},
-            "languages",
-        ),
+        ({"steps": ["translate"], "engine": {"kind": "apertium", "model": "spa-eng"}}, "languages"),
         ({"engine": {"beams": 2, "outputs": 3}}, r"engine.outputs .*engine.beams"),
         (
             {"engine": {"kind": "command", "model": "tr a b", "outputs": 2}},
@@ -470,14 +458,12 @@ def test_any_program_is_an_engine(pairs: Path, tmp_path: Path) -> None:
         ({"make": {"tasks": 0}}, "make.tasks .*10000"),
     ],
 )
-def test_a_recipe_that_makes_no_sense_is_refused(
-    changes: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_invalid_recipes_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=message):
         recipe_of(tmp_path / "pairs.tsv", **changes)
 
 
-def test_a_recipe_that_trains_is_refused_here_and_one_of_a_corpus_there(
+def test_recipes_of_the_other_command_are_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert main(["corpus", "make", "demo", "--output", str(tmp_path / "x")]) == 2
@@ -490,7 +476,7 @@ def test_a_recipe_that_trains_is_refused_here_and_one_of_a_corpus_there(
     assert "corpus make" in capsys.readouterr().err
 
 
-def test_the_recipe_that_the_help_prints_is_one(
+def test_the_recipe_in_the_help_is_valid(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with pytest.raises(SystemExit):

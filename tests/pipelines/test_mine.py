@@ -1,4 +1,4 @@
-"""Mining over many files by the executors that make corpora."""
+"""Mining over many files."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.mining.neighbors import Neighbors
 from paraphrastic_hf.mining.shards import join, read_neighbors, stack
-from paraphrastic_hf.pipelines.mine import Search, Shard, found_in
+from paraphrastic_hf.pipelines.mine import Search, Shard, neighbors_path
 from tests.texts import SENTENCES
 
-# With lines that are in no pair, that come again, and that have no token.
+# With lines without a pair, repeated lines, and lines without a token.
 OWN = [*SENTENCES[::2], "", SENTENCES[0], "  ", "\u2063"]
 OTHER = [*SENTENCES[1::2], SENTENCES[4], SENTENCES[1], SENTENCES[0]]
 
 
 @pytest.fixture(scope="module")
 def encoded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sides in three and two files, with their vectors, and each side in one file."""
+    """Vectors of two sides in three and two files, and each side as one file."""
     folder = tmp_path_factory.mktemp("encoded")
     for side, lines, parts in (("own", OWN, 3), ("other", OTHER, 2)):
         (folder / f"{side}.txt").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
@@ -51,10 +51,7 @@ def mined(
     [
         ([], "other"),
         pytest.param(
-            *(
-                ["--neighbors", "2", "--score", "distance", "--candidates", "intersection"],
-                "other",
-            ),
+            *(["--neighbors", "2", "--score", "distance", "--candidates", "intersection"], "other"),
             marks=pytest.mark.slow,
         ),
         pytest.param(
@@ -68,7 +65,7 @@ def mined(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
-def test_pairs_of_many_files_are_those_of_one_search(
+def test_sharded_mining_equals_one_search(
     options: list[str], other: str, encoded: Path, tmp_path: Path
 ) -> None:
     found = mined(encoded, tmp_path / "mined", *options, other=other)
@@ -92,15 +89,15 @@ def test_pairs_of_many_files_are_those_of_one_search(
 
 
 @pytest.mark.slow
-def test_what_is_searched_is_kept_and_pairs_can_be_chosen_again(
+def test_searches_are_kept_and_pairs_reselected(
     encoded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "mined"
     first = mined(encoded, output)
     assert f"pairs.parquet: {len(first)} pairs" in capsys.readouterr().out
-    kept = found_in(output / "search", 0, 1)
+    kept = neighbors_path(output / "search", 0, 1)
     stamp = kept.stat().st_mtime_ns
-    lost = found_in(output / "search", 2, 0)
+    lost = neighbors_path(output / "search", 2, 0)
     lost.unlink()
     some = mined(encoded, output, "--threshold", "1.05")
     assert 0 < len(some) < len(first)
@@ -116,7 +113,7 @@ def test_what_is_searched_is_kept_and_pairs_can_be_chosen_again(
 
 
 @pytest.mark.slow
-def test_mistakes_are_one_line_with_the_way_out(
+def test_invalid_input_is_reported_in_one_line(
     encoded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, other, output = str(encoded / "own"), str(encoded / "other"), str(tmp_path / "mined")
@@ -145,7 +142,7 @@ def test_mistakes_are_one_line_with_the_way_out(
 
 
 @pytest.mark.slow
-def test_text_and_vectors_that_have_changed_are_refused(
+def test_changed_text_and_vectors_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
@@ -167,7 +164,7 @@ def test_text_and_vectors_that_have_changed_are_refused(
 
 
 @pytest.mark.slow
-def test_vectors_of_other_lines_are_refused(
+def test_a_wrong_number_of_vectors_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, vectors = tmp_path / "a.txt", tmp_path / "vectors"
@@ -180,7 +177,7 @@ def test_vectors_of_other_lines_are_refused(
 
 
 @pytest.mark.slow
-def test_a_search_goes_on_from_what_a_killed_one_kept(
+def test_a_killed_search_continues(
     encoded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mined(encoded, tmp_path / "mined")
@@ -197,7 +194,7 @@ def test_a_search_goes_on_from_what_a_killed_one_kept(
         with pytest.raises(KeyboardInterrupt):
             list(search.run(None, 0))
     assert (folder / "00000-00000.state").exists()
-    with monkeypatch.context() as patch:  # nothing is left to compare
+    with monkeypatch.context() as patch:  # all comparisons are kept
         patch.setattr("paraphrastic_hf.mining.neighbors._Search.compare", _interrupted)
         list(search.run(None, 0))
     assert read_neighbors(folder / "00000-00000.npz")[0].ids[:, 0].tolist() == list(
@@ -220,7 +217,7 @@ def test_sides_without_text_have_no_pairs(tmp_path: Path) -> None:
     assert "target_line" in table.column_names
 
 
-def test_shards_with_fewer_neighbors_than_wanted_are_joined() -> None:
+def test_shards_with_few_neighbors_are_joined() -> None:
     def near(scores: list[list[float]], ids: list[list[int]]) -> Neighbors:
         return Neighbors(np.array(scores, np.float32), np.array(ids).reshape(len(scores), -1))
 
@@ -229,12 +226,12 @@ def test_shards_with_fewer_neighbors_than_wanted_are_joined() -> None:
         [2, 0, 3],
         3,
     )
-    assert joined.ids.tolist() == [[1, 4, 0]]  # of equal scores the lower number first
+    assert joined.ids.tolist() == [[1, 4, 0]]  # equal scores: lower number first
     stacked = stack([joined, near([[0.1]], [[0]])], 2, 3)
     assert stacked.ids.tolist() == [[1, 4, 0], [0, -1, -1]]
     assert stacked.scores[1, 1] == -np.inf
 
 
-def test_a_file_of_neighbors_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_of_neighbors_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.npz"):
         read_neighbors(tmp_path / "absent.npz")

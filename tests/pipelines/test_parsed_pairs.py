@@ -1,4 +1,4 @@
-"""Parsed pairs: both sides, both ways, and only those whose parses differ."""
+"""Sentence pairs with parses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paraphrastic_hf.syntax.parsed import ParsedLine
 
 
 class Rule:
-    """A phrase for each word that ends in a comma; no tree of a line without words."""
+    """Parser with an NP for each word that ends in a comma; lines without words have no tree."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -29,7 +29,7 @@ class Rule:
 PAIRS = [("a b", "a, b"), ("a b", "c d"), ("a b", ""), ("a, b", "a b")]
 
 
-def test_pairs_of_one_parse_or_without_one_are_left_out_and_counted() -> None:
+def test_pairs_with_equal_or_missing_parses_are_left_out() -> None:
     parser = PairParser(Rule())
     assert list(parser.rows(PAIRS)) == [
         ("a b", "a, b", "(ROOT (NN a) (NN b))", "(ROOT (NP a,) (NN b))"),
@@ -38,12 +38,12 @@ def test_pairs_of_one_parse_or_without_one_are_left_out_and_counted() -> None:
     assert parser.left_out == {"the same parse": 1, "empty": 1}
 
 
-def test_the_same_parse_if_asked_for() -> None:
+def test_keep_same_keeps_equal_parses() -> None:
     rows = list(PairParser(Rule(), keep_same=True).rows(PAIRS[:2]))
     assert [row[:2] for row in rows] == [("a b", "a, b"), ("a b", "c d")]
 
 
-def test_a_text_is_parsed_once() -> None:
+def test_repeated_texts_are_parsed_once() -> None:
     rule = Rule()
     list(PairParser(rule).rows(PAIRS))
     assert sorted(rule.asked) == ["", "a b", "a, b", "c d"]

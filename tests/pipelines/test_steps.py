@@ -1,4 +1,4 @@
-"""The steps that score the rows of a corpus (thesis, 4.3 and 4.5.4)."""
+"""Steps that score the rows of a corpus (thesis, 4.3 and 4.5.4)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def score(name: str, *rows: dict[str, Any], **settings: Any) -> list[Any]:
     return list(make_step(name, settings).score(rows))
 
 
-def test_overlap_of_many_rows_is_the_overlap_of_each() -> None:
+def test_overlap_equals_the_overlap_of_single_pairs() -> None:
     rows = pairs_of_texts()
     expected = [ngram_overlap(each["reference"], each["translation"], 3) for each in rows]
     assert score("overlap", *rows) == expected
@@ -59,7 +59,7 @@ def test_overlap_of_many_rows_is_the_overlap_of_each() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
-def test_shared_ngrams_are_those_that_counters_find(n: int) -> None:
+def test_shared_ngrams_equal_counters(n: int) -> None:
     rows = pairs_of_texts()[:500]
     sides = [[each[name] for each in rows] for name in ("reference", "translation")]
     shared, *there = shared_ngrams(*(hash_words(side) for side in sides), n)
@@ -79,48 +79,31 @@ def test_overlap_does_not_depend_on_the_size_of_a_batch() -> None:
     assert step.score([]) == []
 
 
-def test_words_that_differ_are_hashed_to_different_numbers() -> None:
+def test_different_words_have_different_hashes() -> None:
     words = sorted({"".join(random.Random(k).choices("abcdé1", k=k % 7 + 1)) for k in range(20000)})
     assert len(np.unique(hash_words(words).hashes)) == len(words)
 
 
-def test_bleu_has_1_added_to_every_count_and_to_the_length_of_the_reference() -> None:
+def test_bleu_adds_1_to_counts_and_reference_length() -> None:
     precisions = [(3 + 1) / (4 + 1), (2 + 1) / (3 + 1), (1 + 1) / (2 + 1), (0 + 1) / (1 + 1)]
     expected = math.exp(sum(map(math.log, precisions)) / 4 + 1 - (6 + 1) / 4)
     found = score("bleu", row("the cat sat on a mat", "the cat sat down"), row("a b", "a b"))
     assert found == pytest.approx([expected, math.exp(1 - 3 / 2)])
 
 
-def test_bleu_orders_translations_as_sacrebleu_does() -> None:
+def test_bleu_correlates_with_sacrebleu() -> None:
     choice = random.Random(1)
-    text = [
-        "the",
-        "old",
-        "man",
-        "sat",
-        "by",
-        "the",
-        "sea",
-        "and",
-        "watched",
-        "the",
-        "boats",
-        "come",
-        "in",
-        "from",
-        "the",
-        "north",
-    ]
+    text = "the old man sat by the sea and watched the boats come in from the north"
     rows = []
     for _ in range(100):
-        changed = [word if choice.random() > choice.random() else "x" for word in text]
-        rows.append(row(" ".join(text), " ".join(changed[: choice.randrange(8, 16)])))
+        words = (w if choice.random() > choice.random() else "x" for w in text.split())
+        rows.append(row(text, " ".join([*words][: choice.randrange(8, 16)])))
     metric = BLEU(effective_order=True, smooth_method="add-k")
     theirs = [metric.sentence_score(r["translation"], [r["reference"]]).score for r in rows]
     assert np.corrcoef(score("bleu", *rows), theirs)[0, 1] > 0.98
 
 
-def test_words_are_counted_on_the_side_asked_for() -> None:
+def test_words_are_counted_on_the_given_side() -> None:
     one = row("a cat sat", "a cat", source="eine Katze saß da")
     expected = {"reference": 3, "translation": 2, "source": 4, "shorter": 2, "longer": 3}
     for side, count in expected.items():
@@ -128,7 +111,7 @@ def test_words_are_counted_on_the_side_asked_for() -> None:
         assert make_step("words", {"of": side}).name == f"{side}_words"
 
 
-def test_a_side_without_words_has_an_infinite_ratio_which_no_bound_keeps() -> None:
+def test_an_empty_side_has_an_infinite_ratio() -> None:
     assert score("length_ratio", row("a b c", ""), row("", ""), row("a", "b b")) == [
         math.inf,
         None,
@@ -137,7 +120,7 @@ def test_a_side_without_words_has_an_infinite_ratio_which_no_bound_keeps() -> No
     assert make_step("length_ratio", {"at_most": 1000}).judge(math.inf) is not None
 
 
-def test_a_copy_is_one_whatever_its_case_marks_and_space() -> None:
+def test_copies_ignore_case_marks_and_space() -> None:
     rows = [
         row("The cat, asleep.", "the  cat asleep"),
         row("The cat asleep", "the cat is asleep"),
@@ -148,7 +131,7 @@ def test_a_copy_is_one_whatever_its_case_marks_and_space() -> None:
     assert score("copy", row("cat", "die Katze", source="Die Katze."), of="source") == [1]
 
 
-def test_numbers_that_differ_are_counted_and_marks_within_them_ignored() -> None:
+def test_different_numbers_are_counted() -> None:
     rows = [
         row("in 1999 he paid 1,000", "he paid 1000 in 1999"),
         row("7.5 per cent", "7,5 percent"),
@@ -162,11 +145,11 @@ def test_numbers_that_differ_are_counted_and_marks_within_them_ignored() -> None
     ("text", "mark"),
     [("Is it?”", "?"), ("it is", ""), ("Wait…", "."), ("no! ", "!"), ("", ""), ("(yes.)", ".")],
 )
-def test_the_mark_that_ends_a_text_is_found_behind_quotes(text: str, mark: str) -> None:
+def test_terminal_marks_are_found_behind_quotes(text: str, mark: str) -> None:
     assert terminal_mark(text) == mark
 
 
-def test_duplicates_are_found_in_and_across_batches_as_a_set_finds_them() -> None:
+def test_duplicates_equal_those_of_a_set() -> None:
     choice = random.Random(1)
     rows = [row(choice.choice("abc"), str(choice.randrange(40))) for _ in range(500)]
     for of in ("pair", "reference", "translation"):
@@ -180,7 +163,7 @@ def test_duplicates_are_found_in_and_across_batches_as_a_set_finds_them() -> Non
         assert found == expected
 
 
-def test_seen_keys_are_merged_and_still_found() -> None:
+def test_seen_equals_a_dict() -> None:
     keys = np.random.default_rng(1).integers(0, 3000, 20_000, np.uint64)
     seen, first, found = Seen(), {}, []
     for start in range(0, len(keys), 37):
@@ -191,7 +174,7 @@ def test_seen_keys_are_merged_and_still_found() -> None:
     assert len(seen._parts) < 12
 
 
-def test_near_duplicates_score_the_share_of_ngrams_in_common() -> None:
+def test_near_duplicates_estimate_the_jaccard_index() -> None:
     text = "the old man sat by the sea and watched the boats come in from the north at dawn"
     rows = [row(text, text), row(text + " today", text), row("nothing of the sort", "is here")]
     found = score("near_duplicates", *rows)
@@ -205,7 +188,7 @@ def test_near_duplicates_score_the_share_of_ngrams_in_common() -> None:
     assert half == pytest.approx(1 / 3, abs=0.15)
 
 
-def test_near_duplicates_across_batches_are_those_of_one_batch() -> None:
+def test_near_duplicates_do_not_depend_on_batches() -> None:
     rows = pairs_of_texts()[:300]
     whole = score("near_duplicates", *rows)
     step = make_step("near_duplicates")
@@ -225,14 +208,14 @@ def test_the_paraphrase_score_is_the_cosine_of_the_encoder() -> None:
     assert found[2] is None
 
 
-def test_a_copy_scores_one_and_no_more() -> None:
-    """Rounding made 3,993 of 69,613 copies a little more, which no bin up to 1 took."""
+def test_a_copy_scores_at_most_one() -> None:
+    """Rounding must not push a copy out of the bin that ends at 1."""
     lines = [f"{first} {second}" for first in "abcdefghij" for second in ("cat", "sees", "it .")]
     found = score("paraphrase_score", *(row(line, line) for line in lines))
     assert all(0.999999 < value <= 1 for value in found)
 
 
-def test_the_translation_score_is_what_the_engine_gave() -> None:
+def test_the_translation_score_is_the_engine_s() -> None:
     step = make_step("translation_score", {"at_least": -0.5})
     assert step.score([row("a", "b", translation_score=-0.4)]) == [-0.4]
     assert step.judge(-0.6) is not None
@@ -252,14 +235,14 @@ def test_a_translation_in_another_language_is_left_out() -> None:
         make_step("language", {"language": "xx"}).score(rows)
 
 
-def test_steps_can_be_sent_to_workers_before_they_have_loaded_anything() -> None:
+def test_steps_can_be_pickled() -> None:
     needed = {"cross_entropy": {"model": "m"}, "reference": {"model": "m"}}
     for name in STEPS:
         step = make_step(name, needed.get(name))
         assert pickle.loads(pickle.dumps(step)) == step
 
 
-def test_a_reason_names_the_measure_the_score_and_the_bound() -> None:
+def test_a_rejection_names_measure_score_and_bound() -> None:
     step = make_step("overlap", {"at_most": 0.2})
     assert all(value in str(step.judge(0.5)) for value in ("overlap", "0.2", "0.5"))
     assert step.judge(0.2) is None
@@ -278,18 +261,18 @@ def test_a_reason_names_the_measure_the_score_and_the_bound() -> None:
         (["cross_entropy"], "steps.cross_entropy.model"),
     ],
 )
-def test_mistakes_in_a_recipe_name_the_step_and_the_way_out(items: list[Any], message: str) -> None:
+def test_invalid_steps_are_refused(items: list[Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         make_steps(items)
 
 
-def test_a_row_without_the_column_that_a_step_reads_is_refused() -> None:
+def test_a_missing_column_is_refused() -> None:
     with pytest.raises(DataError, match="'source'"):
         score("copy", row("a", "b"), of="source")
 
 
 @pytest.mark.parametrize("bound", [math.nan, math.inf, -math.inf])
-def test_a_bound_that_is_not_finite_is_refused(bound: float) -> None:
+def test_bounds_must_be_finite(bound: float) -> None:
     for name in ("at_least", "at_most"):
         with pytest.raises(RecipeError, match=f"{name} .*{bound}"):
             LengthRatio(**{name: bound})

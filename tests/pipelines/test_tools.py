@@ -1,4 +1,4 @@
-"""What is done with a finished corpus: read, described, sampled, cut, made a lexicon of."""
+"""Tools for finished corpora: reading, statistics, samples, tenths, lexicon."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ def rows_of(path: Path, *columns: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def named(tmp_path: Path) -> Path:
-    """A TSV corpus with names of columns."""
     lines = ["reference\tscore\ttranslation"]
     lines += [f"{first}\t{number / 4}\t{second}" for number, (first, second) in enumerate(PAIRS)]
     path = tmp_path / "named.tsv"
@@ -54,7 +53,7 @@ def named(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_corpus_has_the_same_rows_in_every_form(tmp_path: Path, named: Path) -> None:
+def test_all_formats_give_the_same_rows(tmp_path: Path, named: Path) -> None:
     plain = tmp_path / "plain.tsv.xz"
     plain.write_bytes(lzma.compress("".join(f"{a}\t{b}\n" for a, b in PAIRS).encode()))
     made = tmp_path / "made" / "data"
@@ -69,9 +68,7 @@ def test_a_corpus_has_the_same_rows_in_every_form(tmp_path: Path, named: Path) -
     assert [row["score"] for row in rows_of(named, "score")] == ["0.0", "0.25", "0.5", "0.75"]
 
 
-def test_a_column_that_is_not_there_is_named_with_those_that_are(
-    tmp_path: Path, named: Path
-) -> None:
+def test_missing_columns_are_refused_with_the_known_ones(tmp_path: Path, named: Path) -> None:
     with pytest.raises(DataError, match=r"'n'.*reference, score, translation"):
         rows_of(named, "n")
     plain = tmp_path / "plain.tsv"
@@ -86,7 +83,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(
         rows_of(tmp_path / "x.parquet")
 
 
-def test_a_row_with_too_few_columns_is_passed_over(
+def test_rows_with_too_few_columns_are_skipped(
     named: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with named.open("a", encoding="utf-8") as file:
@@ -107,7 +104,7 @@ def test_a_sample_is_random_in_order_and_repeatable(tmp_path: Path) -> None:
     assert len(sample_rows(path, None)) == 1000
 
 
-def test_statistics_are_those_computed_by_hand() -> None:
+def test_statistics_equal_a_computation_by_hand() -> None:
     rows = [
         {"reference": "a b", "translation": "c", "parse": "(ROOT (S (NP (DT a)) (VP (V b))))"},
         {"reference": "a a a c.", "translation": "c", "parse": "(S (NP (PRP a)))"},
@@ -124,7 +121,7 @@ def test_statistics_are_those_computed_by_hand() -> None:
     assert without.vocabulary_entropy == 0
 
 
-def test_idf_of_counts_is_the_surprise_of_a_word(tmp_path: Path) -> None:
+def test_idf_of_counts_is_the_surprisal(tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"
     path.write_text("the 90\ncat 10\n", encoding="utf-8")
     idf = Idf.of_counts(path)
@@ -136,7 +133,7 @@ def test_idf_of_counts_is_the_surprise_of_a_word(tmp_path: Path) -> None:
         Idf.of_counts(path)
 
 
-def test_stats_prints_a_line_a_corpus_beside_the_thesis(
+def test_stats_prints_a_table_with_the_thesis(
     named: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["corpus", "stats", str(named), "--score", "score", "--side", "translation"]) == 0
@@ -165,14 +162,14 @@ def pmi_by_hand(pairs: list[tuple[str, str]], u: str, v: str) -> tuple[float, fl
 
 
 @pytest.mark.parametrize(("u", "v"), [("big", "large"), ("hong", "kong"), ("dog", "the")])
-def test_pmi_is_what_its_formula_gives_by_hand(u: str, v: str) -> None:
+def test_pmi_equals_its_formula(u: str, v: str) -> None:
     cross, adjusted, _ = PairCounts(PAIRS).scores([u, v], [v, u])
     expected = pmi_by_hand(PAIRS, u, v)
     assert cross == pytest.approx([expected[0]] * 2)
     assert adjusted == pytest.approx([expected[1]] * 2)
 
 
-def test_adjusted_pmi_takes_away_words_that_merely_occur_together() -> None:
+def test_adjusted_pmi_discounts_collocations() -> None:
     scores = pmi_scores(PairCounts(PAIRS))(["big", "hong"], ["large", "kong"])
     plain = pmi_scores(PairCounts(PAIRS), adjusted=False)(["big", "hong"], ["large", "kong"])
     assert plain[1] > plain[0]
@@ -180,7 +177,7 @@ def test_adjusted_pmi_takes_away_words_that_merely_occur_together() -> None:
     assert pmi_scores(PairCounts(PAIRS))(["big", "absent"], ["bark", "absent"]).tolist() == [0, 0]
 
 
-def test_a_lexicon_lists_pairs_seen_often_enough_with_the_scores_of_each() -> None:
+def test_lexicon_entries_have_min_count_and_equal_scores() -> None:
     counts = PairCounts(PAIRS)
     entries = list(counts.entries(min_count=2))
     assert all(each.count >= 2 and each.word != each.paraphrase for each in entries)
@@ -199,7 +196,7 @@ def test_a_lexicon_lists_pairs_seen_often_enough_with_the_scores_of_each() -> No
     assert "large" in big
 
 
-def test_long_sentences_are_not_counted() -> None:
+def test_long_sentences_are_skipped() -> None:
     assert PairCounts([*PAIRS, ("w " * 31, "w")]).pairs == len(PAIRS)
     assert PairCounts([*PAIRS, ("w " * 31, "w")], max_words=None).pairs == len(PAIRS) + 1
     with pytest.raises(DataError):
@@ -207,7 +204,7 @@ def test_long_sentences_are_not_counted() -> None:
 
 
 @pytest.mark.parametrize("name", ["lexicon.tsv", "lexicon.tsv.xz", "lexicon.parquet"])
-def test_a_lexicon_is_read_as_it_was_written_and_by_datasets(name: str, tmp_path: Path) -> None:
+def test_lexicons_round_trip_and_load_with_datasets(name: str, tmp_path: Path) -> None:
     from datasets import load_dataset
 
     entries = list(PairCounts(PAIRS).entries(1))
@@ -232,7 +229,7 @@ def test_a_lexicon_is_read_as_it_was_written_and_by_datasets(name: str, tmp_path
     )
 
 
-def test_agreement_averages_both_orders_and_counts_what_is_not_there_as_0(tmp_path: Path) -> None:
+def test_agreement_averages_both_orders(tmp_path: Path) -> None:
     path = tmp_path / "list.tsv"
     path.write_text("big\tlarge\t4\nlarge\tbig\t2\nDog\tcat\t1\n", encoding="utf-8")
     pairs = ScoredPairs(
@@ -245,7 +242,7 @@ def test_agreement_averages_both_orders_and_counts_what_is_not_there_as_0(tmp_pa
     assert share == 0.5
 
 
-def test_the_lexicon_command_writes_looks_up_and_refuses(
+def test_the_lexicon_command_writes_and_looks_up(
     tmp_path: Path, named: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = str(tmp_path / "lexicon.tsv")
@@ -265,7 +262,7 @@ def test_the_lexicon_command_writes_looks_up_and_refuses(
     assert "--output" in capsys.readouterr().err
 
 
-def test_bins_have_their_upper_edge_and_count_every_row() -> None:
+def test_bins_include_their_upper_edge() -> None:
     scores = [-0.5, -0.1, 0.2, 0.21, 0.4, 1.0, 1.1, None]
     rows = [{"reference": "a b c", "translation": "a b c", "score": score} for score in scores]
     batches = [rows[:3], rows[3:]]
@@ -281,7 +278,7 @@ def test_bins_have_their_upper_edge_and_count_every_row() -> None:
         fill_bins([], lambda some: [], edges=[0.5, 0.2])
 
 
-def test_what_people_answer_comes_back_by_bin(tmp_path: Path) -> None:
+def test_answers_are_collected_by_bin(tmp_path: Path) -> None:
     rows = [
         {"reference": f"<b>COUNT {n}", "translation": "ROWS {n} & TRANSLATION", "score": n / 10}
         for n in range(1, 11)
@@ -326,7 +323,7 @@ def test_what_people_answer_comes_back_by_bin(tmp_path: Path) -> None:
         read_answers(folder, [ben])
 
 
-def test_the_sample_command_prints_bins_and_an_independent_model(
+def test_the_sample_command_prints_bins(
     named: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(tmp_path / "judged")
@@ -337,14 +334,14 @@ def test_the_sample_command_prints_bins_and_an_independent_model(
     assert "| (-0.1, 0.2] | 1 | " in captured.out
     assert "4 rows to judge" in captured.err
     absent = str(tmp_path / "absent.tsv")
-    assert main(["corpus", "sample", absent, "--output", folder]) == 2  # before it is read
+    assert main(["corpus", "sample", absent, "--output", folder]) == 2  # checked before reading
     assert "judged" in capsys.readouterr().err
     (tmp_path / "a.tsv").write_text("row\tparaphrase\tfluency\n1\t3\t3\n", encoding="utf-8")
     assert main(["corpus", "sample", "--answers", str(tmp_path / "a.tsv"), "--output", folder]) == 0
     assert "paraphrase 3" in capsys.readouterr().out
 
 
-def test_tenths_are_equal_and_in_order_of_the_score(tmp_path: Path) -> None:
+def test_tenths_have_equal_size_and_ascending_scores(tmp_path: Path) -> None:
     choice = np.random.default_rng(1)
     rows = [
         {"reference": f"r{n}", "translation": f"t\t{n}", "score": score}
@@ -369,7 +366,7 @@ def test_tenths_are_equal_and_in_order_of_the_score(tmp_path: Path) -> None:
     assert len(set().union(*found)) == 103
 
 
-def test_a_part_may_be_sampled_and_too_few_rows_are_refused(
+def test_parts_may_be_sampled(
     named: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut = ["corpus", "tenths", str(named), "--output", str(tmp_path / "cut")]
@@ -381,7 +378,7 @@ def test_a_part_may_be_sampled_and_too_few_rows_are_refused(
     assert "'overlap'" in capsys.readouterr().err
 
 
-def test_no_step_writes_into_the_corpus_that_it_reads(
+def test_commands_do_not_overwrite_their_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (shard := tmp_path / "train-00001.parquet").write_bytes(b"rows")

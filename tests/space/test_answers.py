@@ -85,6 +85,27 @@ def test_the_color_says_the_sign_and_its_depth_the_size(space: SimpleNamespace) 
     assert shade(0.0, 0.0).endswith("0.00)")
 
 
+def test_a_text_of_another_script_gets_a_link_to_another_model(space: SimpleNamespace) -> None:
+    found = space.answers.similarity("猫が寝ている。", "a cat sleeps", "english")
+    assert "model=multilingual" in found
+    assert "a=%E7%8C%AB" in found
+    assert "model=" not in space.answers.similarity("a cat", "a dog", "english")
+
+
+def test_a_difference_of_order_alone_is_noted(space: SimpleNamespace) -> None:
+    texts = ("the dog bites the man", "the man bites the dog")
+    notes = [
+        space.answers.similarity(*pair, "english").count('"note"')
+        for pair in (texts, texts[:1] * 2)
+    ]
+    assert notes == [2, 1]
+
+
+@pytest.mark.parametrize(("value", "width"), [(1.0, 100), (0.375, 38), (0.0, 0), (-0.5, 0)])
+def test_the_bar_is_as_long_as_the_cosine(space: SimpleNamespace, value: float, width: int) -> None:
+    assert f"width: {width}%" in space.drawing.cosine(value)
+
+
 def test_a_table_of_many_pairs_is_left_out(space: SimpleNamespace) -> None:
     assert space.drawing.pairs(["a"], ["b"], np.ones((1, 1)))
     assert not space.drawing.pairs(["a"] * 50, ["b"] * 50, np.ones((50, 50)))

@@ -73,14 +73,14 @@ def test_a_link_to_something_else_leaves_the_page_as_it_is(app: Any, query: dict
     [("3", 3), ("50", 50), ("0", None), ("51", None), ("x", None), ("9" * 9, None)],
 )
 def test_a_number_of_a_link_is_within_its_bounds(app: Any, given: str, kept: int | None) -> None:
-    assert app.Count("how many", 50, 5).read(given) == kept
+    assert app.Count("how many", 50).read(given) == kept
 
 
 def test_an_error_of_the_package_is_a_message_on_the_page(app: Any) -> None:
     with pytest.raises(DataError) as refused:
         app.answers.similarity("", "", "english")
     page = app.answered(app.answers.similarity)("", "", "english")
-    assert page == app.drawing.note(str(refused.value))
+    assert page == app.drawing.error(str(refused.value))
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -94,18 +94,28 @@ def requested(driver: Any) -> set[str]:
 
 
 def test_two_texts_are_typed_compared_and_shared(browser: Any, address: str) -> None:
+    from selenium.webdriver import ActionChains, Keys
+
     browser.get(address)
-    fields = wait(browser, lambda d: [e for e in _all(d, "textarea") if e.is_displayed()])
-    fields[0].send_keys("A cat sleeps.")
-    fields[1].send_keys("The cat is asleep.")
-    click(browser, "#go-similarity")
-    shown = answer(browser, "similarity", "cosine 0.")
-    assert "asleep" in shown
+    assert "physician" in answer(browser, "similarity", "cosine 0.")  # opens with an answer
+    write(browser, "A cat sleeps.", "The cat is asleep.")
+    keys = ActionChains(browser).key_down(Keys.CONTROL).send_keys(Keys.ENTER)
+    keys.key_up(Keys.CONTROL).perform()
+    answer(browser, "similarity", "asleep")
     click(browser, "#share-similarity")
     link = wait(browser, lambda d: parse_qs(urlsplit(d.current_url).query))
     texts = {"a": ["A cat sleeps."], "b": ["The cat is asleep."]}
     assert link == {"tab": ["similarity"], **texts, "model": ["english"]}
     assert requested(browser) == {"127.0.0.1"}, "a page of the Space asks others for files"
+
+
+def test_a_text_in_an_unknown_script_is_answered_by_one_click(browser: Any, address: str) -> None:
+    texts = {"a": "猫が寝ている。", "b": "A cat sleeps."}
+    browser.get(f"{address}?{urlencode({'tab': 'similarity', **texts, 'model': 'english'})}")
+    answer(browser, "similarity", "cosine 0.000")
+    click(browser, "#answer-similarity .note a")
+    assert "multilingual" in browser.current_url
+    answer(browser, "similarity", "猫")
 
 
 def test_an_example_is_answered_when_it_is_clicked(browser: Any, address: str) -> None:
@@ -153,7 +163,7 @@ def test_one_sentence_is_written_in_the_style_of_another(browser: Any, writing: 
     assert link["count"] == ["3"]
     write(browser, "The cat sleeps.", " ")
     click(browser, "#go-style")
-    assert answer(browser, "style", "write")
+    assert answer(browser, "style", "Enter")
 
 
 def test_a_sentence_is_written_by_templates(browser: Any, writing: str) -> None:

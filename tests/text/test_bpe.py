@@ -1,4 +1,4 @@
-"""Byte pairs by the codes of a release."""
+"""Byte pairs from released codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def by_hand(word: str, merges: list[tuple[str, str]]) -> list[str]:
-    """Merge the pair that comes first in the codes, until none is there."""
+    """Repeatedly merge the pair that comes first in the codes."""
     parts = [*word[:-1], word[-1] + "</w>"]
     while True:
         pairs = [pair for pair in pairwise(parts) if pair in merges]
@@ -36,7 +36,7 @@ def by_hand(word: str, merges: list[tuple[str, str]]) -> list[str]:
         parts[place : place + 2] = ["".join(best)]
 
 
-def test_text_is_cut_as_the_codes_say(tmp_path: Path) -> None:
+def test_text_is_split_by_the_codes(tmp_path: Path) -> None:
     tokenizer = BytePairTokenizer.from_codes(write(tmp_path, CODES))
     merges = [tuple(line.split()) for line in CODES.splitlines()[1:]]
     ids = tokenizer.encode_batch(TEXTS)
@@ -47,7 +47,7 @@ def test_text_is_cut_as_the_codes_say(tmp_path: Path) -> None:
     assert len(ids[2]) == 0
 
 
-def test_what_is_saved_is_what_stock_classes_load(tmp_path: Path) -> None:
+def test_saved_tokenizers_load_with_stock_classes(tmp_path: Path) -> None:
     tokenizer = MarkedTokenizer(BytePairTokenizer.from_codes(write(tmp_path, CODES)), "end")
     tokenizer.save(tmp_path / "saved")
     stock = AutoTokenizer.from_pretrained(tmp_path / "saved")
@@ -61,17 +61,17 @@ def test_what_is_saved_is_what_stock_classes_load(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["#version: 0.2\n", "t h e\n"])
-def test_what_are_no_codes_is_named(tmp_path: Path, text: str) -> None:
+def test_files_without_codes_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError, match=r"bpe\.codes"):
         BytePairTokenizer.from_codes(write(tmp_path, text))
     with pytest.raises(DataError, match="nothing"):
         BytePairTokenizer.from_codes(tmp_path / "nothing")
 
 
-def test_the_released_codes_cut_the_released_vocabulary() -> None:
+def test_the_released_codes_match_the_released_vocabulary() -> None:
     folder = Path(os.environ.get("PARAPHRASTIC_DATA", "nowhere")) / "scpn"
     if not (folder / "bpe.codes").exists():
-        pytest.skip("the released codes are not under PARAPHRASTIC_DATA")
+        pytest.skip("PARAPHRASTIC_DATA does not contain the released codes")
     tokenizer = BytePairTokenizer.from_codes(folder / "bpe.codes")
     lines = (folder / "vocab.txt").read_text(encoding="utf-8").splitlines()
     known = set(tokenizer.tokens())

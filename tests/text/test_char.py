@@ -1,4 +1,4 @@
-"""Characters by look-up: ours and AutoTokenizer agree, and what is unknown is dropped or kept."""
+"""Character tokenizers: equal to AutoTokenizer, unknown characters dropped or kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def both(
 @example("<pad> <unk>")
 @example("a" * 5000)
 @example(BROKEN[0])
-def test_ids_are_those_of_the_characters_one_by_one(
+def test_each_character_has_its_id(
     both: tuple[CharTokenizer, PreTrainedTokenizerFast], text: str
 ) -> None:
     ours, stock = both

@@ -1,4 +1,4 @@
-"""Overlapping n-grams: every one of the padded text, by whichever route it is asked."""
+"""Overlapping character n-grams."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_each_ngram_is_looked_up(either: CharNgramTokenizer, text: str) -> None:
 @given(text=any_text)
 @example(text="<pad> <unk>")
 @example(text="")
-def test_a_batch_gives_what_a_call_gives(either: CharNgramTokenizer, text: str) -> None:
+def test_batches_and_calls_give_equal_ids(either: CharNgramTokenizer, text: str) -> None:
     assert ids(either, text) == either(text)["input_ids"]
 
 
-def test_a_literal_special_token_is_text_if_it_is_an_ngram_and_else_unknown() -> None:
+def test_a_literal_special_token_is_text() -> None:
     for ngrams, expected in ((["<pad>", "<unk>"], [2]), (["catch"], [])):
         tokenizer = CharNgramTokenizer(ngrams=ngrams, orders=[5], padding_mode="none")
         assert ids(tokenizer, "<pad>") == tokenizer("<pad>")["input_ids"] == expected
@@ -77,7 +77,7 @@ def test_a_padded_call_masks_its_padding(char_ngram: CharNgramTokenizer) -> None
 
 
 def remote_class(folder: Path) -> type[CharNgramTokenizer]:
-    """The class in the Python files of a saved tokenizer, for machines without this package."""
+    """The class in the saved Python files."""
     return get_class_from_dynamic_module(
         "paraphrastic_text_char_ngram.CharNgramTokenizer", str(folder)
     )
@@ -103,7 +103,7 @@ def test_every_way_of_loading_gives_the_same_ids(
             assert ids(tokenizer, text) == ids(loaded, text) == loaded(text)["input_ids"]
 
 
-def test_what_was_loaded_saves_and_loads_again(
+def test_a_loaded_tokenizer_can_be_saved_again(
     char_ngram: CharNgramTokenizer, tmp_path: Path
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
@@ -147,7 +147,7 @@ def test_ngrams_span_spaces_or_stay_in_words(spans_spaces: bool, tmp_path: Path)
         assert ("a b" in found) == spans_spaces
 
 
-def test_settings_that_make_no_tokenizer_are_refused() -> None:
+def test_invalid_settings_are_refused() -> None:
     with pytest.raises(ModelError, match=r"2.*\[2, 3\]"):
         CharNgramTokenizer(ngrams=["cat"], orders=[2, 3])
     with pytest.raises(DataError, match="9"):

@@ -1,4 +1,4 @@
-"""Dictionary forms of English words."""
+"""Lemmas of English words."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.text.overlap import lemmatize
 
 
-def test_every_word_of_a_text_is_a_dictionary_form() -> None:
+def test_words_are_lemmatized() -> None:
     pytest.importorskip("simplemma", reason="pip install 'paraphrastic-hf[lemmas]'")
-    assert lemmatize(["cats", "went", "two dogs", "", "qwrtz"]) == [
-        "cat",
-        "go",
-        "two dog",
-        "",
-        "qwrtz",
-    ]
+    found = lemmatize(["cats", "went", "two dogs", "", "qwrtz"])
+    assert found == ["cat", "go", "two dog", "", "qwrtz"]
 
 
-def test_without_simplemma_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_simplemma_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "simplemma", None)
     with pytest.raises(RecipeError, match=r"paraphrastic-hf\[lemmas\]"):
         lemmatize(["cats"])

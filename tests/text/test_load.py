@@ -1,4 +1,4 @@
-"""What all tokenizers have in common: training, saving, and loading from a model directory."""
+"""Training, saving and loading of every kind of tokenizer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def train(kind: str, lines: list[str], vocab_size: int, **settings: Any) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lowercase", [True, False])
 @pytest.mark.parametrize("keep_unknown", [True, False])
-def test_each_kind_comes_back_as_itself(
+def test_each_kind_survives_saving(
     kind: str, lowercase: bool, keep_unknown: bool, sentences: list[str], tmp_path: Path
 ) -> None:
     settings = {"lowercase": lowercase, "keep_unknown": keep_unknown}
@@ -64,7 +64,7 @@ def test_training_twice_gives_the_same_bytes(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("lines", [[], [""], ["\0 \t"]], ids=["none", "empty", "blank"])
-def test_training_on_nothing_is_a_data_error(kind: str, lines: list[str]) -> None:
+def test_training_on_no_text_is_a_data_error(kind: str, lines: list[str]) -> None:
     with pytest.raises(DataError):
         train(kind, lines, 50)
 
@@ -79,9 +79,7 @@ def test_too_little_text_shrinks_the_vocabulary_or_is_refused(kind: str) -> None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "char"])
-def test_a_language_kept_apart_shares_no_token_but_the_space(
-    kind: str, sentences: list[str]
-) -> None:
+def test_a_language_kept_apart_shares_only_the_space(kind: str, sentences: list[str]) -> None:
     plain = [normalize(sentence) for sentence in sentences]
     apart = [keep_apart(sentence) for sentence in plain if max(sentence) <= "\uffff"]
     tokenizer = train(kind, [*plain, *apart], 600 if kind == "subword" else 10_000)
@@ -105,7 +103,7 @@ def test_a_bad_file_is_a_model_error(
 @pytest.mark.parametrize(
     "content", [None, "", "[]", "{}", '{"kind": "magic"}', '{"kind": "word"}'], ids=str
 )
-def test_a_directory_without_a_tokenizer_of_ours_is_a_model_error(
+def test_a_directory_without_a_tokenizer_is_a_model_error(
     content: str | None, tmp_path: Path
 ) -> None:
     if content is not None:
@@ -125,10 +123,10 @@ def test_a_directory_without_a_tokenizer_of_ours_is_a_model_error(
         ("ngrams.json", '["a'),
     ],
 )
-def test_an_ngram_tokenizer_that_is_not_whole_is_a_model_error(
+def test_an_incomplete_ngram_tokenizer_is_a_model_error(
     name: str, content: str | None, char_ngram: Any, tmp_path: Path
 ) -> None:
-    """Its defaults would cut text otherwise than it was trained on."""
+    """Default settings would give other tokens."""
     char_ngram.save(tmp_path)
     if content is None:
         (tmp_path / name).unlink()

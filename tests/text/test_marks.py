@@ -1,4 +1,4 @@
-"""A mark stands before and after each text that has a token, and nowhere else."""
+"""Start and end marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXTS = ["The cat", "", "zebra", "the <s> cat </s>", "cat"]
 
 
 def test_by_hand() -> None:
-    """`the` is 2, `cat` 3; the marks come after them."""
+    """`the` is 2, `cat` 3, then the marks."""
     tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), "both")
     rows = tokenizer.encode_batch(TEXTS)
     found = [rows[i].tolist() for i in range(len(rows))]
@@ -29,7 +29,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize(
     ("marks", "expected"), [("start", ([4], [], [4, 3])), ("end", ([], [4], [3, 4]))]
 )
-def test_one_mark_alone(marks: str, expected: tuple[list[int], list[int], list[int]]) -> None:
+def test_a_single_mark(marks: str, expected: tuple[list[int], list[int], list[int]]) -> None:
     tokenizer = MarkedTokenizer(WordTokenizer(["the", "cat"]), marks)
     ids = tokenizer.encode_batch(["cat"])[0].tolist()
     special = tokenizer.special

@@ -1,4 +1,4 @@
-"""A mixture's ids are its parts', one after the other, none shared."""
+"""Ids of a mixture: the ids of each part, one part after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paraphrastic_hf.text.word import WordTokenizer
 
 
 def test_by_hand() -> None:
-    """Two words with their end mark are ids 2, 3 and 4; the trigrams ` ca` and `at ` 7 and 8."""
+    """Two words with their end mark are ids 2, 3 and 4. The trigrams are 7 and 8."""
     words = MarkedTokenizer(WordTokenizer(["the", "cat"]), "end")
     tokenizer = MixedTokenizer([words, CharNgramTokenizer(ngrams=[" ca", "at "])])
     rows = tokenizer.encode_batch(["the cat", "", "the", "cats"])
@@ -25,7 +25,7 @@ def test_by_hand() -> None:
     assert (tokenizer.special.start, tokenizer.special.end) == ((), (4,))
 
 
-def test_each_part_is_found_again_by_its_range(
+def test_each_part_has_its_range_of_ids(
     sentences: list[str],
     word: WordTokenizer,
     subword: SubwordTokenizer,

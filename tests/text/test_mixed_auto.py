@@ -1,4 +1,4 @@
-"""`AutoTokenizer` gives a mixture's ids, with this package and with the saved code alone."""
+"""`AutoTokenizer` gives a mixture's ids, with this package and with the saved code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def folder(mixture: MixedTokenizer, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def remote_class(folder: Path) -> type[MixtureTokenizer]:
-    """The class in the Python files of a saved tokenizer, for machines without this package."""
+    """The class in the saved Python files."""
     return get_class_from_dynamic_module(
         "paraphrastic_text_mixed_auto.MixtureTokenizer", str(folder)
     )
@@ -76,7 +76,7 @@ def test_any_text_gets_the_same_ids(mixture: MixedTokenizer, loaded: Any, text: 
     assert loaded(text)["input_ids"] == ids(mixture, text)
 
 
-def test_tokens_are_named_after_their_part_and_found_by_name(loaded: Any) -> None:
+def test_tokens_are_named_after_their_part(loaded: Any) -> None:
     found = loaded("the rain")["input_ids"]
     tokens = loaded.convert_ids_to_tokens(found)
     assert {token[0] for token in tokens} == set("0123")
@@ -92,7 +92,7 @@ def test_a_padded_batch_masks_its_padding(mixture: MixedTokenizer, loaded: Any) 
     ]
 
 
-def test_what_was_loaded_saves_and_loads_again(
+def test_a_loaded_tokenizer_can_be_saved_again(
     mixture: MixedTokenizer, folder: Path, tmp_path: Path
 ) -> None:
     remote_class(folder).from_pretrained(folder).save_pretrained(tmp_path / "again")
@@ -103,7 +103,7 @@ def test_what_was_loaded_saves_and_loads_again(
     )
 
 
-def test_marks_are_there(tmp_path: Path) -> None:
+def test_marks_are_added(tmp_path: Path) -> None:
     words = MarkedTokenizer(WordTokenizer(["the", "cat"]), "end")
     mixture = MixedTokenizer([words, CharNgramTokenizer(ngrams=[" ca", "at "])])
     mixture.save(tmp_path)
@@ -118,8 +118,6 @@ def test_a_part_without_its_files_is_named(mixture: MixedTokenizer, tmp_path: Pa
         AutoTokenizer.from_pretrained(tmp_path)
 
 
-def test_of_more_parts_than_it_can_name_nothing_is_promised(
-    word: WordTokenizer, tmp_path: Path
-) -> None:
+def test_too_many_parts_have_no_auto_config(word: WordTokenizer, tmp_path: Path) -> None:
     MixedTokenizer([word] * (MOST_PARTS + 1)).save(tmp_path)
     assert not (tmp_path / "tokenizer_config.json").exists()

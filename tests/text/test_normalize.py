@@ -1,4 +1,4 @@
-"""One normalization, three claims: the fast path is the same, twice is once, and it travels."""
+"""Normalization: the ASCII shortcut, idempotence, saving."""
 
 from __future__ import annotations
 
@@ -29,14 +29,12 @@ def test_by_hand(text: str, expected: str) -> None:
 
 
 @given(ascii_text, st.booleans())
-def test_the_ascii_short_cut_gives_what_the_saved_normalizer_gives(
-    text: str, lowercase: bool
-) -> None:
+def test_the_ascii_shortcut_equals_the_saved_normalizer(text: str, lowercase: bool) -> None:
     assert normalize(text, lowercase) == build_normalizer(lowercase).normalize_str(text)
 
 
 @given(valid_text, st.booleans())
-def test_a_saved_normalizer_gives_the_same_after_loading(text: str, lowercase: bool) -> None:
+def test_a_loaded_normalizer_gives_equal_results(text: str, lowercase: bool) -> None:
     import pickle
 
     loaded: Normalizer = pickle.loads(pickle.dumps(build_normalizer(lowercase)))
@@ -44,16 +42,16 @@ def test_a_saved_normalizer_gives_the_same_after_loading(text: str, lowercase: b
 
 
 @given(any_text | st.sampled_from([*HOSTILE, *BROKEN]), st.booleans())
-@example("J\u030c", True)  # only the small letter has a composed form
+@example("J\u030c", True)  # only the lower-case letter has a composed form
 @example("H\u0331", True)
-@example("e\u00ad\u0301", True)  # the soft hyphen kept the two from composing
+@example("e\u00ad\u0301", True)  # a soft hyphen prevents composing
 def test_normalizing_twice_is_normalizing_once(text: str, lowercase: bool) -> None:
     once = normalize(text, lowercase)
     assert normalize(once, lowercase) == once
 
 
 @given(any_text)
-def test_no_text_leaves_space_marks_double_spaces_or_controls(text: str) -> None:
+def test_normalized_text_has_single_spaces_and_no_controls(text: str) -> None:
     result = normalize(text)
     assert result == " ".join(result.split())
     assert not set(result) & set("\0\u2581\u00ad\u200b\ufeff\ufffd\u2019")
@@ -66,7 +64,7 @@ def test_lone_surrogates_become_encodable(text: str) -> None:
 
 
 @given(valid_text)
-def test_valid_text_passes_valid_unicode_unchanged(text: str) -> None:
+def test_valid_text_is_unchanged(text: str) -> None:
     assert valid_unicode(text) == text
 
 
@@ -75,13 +73,13 @@ def test_keep_apart_by_hand() -> None:
 
 
 @given(st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])))
-def test_keep_apart_loses_nothing_and_shares_no_character_but_white_space(text: str) -> None:
+def test_keep_apart_is_invertible_and_shares_only_white_space(text: str) -> None:
     apart = keep_apart(text)
     assert all(c.isspace() for c in set(text) & set(apart))
     assert "".join(c if c.isspace() else chr(ord(c) - 0xF0000) for c in apart) == text
 
 
 @given(valid_text)
-def test_normalizing_leaves_text_kept_apart_as_it_is(text: str) -> None:
+def test_normalizing_keeps_mapped_text(text: str) -> None:
     apart = keep_apart(normalize(text))
     assert normalize(apart) == apart

@@ -1,4 +1,4 @@
-"""Texts share n-grams of words as the thesis says, and as a slow loop finds them."""
+"""N-gram overlap, compared with a slow loop."""
 
 import pytest
 from hypothesis import given
@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from paraphrastic_hf.text.overlap import ngram_overlap, word_ngrams
 
-# Few words, so that sides share trigrams; marks stand alone, and letters beyond ASCII are letters.
+# Few words, so that the texts share trigrams.
 WORDS = st.sampled_from(["a", "b", "A", "été", "it's", "7", ",", "。", "猫_1"])
 TEXTS = st.lists(WORDS, max_size=9).map(" ".join)
 
 
 def slow_tokens(text: str) -> list[str]:
-    """Character by character: runs of letters, digits and `_`, and single marks."""
+    """Runs of letters, digits and `_`, and single marks."""
     tokens: list[str] = []
     is_open = False
     for character in text.lower():
@@ -36,14 +36,14 @@ def slow_overlap(first: str, second: str) -> float:
         few, many = many, few
     shared = 0
     for one in few:
-        if one in many:  # each of the other side's counts once
+        if one in many:  # each counts once
             many.remove(one)
             shared += 1
     return shared / len(few) if few else 0.0
 
 
 @given(TEXTS | st.text(), TEXTS | st.text())
-def test_overlap_is_that_of_the_slow_loop(first: str, second: str) -> None:
+def test_overlap_equals_the_slow_loop(first: str, second: str) -> None:
     assert [list(trigram) for trigram in word_ngrams(first, 3)] == slow_trigrams(first)
     found = ngram_overlap(first, second, 3)
     assert found == slow_overlap(first, second) == ngram_overlap(second, first, 3)
@@ -54,7 +54,7 @@ def test_overlap_is_that_of_the_slow_loop(first: str, second: str) -> None:
     ("first", "second", "n", "expected"),
     [
         *((short, "one two three", 3, 0) for short in ("", " ", "one", "one two", "one,")),
-        ("a a a a", "a a a b b", 3, 1 / 2),  # `a a a` twice of two, and once of three others
+        ("a a a a", "a a a b b", 3, 1 / 2),  # `a a a` occurs twice, and once
         ("The CAT sat!", "yesterday the cat  sat !", 3, 1),
         ("a b c d e", "a b c x e", 3, 1 / 3),
         ("She drove home.", "home she drove", 1, 1),

@@ -1,4 +1,4 @@
-"""Flat arrays that stand for lists of lists."""
+"""Flat arrays of lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def lists(ragged: Ragged) -> list[list[int]]:
 
 
 def test_by_hand() -> None:
-    """Rows [7, 8], [] and [9] are ids 7 8 9 and offsets 0 2 2 3."""
     ragged = Ragged.from_lists([[7, 8], [], [9]])
     assert ragged.ids.tolist() == [7, 8, 9]
     assert ragged.offsets.tolist() == [0, 2, 2, 3]
@@ -26,7 +25,7 @@ def test_by_hand() -> None:
 
 
 @given(rows_of_ids)
-def test_packing_and_unpacking_is_nothing(rows: list[list[int]]) -> None:
+def test_packing_is_invertible(rows: list[list[int]]) -> None:
     assert lists(Ragged.from_lists(rows)) == rows
 
 
@@ -37,13 +36,13 @@ def test_concatenating_parts_gives_their_rows_in_order(parts: list[list[list[int
 
 
 @given(rows_of_ids)
-def test_unmarked_ids_go_and_the_rows_stay(rows: list[list[int]]) -> None:
+def test_where_keeps_marked_ids(rows: list[list[int]]) -> None:
     packed = Ragged.from_lists(rows)
     assert lists(packed.where(packed.ids != 3)) == [[i for i in row if i != 3] for row in rows]
 
 
 @given(rows_of_ids, st.integers(1, 8) | st.none(), st.randoms())
-def test_selected_rows_are_cut_and_in_the_order_asked_for(
+def test_select_keeps_order_and_limits_length(
     rows: list[list[int]], max_length: int | None, random: Random
 ) -> None:
     chosen = [random.randrange(len(rows)) for _ in range(5)] if rows else []
@@ -62,5 +61,5 @@ def test_padding_is_zero_and_masked(rows: list[list[int]], max_length: int | Non
     assert mask.tolist() == [[1] * len(row) + [0] * (width - len(row)) for row in cut]
 
 
-def test_lengths_are_those_of_the_rows_asked_for() -> None:
+def test_lengths_of_selected_rows() -> None:
     assert Ragged.from_lists([[7, 8], [], [9]]).lengths(np.array([2, 0])).tolist() == [1, 2]

@@ -1,4 +1,4 @@
-"""Tokenizers on real text: the four routes to ids agree line by line."""
+"""Tokenizers on real text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 def lines() -> list[str]:
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no real text here")
+        pytest.skip("PARAPHRASTIC_DATA is not set")
     pairs = [
         pair
         for name in ("en-fr/tatoeba", "en-zh/tatoeba", "en-ar/tatoeba", "en-fr/python_docs")
@@ -29,9 +29,9 @@ def lines() -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["sentencepiece", "word"])
-def test_our_ids_equal_those_of_auto_tokenizer(kind: str, lines: list[str], tmp_path: Path) -> None:
+def test_ids_equal_auto_tokenizer(kind: str, lines: list[str], tmp_path: Path) -> None:
     if kind == "sentencepiece":
-        # half the lines, and a low coverage: the rest has unknown characters
+        # half the lines and a low coverage, so that some characters are unknown
         subword = SubwordTokenizer.train(lines[::2], vocab_size=8000, character_coverage=0.98)
         subword.save(tmp_path)
         ours = subword.encode_batch(lines)

@@ -1,4 +1,4 @@
-"""Sentences share their distinct words."""
+"""Sentences over distinct words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHARACTERS = CharTokenizer("abcde", lowercase=True)
 TEXTS = [["a", "Bad", "a"], [], ["cab", "a", "bad", "xyz"]]
 
 
-def test_a_batch_holds_each_distinct_word_once_by_hand() -> None:
+def test_a_batch_by_hand() -> None:
     batch = Sentences.of(TEXTS, CHARACTERS).batch([2, 0])
     assert batch["word_index"].tolist() == [[2, 0, 3, 4], [0, 1, 0, -1]]
     assert batch["input_ids"].tolist() == [[2, 0, 0], [3, 2, 5], [4, 2, 3], [3, 2, 5], [0, 0, 0]]
@@ -21,11 +21,11 @@ def test_a_batch_holds_each_distinct_word_once_by_hand() -> None:
     assert batch["capitals"].tolist() == [0, 1, 0, 0, 0]
 
 
-def test_words_are_told_apart_as_they_stand() -> None:
+def test_words_differ_by_case() -> None:
     assert Sentences.of(TEXTS, CHARACTERS).words == ["a", "Bad", "cab", "bad", "xyz"]
 
 
-def test_the_gathered_tokens_are_those_of_every_word() -> None:
+def test_word_index_finds_the_tokens_of_every_word() -> None:
     corpus = Sentences.of(TEXTS, CHARACTERS)
     batch = corpus.batch(range(3))
     for row, sentence in enumerate(TEXTS):
@@ -47,7 +47,7 @@ def test_empty_sentences_and_no_sentences_are_empty_batches() -> None:
     assert len(Sentences.of([], CHARACTERS)) == 0
 
 
-def test_what_is_no_list_of_words_is_refused() -> None:
+def test_a_string_is_not_a_list_of_words() -> None:
     with pytest.raises(DataError, match="'the cat'"):
         Sentences.of(["the cat"], CHARACTERS)
 

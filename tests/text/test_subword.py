@@ -1,4 +1,4 @@
-"""Four routes from text to ids agree: ours, sentencepiece, tokenizers and AutoTokenizer."""
+"""Four routes from text to ids: this package, sentencepiece, tokenizers, AutoTokenizer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from tests.texts import BROKEN, SENTENCES, any_text, valid_text
 
 ASCII = [sentence for sentence in SENTENCES if sentence.isascii() and "<" not in sentence]
 KINDS = {
-    # `<` and `>` are pieces of the first, so it could spell a literal <pad>, and unknown to the
-    # last two
+    # the first could spell a literal <pad>; `<` and `>` are unknown to the last two
     "all characters known": lambda: SubwordTokenizer.train(
         SENTENCES, vocab_size=400, character_coverage=1.0
     ),
@@ -52,7 +51,7 @@ def routes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def without_unknown(ids: list[int], space_mark: int) -> list[int]:
-    """Neither <unk> nor a bare space mark that stands just before one."""
+    """Remove <unk>, and a bare space mark just before one."""
     followed = zip(ids, [*ids, None][1:], strict=True)
     return [i for i, after in followed if i != 1 and not (i == space_mark and after == 1)]
 
@@ -62,7 +61,7 @@ def ids(tokenizer: SubwordTokenizer, text: str) -> list[int]:
 
 
 @given(text=any_text)
-def test_ids_are_those_of_sentencepiece(routes: Routes, text: str) -> None:
+def test_ids_equal_sentencepiece(routes: Routes, text: str) -> None:
     theirs = routes.sentencepiece.encode(normalize(text, routes.ours.lowercase))
     if not routes.ours.keep_unknown:
         theirs = without_unknown(theirs, routes.sentencepiece.piece_to_id(SPACE_MARK))
@@ -72,9 +71,7 @@ def test_ids_are_those_of_sentencepiece(routes: Routes, text: str) -> None:
 @given(text=valid_text)
 @example(text="<pad> <unk>")
 @example(text=" \t\n\u2581\0")
-def test_ids_are_those_of_tokenizers_and_auto_tokenizer_and_never_padding(
-    routes: Routes, text: str
-) -> None:
+def test_ids_equal_tokenizers_and_auto_tokenizer(routes: Routes, text: str) -> None:
     found = routes.ids(text)
     assert found == routes.fast.encode(text).ids == routes.auto(text)["input_ids"]
     assert 0 not in found
@@ -89,7 +86,7 @@ def test_a_lone_surrogate_is_a_replacement_character(subword: SubwordTokenizer, 
     )
 
 
-def test_an_unknown_character_in_a_word_leaves_the_rest_of_it() -> None:
+def test_an_unknown_character_does_not_affect_the_rest_of_its_word() -> None:
     tokenizer = SubwordTokenizer.train(ASCII, vocab_size=120)
     pieces = "".join(tokenizer.tokens()[i] for i in ids(tokenizer, "on 猫the roof"))
     assert pieces.replace(SPACE_MARK, " ") == " onthe roof"
@@ -98,7 +95,7 @@ def test_an_unknown_character_in_a_word_leaves_the_rest_of_it() -> None:
     assert ids(keeping, "the 猫猫 sat").count(1) == 1
 
 
-def test_a_large_batch_gives_what_small_ones_give(subword: SubwordTokenizer) -> None:
+def test_the_batch_size_does_not_change_the_ids(subword: SubwordTokenizer) -> None:
     texts = [f"{text} {i}" for i in range(20) for text in SENTENCES]
     rows = [row.tolist() for row in subword.encode_batch(texts)]
     assert rows == [
@@ -108,7 +105,7 @@ def test_a_large_batch_gives_what_small_ones_give(subword: SubwordTokenizer) -> 
     ]
 
 
-def test_known_text_comes_back_from_its_pieces(
+def test_known_text_is_restored_from_its_pieces(
     subword: SubwordTokenizer, sentences: list[str]
 ) -> None:
     pieces = subword.tokens()
@@ -127,7 +124,7 @@ def test_scores_are_multiples_of_a_power_of_two(subword: SubwordTokenizer, tmp_p
     assert round_scores(model) == model
 
 
-def test_what_has_no_piece_is_counted_by_lines() -> None:
+def test_characters_without_a_piece_are_counted() -> None:
     tokenizer = SubwordTokenizer.train(["a room", "No room"] * 40, vocab_size=40)
     left_out = tokenizer.left_out(["Room 2", "room ça", "no 2"])
     assert left_out == {"2": 2, "ç": 1}

@@ -1,4 +1,4 @@
-"""Words by look-up: ours and AutoTokenizer agree, and what is unknown is dropped or kept."""
+"""Word tokenizers: equal to AutoTokenizer, unknown words dropped or kept."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_splitting_by_hand(text: str, words: list[str]) -> None:
 
 
 @given(valid_text)
-def test_splitting_loses_nothing_but_spaces(text: str) -> None:
+def test_splitting_loses_only_spaces(text: str) -> None:
     text = normalize(text)
     assert "".join(split(text)) == text.replace(" ", "")
 
@@ -90,7 +90,7 @@ def test_words_kept_apart_remain_words() -> None:
     assert len(split(keep_apart("the cat sat"))) == 3
 
 
-def test_tokenized_text_is_cut_at_spaces_alone(tmp_path: Path) -> None:
+def test_tokenized_text_is_split_only_at_spaces(tmp_path: Path) -> None:
     tokenizer = WordTokenizer(["does", "n't", "u.s.", "run"], keep_unknown=True, spaced=True)
     expected = {"Does  n't RUN": [2, 3, 5], "the U.S. run.": [1, 4, 1], "": []}
     tokenizer.save(tmp_path)

@@ -1,4 +1,4 @@
-"""Hard STS for `datasets` 3.x, the last that runs scripts; it needs paraphrastic_hf installed.
+"""Hard STS for `datasets` 3.x (later versions run no scripts). Needs paraphrastic_hf.
 
     datasets.load_dataset("hub_cards/datasets/scripts/hard_sts.py", "hard_plus", data_dir="DATA",
                           trust_remote_code=True)

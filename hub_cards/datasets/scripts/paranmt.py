@@ -1,4 +1,4 @@
-"""ParaNMT-50M for `datasets` 3.x, the last that runs scripts; it needs paraphrastic_hf installed.
+"""ParaNMT-50M for `datasets` 3.x (later versions run no scripts). Needs paraphrastic_hf.
 
     datasets.load_dataset("hub_cards/datasets/scripts/paranmt.py", "50m", data_dir="DATA",
                           trust_remote_code=True)

@@ -1,4 +1,4 @@
-"""STS 2012-2016 for `datasets` 3.x, the last that runs scripts; it needs paraphrastic_hf installed.
+"""STS 2012-2016 for `datasets` 3.x (later versions run no scripts). Needs paraphrastic_hf.
 
     datasets.load_dataset("hub_cards/datasets/scripts/sts.py", "sts14", data_dir="DATA",
                           trust_remote_code=True)

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import drawing
 import numpy as np
@@ -49,10 +50,19 @@ def similarity(first: str, second: str, model: str) -> str:
         cosine, why, table = float(np.asarray(chosen.similarity(first, second))[0, 0]), ERASED, ""
     largest = float(max((np.abs(side).max(initial=0) for side in shares), default=0))
     drawn = [drawing.tokens(*side, largest) for side in zip(names, shares, strict=True)]
-    unknown = [] if all(names) else [drawing.note("A text without a known token has cosine 0.")]
-    return "".join(
-        [drawing.headline(f"cosine {cosine:.3f}"), *drawn, table, drawing.note(why), *unknown]
-    )
+    notes = [] if all(names) else [_unknown(first, second, model)]
+    if first != second and sorted(names[0]) == sorted(names[1]) and table:
+        notes.append(drawing.note("Only the order differs, and this model ignores word order."))
+    return "".join([drawing.cosine(cosine), *notes, *drawn, table, drawing.note(why)])
+
+
+def _unknown(first: str, second: str, model: str) -> str:
+    """Say that a text has no known token, with a link to try the last model, if it is another."""
+    text, other = "A text without a known token has cosine 0.", models()[-1]
+    if model == other:
+        return drawing.note(text)
+    link = urlencode({"tab": "similarity", "a": first, "b": second, "model": other})
+    return drawing.note(text, f"?{link}", f"Try {other}")
 
 
 def nearest(query: str, lines: str, model: str, count: float) -> str:

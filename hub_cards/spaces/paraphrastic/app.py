@@ -23,15 +23,22 @@ STYLE, SYNTAX, GENERATOR, PARSER = (
 LONGEST_LINK = 6_000  # characters that servers and messages accept
 ABOUT = "# Paraphrastic\nSmall, fast sentence encoders that place paraphrases close together."
 LINK = """(...values) => {
-  const names = NAMES, query = new URLSearchParams({tab: TAB});
+  const names = NAMES, query = new URLSearchParams({tab: TAB}), isCopied = COPIED;
   names.forEach((name, i) => query.set(name, values[i]));
   const link = window.location.origin + window.location.pathname + "?" + query;
   if (link.length > LONGEST) return "The input is too long for a link.";
   window.history.replaceState(null, "", link);
   window.parent.postMessage({queryString: query.toString()}, "https://huggingface.co");
-  if (navigator.clipboard) navigator.clipboard.writeText(link).catch(() => {});
+  if (isCopied && navigator.clipboard) navigator.clipboard.writeText(link).catch(() => {});
   return link;
 }"""
+# Ctrl+Enter answers on the page that is shown
+KEYS = """() => document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  for (const button of document.querySelectorAll("[id^=go-]"))
+    if (button.offsetParent) button.click();
+})"""
 CATS = ("The doctor examined the child.", "The physician looked at the boy.")
 QUERY = "how do I get home?"
 LINES = "Where is the station?\nWhich way is my house?\nIt rains.\nA cat sleeps."
@@ -49,8 +56,8 @@ class Text:
     label: str
     lines: int = 2
 
-    def make(self) -> gr.Textbox:
-        return gr.Textbox(label=self.label, lines=self.lines, max_lines=12)
+    def make(self, value: str) -> gr.Textbox:
+        return gr.Textbox(value, label=self.label, lines=self.lines, max_lines=12, render=False)
 
     def read(self, value: str) -> str | None:
         """Return the value of a link, or None if it is invalid."""
@@ -64,8 +71,8 @@ class Choice:
     label: str
     choices: Sequence[str]
 
-    def make(self) -> gr.Dropdown:
-        return gr.Dropdown(list(self.choices), value=self.choices[0], label=self.label)
+    def make(self, value: str) -> gr.Dropdown:
+        return gr.Dropdown(list(self.choices), value=value, label=self.label, render=False)
 
     def read(self, value: str) -> str | None:
         """Return the value of a link, or None if it is not a choice: no link loads a model."""
@@ -78,10 +85,9 @@ class Count:
 
     label: str
     most: int
-    value: int
 
-    def make(self) -> gr.Slider:
-        return gr.Slider(1, self.most, value=self.value, step=1, label=self.label)
+    def make(self, value: int) -> gr.Slider:
+        return gr.Slider(1, self.most, value=value, step=1, label=self.label, render=False)
 
     def read(self, value: str) -> int | None:
         """Return the value of a link, or None if it is invalid."""
@@ -99,6 +105,7 @@ class Page:
     fields: dict[str, Text | Choice | Count]
     answer: Callable[..., str]
     examples: Sequence[Sequence[Any]]
+    opens_answered: bool = False
 
 
 def pages() -> list[Page]:
@@ -117,6 +124,7 @@ def pages() -> list[Page]:
                 ["The film is good.", "The film is not good.", models[0]],
                 ["a cat sleeps", "un chat dort", models[-1]],
             ],
+            opens_answered=True,
         ),
         Page(
             "nearest",
@@ -126,7 +134,7 @@ def pages() -> list[Page]:
                 "query": Text("query", 1),
                 "lines": Text("list, one sentence per line", 6),
                 "model": model,
-                "count": Count("number of results", 50, 5),
+                "count": Count("number of results", 50),
             },
             answers.nearest,
             [[QUERY, LINES, models[0], 3]],
@@ -156,7 +164,7 @@ def pages() -> list[Page]:
                     "source": Text("meaning of"),
                     "style": Text("in the style of"),
                     "language": Choice("language", languages),
-                    "count": Count("number of outputs", 10, 3),
+                    "count": Count("number of outputs", 10),
                 },
                 functools.partial(answers.style, model=STYLE),
                 [["The cat sleeps on the wall.", "Where is my sister?", languages[0], 3]],
@@ -184,7 +192,7 @@ def answered(answer: Callable[..., str]) -> Callable[..., str]:
         try:
             return answer(*values)
         except (ParaphrasticError, ValueError) as error:
-            return drawing.note(str(error))
+            return drawing.error(str(error))
 
     return answer_or_say
 
@@ -222,23 +230,17 @@ def build() -> gr.Blocks:
             return from_link(known, dict(request.query_params))
 
         app.load(load, None, [tabs, *outputs], show_progress="hidden")
+        app.load(None, js=KEYS)
     return app
 
 
 def _show(page: Page) -> list[Any]:
     """Lay out a page and return its fields and its answer."""
     gr.Markdown(page.about)
-    fields = [field.make() for field in page.fields.values()]
-    with gr.Row():
-        button = gr.Button("Go", variant="primary", elem_id=f"go-{page.name}", min_width=120)
-        share = gr.Button("Link to this", elem_id=f"share-{page.name}", min_width=120)
-    answer = gr.HTML(elem_id=f"answer-{page.name}")
-    link = gr.Textbox(label="link", visible=True, elem_id=f"link-{page.name}", interactive=False)
-    run = answered(page.answer)
-    button.click(run, fields, answer, api_name=page.name)
-    script = LINK.replace("NAMES", json.dumps(list(page.fields)))
-    script = script.replace("TAB", json.dumps(page.name)).replace("LONGEST", str(LONGEST_LINK))
-    share.click(None, fields, link, js=script)
+    run, example = answered(page.answer), page.examples[0]
+    fields = [field.make(value) for field, value in zip(page.fields.values(), example, strict=True)]
+    shown = run(*example) if page.opens_answered else None
+    answer = gr.HTML(shown, elem_id=f"answer-{page.name}", render=False)
     gr.Examples(
         [list(example) for example in page.examples],
         fields,
@@ -250,6 +252,19 @@ def _show(page: Page) -> list[Any]:
         api_visibility="private",
         elem_id=f"examples-{page.name}",
     )
+    for field in fields:
+        field.render()
+    with gr.Row():
+        button = gr.Button("Go", variant="primary", elem_id=f"go-{page.name}", min_width=120)
+        share = gr.Button("Copy link", elem_id=f"share-{page.name}", min_width=120)
+    answer.render()
+    link = gr.Textbox(label="link", elem_id=f"link-{page.name}", interactive=False)
+    button.click(run, fields, answer, api_name=page.name)
+    script = LINK.replace("NAMES", json.dumps(list(page.fields)))
+    script = script.replace("TAB", json.dumps(page.name)).replace("LONGEST", str(LONGEST_LINK))
+    share.click(None, fields, link, js=script.replace("COPIED", "true"))
+    for field in fields:
+        field.input(None, fields, link, js=script.replace("COPIED", "false"))
     return [*fields, answer]
 
 

@@ -21,6 +21,9 @@ CSS = """
 .scroll th, .scroll td {padding: 3px 8px; text-align: left; vertical-align: top}
 .scroll .number {text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap}
 .headline {font-size: 22px; margin: 4px 0}
+.bar {height: 10px; max-width: 480px; border-radius: 5px; background: rgba(128, 128, 128, .25)}
+.bar div {height: 100%; border-radius: 5px; background: rgb(38, 139, 210)}
+.error {padding: 10px 14px; border: 2px solid rgb(200, 60, 40); border-radius: 6px}
 .note {font-size: 13px; opacity: .8; overflow-wrap: anywhere}
 footer {display: none !important}
 """
@@ -79,9 +82,26 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
 
 
-def note(text: str) -> str:
-    """Draw a remark below an answer."""
-    return f'<p class="note">{escape(text)}</p>'
+def note(text: str, link: str = "", name: str = "") -> str:
+    """Draw a remark below an answer, which may end with a link."""
+    more = f' <a href="{escape(link)}" target="_self">{escape(name)}</a>' if link else ""
+    return f'<p class="note">{escape(text)}{more}</p>'
+
+
+def error(text: str) -> str:
+    """Draw an error in a box."""
+    return f'<p class="error" role="alert">{escape(text)}</p>'
+
+
+def cosine(value: float) -> str:
+    """Draw a cosine with a word for it and a bar from 0 to 1."""
+    words = ((0.8, "nearly the same"), (0.5, "similar"), (0.2, "loosely related"))
+    word = next((word for least, word in words if value >= least), "unrelated")
+    width = 100 * min(1.0, max(0.0, value))
+    return (
+        headline(f"cosine {value:.3f}: {word}")
+        + f'<div class="bar"><div style="width: {width:.0f}%"></div></div>'
+    )
 
 
 def headline(text: str) -> str:

@@ -1,6 +1,6 @@
-"""Other people's vectors and models to a model directory of this package.
+"""Convert released vectors and models to a model directory of this package.
 
-Text and Theano's pickles are read in `data/`, torch's files in `paired.py`; no code in them is run.
+No code in the files is run.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ def convert(
 ) -> Converted:
     """Make a model directory of a released model or a file of vectors.
 
-    The directory loads with `AutoModel`, `SentenceTransformer` and `SentenceEncoder`;
-    `source.json` in it says what it was made of.
+    The directory loads with `AutoModel`, `SentenceTransformer` and `SentenceEncoder`. Its
+    `source.json` records the origin.
 
     Args:
         source: Vectors in GloVe's text format (also .gz, .xz, .zip), a Theano release (.pickle) or
-            a PyTorch release (.pt). Nothing in it is run.
+            a PyTorch release (.pt). No code in it is run.
         output: Directory to write, complete or not at all.
-        choices: What the file does not say.
+        choices: Facts that the file does not contain.
         overwrite: Replace an earlier conversion in `output`.
-        progress: Show a bar while text is read.
+        progress: Show a progress bar while reading text.
 
     Raises:
-        DataError: The file is damaged, of no known kind, holds code, or leaves a choice open; or
-            `output` holds something else or cannot be written.
+        DataError: The file is damaged, unknown, holds code, or leaves a choice open. Or `output`
+            holds something else or cannot be written.
         DiskError: The disk is full.
 
     Example:
@@ -84,15 +84,16 @@ def convert(
 
 
 def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> Converted:
-    """The average of a file's vectors: of words (PARAGRAM-PHRASE; thesis, 3.1.2) or, if all entries
-    have three characters, of trigrams.
+    """Make an averaging model of vectors of words (PARAGRAM-PHRASE; thesis, 3.1.2) or trigrams.
+
+    All entries of trigram files have three characters.
 
     Raises:
-        DataError: The file is bad, or another kind was asked for.
+        DataError: The file is bad, or another kind was requested.
     """
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
-            f"{path} holds vectors as text, of --kind words or trigrams, not {choices.kind}"
+            f"{path} holds vectors as text, so --kind must be words or trigrams, got {choices.kind}"
         )
     entries, table = load_vectors(path, bad_rows=choices.bad_rows, progress=progress)
     row_of = {entry: row for row, entry in enumerate(entries)}
@@ -112,6 +113,6 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
 
 
 def _sha256(path: Path) -> str:
-    """Of the file, or of the archive that it is in."""
+    """Hash the file, or the archive that contains it."""
     file = next(parent for parent in (path, *path.parents) if parent.is_file())
     return content_hash(file)

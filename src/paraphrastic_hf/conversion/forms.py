@@ -1,4 +1,4 @@
-"""Detect the format of a release, and refuse unsuitable options before reading it."""
+"""Detect the format of a release and check the options before reading it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from paraphrastic_hf.conversion.release import Choices
 from paraphrastic_hf.errors import DataError
 
 TORCH_START = b"\x80\x02\x8a\x0a" + (0x1950A86A20F9469CFC6C).to_bytes(10, "little")  # older format
-UNREAD = {  # choices that a format leaves no room for
+UNREAD = {  # options without effect on a format, and the reason
     "text": dict.fromkeys(("vocabulary", "combine", "activation", "side"), "holds vectors as text"),
     "theano": {
-        "side": "is a Theano release, of one language",
+        "side": "is a Theano release, which has one language",
         "bad_rows": "is a Theano release, not text",
     },
     "torch": dict.fromkeys(("combine", "activation", "bad_rows"), "is a PyTorch release"),
@@ -22,12 +22,12 @@ PICKLE_SUFFIXES = (".pickle", ".pkl", ".p")
 
 
 def checked_form(source: Path, output: Path, choices: Choices, *, overwrite: bool) -> str:
-    """`torch`, `theano` or `text`, if the file can be converted so.
+    """Return the format of a file: `torch`, `theano` or `text`.
 
     Args:
         source: The file.
         output: Directory to write.
-        choices: What the file does not say.
+        choices: Facts that the file does not contain.
         overwrite: Whether an earlier conversion in `output` may be replaced.
 
     Raises:
@@ -46,20 +46,17 @@ def _refuse_occupied(output: Path, overwrite: bool) -> None:
     if not output.exists() or (output.is_dir() and not any(output.iterdir())):
         return
     if not (output / "source.json").exists():
-        raise DataError(f"{output} is there, and is no conversion: choose another --output")
+        raise DataError(f"{output} exists and is not a conversion. Choose another --output")
     if not overwrite:
-        raise DataError(
-            f"{output} holds a conversion: choose another --output, or give --overwrite"
-        )
+        raise DataError(f"{output} holds a conversion. Choose another --output or use --overwrite")
 
 
 def _form(path: Path) -> str:
-    """`torch`, `theano` or `text`, by how the file starts."""
     if not path.is_file():
         if any(parent.suffix == ".zip" for parent in path.parents):
             return "text"
         found = "is a folder" if path.is_dir() else "does not exist"
-        raise DataError(f"{path} {found}; give a file of vectors, a .pickle or a .pt")
+        raise DataError(f"{path} {found}. Give a file of vectors, a .pickle or a .pt")
     with path.open("rb") as file:
         start = file.read(len(TORCH_START))
     if start.startswith(TORCH_START):

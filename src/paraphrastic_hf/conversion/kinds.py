@@ -1,4 +1,4 @@
-"""The kinds of Theano releases: which encoders, each with what arrays in what order."""
+"""Kinds of Theano releases: their encoders, and the arrays of each in order."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Part:
     """One encoder: a table, then the arrays of its composition.
 
     Attributes:
-        tokens: `words`, `trigrams` or `ngrams` (CHARAGRAM's).
+        tokens: `words`, `trigrams` or `ngrams` (CHARAGRAM).
         encoder: `average`, `projection`, `charagram`, `lstm` or `gran`.
         directions: 1 or 2.
-        detail: Pooling of an LSTM, variant of a GRAN.
+        detail: Pooling of an LSTM, or variant of a GRAN.
     """
 
     tokens: str
@@ -55,7 +55,7 @@ EITHER_GATES = tuple(product((True, False), (True, False)))  # output gate, peep
 
 @dataclass(frozen=True)
 class Piece:
-    """A part with its arrays and what the shapes say of it."""
+    """A part with its arrays, and the gates that their shapes imply."""
 
     part: Part
     table: np.ndarray
@@ -64,12 +64,12 @@ class Piece:
 
     @property
     def size(self) -> int:
-        """Numbers in a state, or in an average."""
+        """Dimension of a state, or of an average."""
         return int(self.arrays[0].shape[-1]) if self.arrays else int(self.table.shape[1])
 
 
 def divide(arrays: list[np.ndarray], kind: str) -> list[Piece] | None:
-    """The arrays among the parts of a kind; None if they do not fit."""
+    """Divide the arrays among the parts of a kind. Return None if they do not fit."""
     rest = list(arrays)
     pieces = []
     for part in RELEASED_PARTS[kind]:
@@ -88,7 +88,6 @@ def divide(arrays: list[np.ndarray], kind: str) -> list[Piece] | None:
 
 
 def _fitting(part: Part, gates: tuple[bool, bool], dim: int, found: list[Shape]) -> int | None:
-    """How many arrays from the first on are the part's; None if they are not."""
     size = found[0][-1] if found and found[0] else dim
     wanted = _shapes(part, gates, dim, size)
     return len(wanted) if found[: len(wanted)] == wanted else None
@@ -107,10 +106,10 @@ def _shapes(part: Part, gates: tuple[bool, bool], dim: int, size: int) -> list[S
 
 
 def expected(kind: str) -> str:
-    """Shapes of a kind's arrays, for a message."""
+    """Return the shapes of a kind's arrays, for messages."""
     parts = []
     for part in RELEASED_PARTS[kind]:
         shapes = _shapes(part, (True, True), -1, -2)
         shown = " ".join(str(shape) for shape in shapes) or "nothing"
         parts.append(shown.replace("-1", "dim").replace("-2", "size"))
-    return "; a table and ".join(parts)
+    return ". A table and ".join(parts)

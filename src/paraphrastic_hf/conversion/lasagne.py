@@ -1,13 +1,12 @@
-"""Lasagne's recurrent layers, array by array in the order its `get_all_params` gives, and the same
-as a state dict of ours.
+"""Convert arrays of Lasagne's recurrent layers, in `get_all_params` order, to state dicts.
 
     LSTM    W_in (dim, size), W_hid (size, size), b (size,) of the input gate, forget gate, cell and
-            output gate; then the peepholes (size,) of input, forget and output gate
+            output gate. Then the peepholes (size,) of input, forget and output gate
     GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two in GRAN-3 and
             GRAN-4, and in GRAN-4 W_a (size, size) of both
 
-Rows of x are multiplied from the left there, so matrices are transposed. Of GRAN-3's and GRAN-4's
-two gates the release has that of a_{t-1} first, and we that of x_t.
+Lasagne multiplies x W, so matrices are transposed. The release lists the two gates of GRAN-3 and
+GRAN-4 as a_{t-1}, x_t. Our order is x_t, a_{t-1}.
 """
 
 from __future__ import annotations
@@ -21,13 +20,11 @@ State = dict[str, np.ndarray]
 
 
 def lstm_shapes(dim: int, size: int, *, output_gate: bool, peepholes: bool) -> list[Shape]:
-    """Shapes of an LSTM's arrays."""
     gates = 4 if output_gate else 3
     return [(dim, size), (size, size), (size,)] * gates + [(size,)] * ((gates - 1) * peepholes)
 
 
 def gran_shapes(size: int, variant: int) -> list[Shape]:
-    """Shapes of a GRAN's arrays."""
     gates = 1 if variant <= 2 else 2
     shapes = lstm_shapes(size, size, output_gate=True, peepholes=True)
     shapes += [(size, size), (size, size), (size,)] * gates
@@ -35,7 +32,7 @@ def gran_shapes(size: int, variant: int) -> list[Shape]:
 
 
 def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bool) -> State:
-    """Weights of a `PeepholeLSTM`, or of the `LSTM` that stands for one without peepholes."""
+    """Return the weights of a `PeepholeLSTM`, or of an `LSTM` without peepholes."""
     gates = 4 if output_gate else 3
     weight_x = np.concatenate([array.T for array in arrays[0 : 3 * gates : 3]])
     weight_h = np.concatenate([array.T for array in arrays[1 : 3 * gates : 3]])
@@ -51,7 +48,7 @@ def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bo
 
 
 def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarray) -> State:
-    """Weights of an `LSTM`, whose gates are in the same order."""
+    """Return the weights of an `LSTM`, whose gates are in the same order."""
     return {
         "cell.weight_ih_l0": weight_x,
         "cell.weight_hh_l0": weight_h,
@@ -61,7 +58,7 @@ def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarra
 
 
 def gran_state(arrays: Sequence[np.ndarray], variant: int) -> State:
-    """Weights of a `GatedRecurrence`."""
+    """Return the weights of a `GatedRecurrence`."""
     lstm, gates = arrays[:15], list(arrays[15:])
     state = {
         f"lstm.{name}": array
@@ -81,5 +78,4 @@ def gran_state(arrays: Sequence[np.ndarray], variant: int) -> State:
 
 
 def prefixed(prefix: str, state: State) -> State:
-    """A state dict with longer names."""
     return {prefix + name: array for name, array in state.items()}

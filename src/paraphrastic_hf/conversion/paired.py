@@ -1,9 +1,8 @@
-"""The PyTorch releases as models of this package: "simple and effective" (2019), SIM (2019) and the
-at-scale one (2021).
+"""Convert the PyTorch releases: "simple and effective" (2019), SIM (2019), at-scale (2021).
 
-A file is a dict: `state_dict`, `vocab` (`vocab_words` in SIM) from piece, word or n-gram to row, in
-models with two tables `vocab_fr`, and `args`. The encoder is an average, or a bidirectional LSTM of
-torch, its states concatenated and pooled.
+A file is a dict of `state_dict`, `args` and `vocab` (`vocab_words` in SIM), which maps pieces,
+words or n-grams to rows. Models with two tables also have `vocab_fr`. The encoder is an average, or
+a bidirectional torch LSTM whose states are concatenated and pooled.
 """
 
 from __future__ import annotations
@@ -20,13 +19,7 @@ import torch
 
 from paraphrastic_hf.conversion.lasagne import State, prefixed, torch_lstm_state
 from paraphrastic_hf.conversion.pieces import convert_pieces
-from paraphrastic_hf.conversion.release import (
-    NO_TOKEN,
-    NORMALIZED,
-    Choices,
-    Converted,
-    filled,
-)
+from paraphrastic_hf.conversion.release import NO_TOKEN, NORMALIZED, Choices, Converted, filled
 from paraphrastic_hf.conversion.theano_file import check_numbers, check_vocabulary
 from paraphrastic_hf.conversion.vocabulary import UNKNOWN, arrange, make_tokenizer
 from paraphrastic_hf.errors import DataError, counted, in_a_line
@@ -42,7 +35,7 @@ LSTM_ARRAYS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 @dataclass(frozen=True)
 class Settings:
-    """What `args` say that matters after training; defaults are SIM's, which has few."""
+    """Entries of `args` that matter after training. SIM lacks most, so defaults are its values."""
 
     pool: str = "mean"
     ngrams: int = 0
@@ -59,13 +52,13 @@ class Settings:
 
 
 def read_torch(path: str | Path) -> Any:
-    """Read what was given to `torch.save`, without running the code that it may name.
+    """Read a file of `torch.save` without running the code that it may name.
 
     Raises:
         DataError: The file is damaged, or names a class or function, as a whole module does.
     """
     try:
-        if zipfile.is_zipfile(path):  # whose checksums torch does not compare
+        if zipfile.is_zipfile(path):  # torch does not compare checksums
             with zipfile.ZipFile(path) as archive:
                 if damaged := archive.testzip():
                     raise zipfile.BadZipFile(f"{damaged} is damaged")
@@ -74,13 +67,13 @@ def read_torch(path: str | Path) -> Any:
     except Exception as error:  # torch raises many kinds for damaged files
         reason = in_a_line(error.__context__ or error).partition(" Please")[0]
         raise DataError(
-            f"cannot read {path}: {reason}; if you trust the file, load it with the program that "
-            "wrote it and save its weights, vocab and args alone"
+            f"cannot read {path}: {reason}. If you trust the file, load it with the program that "
+            "wrote it and save only its weights, vocab and args"
         ) from error
 
 
 def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
-    """A PyTorch release as a model of this package.
+    """Convert a PyTorch release.
 
     Raises:
         DataError: It holds other things, a choice is missing, or the vocabulary's file is.
@@ -90,13 +83,12 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
     )
     if not isinstance(checkpoint, dict) or not {"state_dict", words_key} <= checkpoint.keys():
         raise DataError(
-            f"{path} is no released model: expected state_dict, vocab and args, and it holds\n"
+            f"{path} is not a released model, which has state_dict, vocab and args. It holds\n"
             f"  {_described(checkpoint)}"
         )
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
-            f"{path} is a PyTorch release, which says itself what it is, up to --kind words or "
-            f"trigrams; got {choices.kind}"
+            f"{path} is a PyTorch release, so --kind must be words or trigrams, got {choices.kind}"
         )
     settings = Settings.of(checkpoint.get("args"))
     table, cells = _weights(checkpoint, path, choices)
@@ -106,18 +98,18 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
     check_vocabulary(words, str(path))
     if max(words.values(), default=0) >= len(table):
         raise DataError(
-            f"{path}: the vocabulary has rows up to {max(words.values()):,}, and the table "
+            f"{path}: the vocabulary has rows up to {max(words.values()):,}, but the table has "
             f"{len(table):,}"
         )
     lowercase = bool(settings.lower_case) and not choices.cased
     differences = [NORMALIZED, NO_TOKEN]
-    if words_key == "vocab_words":  # its look-up takes row 0 for "not found"
+    if words_key == "vocab_words":  # SIM's look-up treats row 0 as "not found"
         words = {token: row for token, row in words.items() if row}
         differences.append(
-            "SIM detokenizes and then cuts by the Treebank rules first; plain text is cut as it is."
+            "SIM detokenizes text and tokenizes it by the Treebank rules. Here it does neither."
         )
     elif settings.tokenize:
-        differences.append("The release cuts by Moses first: give text that is cut so.")
+        differences.append("The release tokenizes with Moses first: give text tokenized by Moses.")
     tokenizer, table = _tokenizer(words, table, settings, path, choices, lowercase, differences)
     config, state = _encoder(cells, table, settings, path)
     model = families_by_type()[config.model_type](config)
@@ -131,7 +123,7 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
 def _weights(
     checkpoint: Mapping[str, Any], path: Path, choices: Choices
 ) -> tuple[np.ndarray, State]:
-    """The table and the LSTM's arrays, if there is one, of the side chosen."""
+    """Return the table, and the LSTM's arrays if any, of the chosen side."""
     stored = checkpoint["state_dict"]
     sides = {"": {}, "_fr": {}}  # type: dict[str, dict[str, torch.Tensor]]
     for name, tensor in stored.items() if isinstance(stored, dict) else ():
@@ -140,7 +132,7 @@ def _weights(
             tensor, torch.Tensor
         ):
             raise DataError(
-                f"{path} has weights {name!r}, of no released encoder; it holds\n"
+                f"{path} has weights {name!r}, which no released encoder has. It holds\n"
                 f"  {_described(checkpoint)}"
             )
         sides["_fr" if module.endswith("_fr") else ""][f"{module.removesuffix('_fr')}.{rest}"] = (
@@ -150,12 +142,13 @@ def _weights(
         choices.refuse(str(path), {"side": "has one encoder and table for both languages"})
     if sides["_fr"] and choices.side is None:
         raise DataError(
-            f"{path} has an encoder or a table for each of two languages: give --side first, or "
+            f"{path} has an encoder or a table for each of two languages. Choose --side first or "
             "--side second"
         )
-    chosen = {**sides[""], **sides[SIDES[choices.side or "first"]]}  # what is shared is the first's
+    # shared weights are stored with the first side
+    chosen = {**sides[""], **sides[SIDES[choices.side or "first"]]}
     if "embedding.weight" not in chosen or len(chosen["embedding.weight"].shape) != 2:
-        raise DataError(f"{path} has no table of vectors; it holds\n  {_described(checkpoint)}")
+        raise DataError(f"{path} has no table of vectors. It holds\n  {_described(checkpoint)}")
     arrays = {
         name: check_numbers(tensor.detach().float().numpy(), f"{path}: {name}")
         for name, tensor in chosen.items()
@@ -172,7 +165,6 @@ def _tokenizer(
     lowercase: bool,
     differences: list[str],
 ) -> tuple[TextTokenizer, np.ndarray]:
-    """The tokenizer and the table in the order of its ids."""
     keep_unknown = not settings.zero_unk and UNKNOWN in words
     if settings.ngrams or choices.kind in ("words", "trigrams"):
         tokens, table = arrange(words, table, str(path))
@@ -192,53 +184,49 @@ def _tokenizer(
         keep_unknown=keep_unknown,
     )
     differences.append(
-        "A word's bare space mark is left out with the unknown character after it; the release "
-        "keeps the mark."
+        "The space mark before an unknown character is left out. The release keeps it."
     )
     if pieces.missing:
         differences.append(
-            f"No row for {counted(len(pieces.missing), 'piece')} ({_some(pieces.missing)}): the "
-            "release "
-            "leaves them out, here they are zeros, which shorten a mean and leave its direction; "
-            "an LSTM reads them, so its vectors of such texts differ."
+            f"The release leaves out {counted(len(pieces.missing), 'piece')} without a row "
+            f"({_some(pieces.missing)}), which are zeros here. A mean gets shorter and keeps its "
+            "direction. An LSTM reads the zeros, so its vectors of such texts differ."
         )
     if pieces.unreached:
         differences.append(
             f"The release has {counted(len(pieces.unreached), 'row')} for runs of characters "
-            "without a piece "
-            f"({_some(pieces.unreached)}); here such characters count one by one, or not at all."
+            f"without a piece ({_some(pieces.unreached)}). Here such characters count one by one, "
+            "or not at all."
         )
     return pieces.tokenizer, pieces.table
 
 
 def _sentencepiece_file(settings: Settings, path: Path, choices: Choices) -> Path:
-    """The model given, or the one beside the file that `args` name."""
+    """Return the model given, or the one beside the file that `args` names."""
     if choices.vocabulary is not None:
         return Path(choices.vocabulary)
     named = Path(settings.sp_model).name if settings.sp_model else "its sentencepiece model"
     if settings.sp_model and (path.parent / named).is_file():
         return path.parent / named
     raise DataError(
-        f"{path} needs {named}, which is not beside it: give it as --tokenizer FILE; or, for a "
-        "model over words, --kind words"
+        f"{path} needs {named}, which is not in its folder. Give it as --tokenizer FILE, or use "
+        "--kind words for a model over words"
     )
 
 
 def _encoder(
     arrays: State, table: np.ndarray, settings: Settings, path: Path
 ) -> tuple[TableConfig, State]:
-    """Configuration and weights, without the table."""
     if not arrays:
         if settings.pool != "mean":
             raise DataError(
-                f"{path} takes the {settings.pool} of its vectors, and averaging models here the "
-                "mean only"
+                f"{path} takes the {settings.pool} of its vectors. Only the mean can be converted"
             )
         return AveragingConfig(vocab_size=len(table), hidden_size=table.shape[1]), {}
     wanted = {f"lstm.{name}{end}" for name in LSTM_ARRAYS for end in ("", "_reverse")}
     if arrays.keys() != wanted:
         raise DataError(
-            f"{path} has an LSTM that is not one bidirectional layer: {', '.join(sorted(arrays))}"
+            f"{path}: the LSTM must be one bidirectional layer, got {', '.join(sorted(arrays))}"
         )
     size = arrays["lstm.weight_hh_l0"].shape[1]
     config = RecurrentConfig(
@@ -263,7 +251,6 @@ def _some(tokens: list[str]) -> str:
 
 
 def _described(value: Any) -> str:
-    """What a file holds, a line each."""
     if not isinstance(value, dict):
         return f"a {type(value).__name__}"
     lines = []

@@ -1,12 +1,12 @@
-"""A released sentencepiece model, and a vocabulary of its pieces, as our tokenizer and table.
+"""Convert a released sentencepiece model and the vocabulary of its pieces.
 
-The releases take pieces as text: a piece's row is what the vocabulary says, and a piece without one
-is left out. Characters the model does not know come out of it as they are, so the vocabulary may
-have rows for them too (82,983 rows for 50,000 pieces in the at-scale release).
+The releases look pieces up by text and leave out those without a row. Their sentencepiece keeps
+unknown characters as they are, so the vocabulary may have rows for them too (82,983 rows for 50,000
+pieces in the at-scale release).
 
-Here ids are pieces. Single characters of the vocabulary become pieces with the score sentencepiece
-gives to unknown characters, so every cut stays as it is. A piece that the vocabulary lacks has a
-row of zeros: it counts in the length of a mean but not in its direction.
+Here single characters of the vocabulary become pieces, with the score that sentencepiece gives to
+unknown characters, so that the segmentation stays the same. A piece without a row gets zeros: it
+counts for the length of a mean but not for its direction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from paraphrastic_hf.text.subword import NORMAL_PIECE, PAD_ID, UNKNOWN_ID, Subwo
 
 UNIGRAM = 1  # sentencepiece's enums
 UNKNOWN_PIECE, CONTROL_PIECE = 2, 3
-UNKNOWN_PENALTY = 10.0  # what sentencepiece takes off the lowest score for an unknown character
+UNKNOWN_PENALTY = 10.0  # sentencepiece: lowest score minus the score of an unknown character
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Pieces:
     """A tokenizer with its table.
 
     Attributes:
-        tokenizer: Of the released model's pieces.
+        tokenizer: Tokenizer of the released model's pieces.
         table: (vocab, dim) float32.
-        missing: Pieces that have no row.
-        unreached: Longer entries of the vocabulary that are no pieces: runs of characters without
-            one, which the release reads as a whole.
+        missing: Pieces without a row.
+        unreached: Longer entries of the vocabulary that are not pieces: runs of unknown characters,
+            which the release looks up as a whole.
     """
 
     tokenizer: SubwordTokenizer
@@ -55,17 +55,17 @@ def convert_pieces(
     lowercase: bool,
     keep_unknown: bool,
 ) -> Pieces:
-    """The released tokenizer and table.
+    """Convert the released tokenizer and table.
 
     Args:
         path: The sentencepiece model.
         row_of: Row of each piece.
         table: (rows, dim).
         lowercase: Whether the release lower-cases.
-        keep_unknown: Give pieces without row the one of `UUUNKKK` (`--zero-unk 0`).
+        keep_unknown: Give pieces without a row the one of `UUUNKKK` (`--zero-unk 0`).
 
     Raises:
-        DataError: It is no sentencepiece model, one of another kind, or of another vocabulary.
+        DataError: The file is not a sentencepiece model, or has another type or vocabulary.
     """
     proto = _read_model(Path(path))
     pieces = [piece for piece in proto.pieces if piece.type == NORMAL_PIECE]
@@ -83,7 +83,7 @@ def convert_pieces(
     proto.trainer_spec.vocab_size = len(proto.pieces)
     proto.trainer_spec.pad_id, proto.trainer_spec.unk_id = PAD_ID, UNKNOWN_ID
     proto.trainer_spec.bos_id = proto.trainer_spec.eos_id = -1
-    proto.normalizer_spec.name = "identity"  # ours comes before
+    proto.normalizer_spec.name = "identity"  # our tokenizer normalizes first
     proto.normalizer_spec.precompiled_charsmap = b""
     tokenizer = SubwordTokenizer(
         proto.SerializeToString(), lowercase=lowercase, keep_unknown=keep_unknown
@@ -93,8 +93,8 @@ def convert_pieces(
     missing = [token for token in tokens if token not in row_of]
     if len(missing) > len(tokens) // 2:
         raise DataError(
-            f"{path} shares {len(tokens) - len(missing):,} of its {len(tokens):,} pieces with the "
-            "model's vocabulary; give the sentencepiece model that was used to train it"
+            f"{path} shares only {len(tokens) - len(missing):,} of its {len(tokens):,} pieces with "
+            "the model's vocabulary. Give the sentencepiece model used to train it"
         )
     ours = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)
     if UNKNOWN in row_of:
@@ -106,7 +106,7 @@ def convert_pieces(
 
 
 def _read_model(path: Path) -> ModelProto:
-    """A Unigram model whose words start with a space mark, as ours do."""
+    """Read a Unigram model whose words start with a space mark, as in this package."""
     try:
         proto = ModelProto.FromString(path.read_bytes())
     except (OSError, DecodeError) as error:
@@ -119,10 +119,12 @@ def _read_model(path: Path) -> ModelProto:
         CONTROL_PIECE,
     }:
         raise DataError(
-            f"{path} is no Unigram model of ordinary pieces, as the releases' are; give the "
-            "sentencepiece model beside the release"
+            f"{path} is not a Unigram model of ordinary pieces. Give the sentencepiece model of "
+            "the release"
         )
     is_usual = normalizer.add_dummy_prefix and normalizer.escape_whitespaces
     if not is_usual or proto.trainer_spec.treat_whitespace_as_suffix:
-        raise DataError(f"{path} does not mark the start of words, as the releases' models do")
+        raise DataError(
+            f"{path} does not mark the start of words. Give the sentencepiece model of the release"
+        )
     return proto

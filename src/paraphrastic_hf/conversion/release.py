@@ -1,4 +1,4 @@
-"""What a converted release is, whatever it was before."""
+"""Options and results of conversions."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.text.contract import TextTokenizer
 
-if TYPE_CHECKING:  # torch, which checks of arguments do without
+if TYPE_CHECKING:  # imports torch, which checks of options do not need
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What a file does not say, as the user gives it; None for what was not given.
+    """Facts that a file does not contain, given by the user.
 
     Attributes:
-        kind: One of `RELEASED_PARTS` (`conversion/kinds.py`).
+        kind: A key of `RELEASED_PARTS` (`conversion/kinds.py`), or None to detect it.
         vocabulary: File with the sentencepiece model, words or n-grams.
-        combine: `add` or `concatenate`, of two directions or several encoders.
-        activation: Of CHARAGRAM and projections: `tanh`, `linear` or `relu`.
-        side: `first` or `second` language of a release with a table for each.
-        spaced: Words are what stands between spaces, as in the releases.
-        cased: Capitals matter; the releases lower-case.
-        bad_rows: Of a vectors file, as in `read_vectors`.
+        combine: `add` or `concatenate`, for two directions or several encoders.
+        activation: `tanh`, `linear` or `relu`, for CHARAGRAM and projections.
+        side: `first` or `second` language, for a release with a table for each.
+        spaced: Split words at spaces only, as in the releases.
+        cased: Keep capitals. The releases lower-case.
+        bad_rows: As in `read_vectors`, for a file of vectors.
     """
 
     kind: str | None = None
@@ -40,11 +40,11 @@ class Choices:
     bad_rows: str = "refuse"
 
     def refuse(self, place: str, unread: Mapping[str, str]) -> None:
-        """Refuse what was given and would change nothing.
+        """Refuse options that have no effect.
 
         Args:
             place: The file.
-            unread: Names of choices, with the reason.
+            unread: Names of options, with the reason.
 
         Raises:
             DataError: One of them was given.
@@ -56,19 +56,19 @@ class Choices:
                     field.name, field.name
                 )
                 raise DataError(
-                    f"--{flag} {value} changes nothing: {place} {unread[field.name]}; leave it out"
+                    f"--{flag} {value} has no effect, because {place} {unread[field.name]}. Omit it"
                 )
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A release as a model of this package.
+    """A converted release.
 
     Attributes:
-        model: In evaluation mode.
+        model: Model in evaluation mode.
         tokenizer: Its tokenizer.
-        kind: What it was taken for.
-        differences: What the release did otherwise, a sentence each.
+        kind: Detected or given kind.
+        differences: Differences from the release, a sentence each.
     """
 
     model: SentenceEncoderModel
@@ -77,22 +77,23 @@ class Converted:
     differences: tuple[str, ...]
 
 
-NORMALIZED = "Text is normalized as by every tokenizer here: NFKC, ASCII quotes, single spaces."
+NORMALIZED = "Text is normalized: NFKC, ASCII quotes, single spaces."
 NO_TOKEN = (
-    "A text without known token has the zero vector; the release had one of UUUNKKK, or none."
+    "A text without known tokens has the zero vector; in the release it has the vector of "
+    "UUUNKKK, or none."
 )
 SPLIT = (
-    "Plain text is cut into words and punctuation marks here; the release expects text that the "
-    "Stanford tokenizer cut, and takes what stands between spaces (--spaced does too)."
+    "Plain text is split into words and punctuation marks. The release expects text split by the "
+    "Stanford tokenizer and splits it at spaces, as --spaced does."
 )
 WORD_MARKS = (
-    "The releases also look unknown words up without a # in front (2016, 2017) or without "
-    "punctuation marks (ParaNMT); here they are unknown."
+    "The releases also look up unknown words without a leading # (2016, 2017) or without "
+    "punctuation marks (ParaNMT). Here they are unknown."
 )
 
 
 def filled(model: SentenceEncoderModel, state: Mapping[str, np.ndarray]) -> SentenceEncoderModel:
-    """A model with these weights, all of them and no others, in evaluation mode."""
+    """Load weights into a model, all of them and no others, and set evaluation mode."""
     import torch
 
     tensors = {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}

@@ -1,9 +1,8 @@
-"""The Theano releases (`conversion/theano_file.py`) as models of this package.
+"""Convert the Theano releases.
 
-A file is arrays in the order of the layers, without their names: which kind it is follows from the
-shapes, up to what leaves no trace in them (the pooling of a recurrence, whether two directions or
-encoders are added or concatenated), and that has to be said. Released defaults that follow another
-equation than ours are refused.
+A file holds unnamed arrays in the order of the layers, so the kind follows from their shapes. Facts
+that the shapes do not show must be given: the pooling of a recurrence, and whether two directions
+or encoders are added or concatenated. Variants with equations that this package lacks are refused.
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ from paraphrastic_hf.conversion.release import (
     Converted,
     filled,
 )
-from paraphrastic_hf.conversion.released_vocabularies import read_features, read_word_rows
 from paraphrastic_hf.conversion.theano_file import TheanoFile
 from paraphrastic_hf.conversion.vocabulary import (
     UNKNOWN,
     arrange,
     look_like_trigrams,
     make_tokenizer,
+    read_features,
+    read_word_rows,
 )
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig
@@ -47,10 +47,10 @@ ACTIVATED: Mapping[str, str] = {"charagram": "tanh", "projection": "linear"}
 
 
 def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
-    """A Theano release as a model of this package.
+    """Convert a Theano release.
 
     Raises:
-        DataError: It is of no known kind, of several, or a choice is missing or wrong.
+        DataError: Its kind is unknown or ambiguous, or a choice is missing or wrong.
     """
     arrays = _without_initial_states(file.arrays, place)
     file = TheanoFile(arrays, file.vocabularies)
@@ -58,8 +58,8 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
     pieces = divide(arrays, kind)
     if pieces is None:
         raise DataError(
-            f"{place} does not fit {kind}, a table (tokens, dim) and {expected(kind)}; it holds\n"
-            f"  {file.described()}"
+            f"{place} is not {kind}, which has a table (tokens, dim) and {expected(kind)}. It "
+            f"holds\n  {file.described()}"
         )
     vocabularies = _vocabularies(file, pieces, place, choices)
     combine = choices.combine
@@ -68,16 +68,16 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
     if file.vocabularies:
         unread["vocabulary"] = "has its own vocabulary"
     if not is_open and kind != "bigran":
-        unread["combine"] = f"is {kind}, with nothing to combine"
+        unread["combine"] = f"is {kind}, which has nothing to combine"
     if not any(piece.part.encoder in ACTIVATED for piece in pieces):
-        unread["activation"] = f"is {kind}, which leaves none open"
+        unread["activation"] = f"is {kind}, whose activation is fixed"
     choices.refuse(place, unread)
     if combine is None and is_open:
         what = "parts" if len(pieces) > 1 else "directions"
         raise DataError(
-            f"{place} is {kind}, and does not say whether its {what} are added or "
-            "concatenated: give --combine add, or --combine concatenate (as in the "
-            "released trigrams+words of 600 dimensions and bilstm-avg of 4,096)"
+            f"{place} is {kind}, whose {what} may be added or concatenated. Choose --combine add "
+            "or --combine concatenate (used in the released trigrams+words of 600 dimensions and "
+            "bilstm-avg of 4,096)"
         )
     configs, states, tokenizers = [], [], []
     for piece, words in zip(pieces, vocabularies, strict=True):
@@ -104,14 +104,13 @@ def convert_theano(file: TheanoFile, place: str, choices: Choices) -> Converted:
 
 
 def _without_initial_states(arrays: list[np.ndarray], place: str) -> list[np.ndarray]:
-    """The arrays without Lasagne's rows of initial states, which are never learned: zeros."""
+    """Remove Lasagne's initial states, which are never trained and so are zero."""
     kept = []
     for number, array in enumerate(arrays):
         if number and array.ndim == 2 and len(array) == 1 and array.shape[1] > 1:
             if array.any():
                 raise DataError(
-                    f"{place}: entry {number} is an initial state other than zero, which no "
-                    "recurrence here has"
+                    f"{place}: entry {number} is a nonzero initial state, which cannot be converted"
                 )
         else:
             kept.append(array)
@@ -119,7 +118,6 @@ def _without_initial_states(arrays: list[np.ndarray], place: str) -> list[np.nda
 
 
 def _find_kind(file: TheanoFile, place: str) -> str:
-    """The one kind that fits."""
     fitting = []
     for kind in RELEASED_PARTS:
         pieces = divide(file.arrays, kind)
@@ -127,24 +125,24 @@ def _find_kind(file: TheanoFile, place: str) -> str:
             fitting.append(kind)
     if fitting == ["gran-3"]:
         raise DataError(
-            f"{place} may be GRAN-3 or GRAN-5, which its arrays cannot tell apart, and GRAN-5 "
-            "cannot be converted: give --kind gran-3 if it is that"
+            f"{place} is GRAN-3 or GRAN-5, which have equal arrays, and GRAN-5 cannot be "
+            "converted. Give --kind gran-3 if it is GRAN-3"
         )
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         raise DataError(
-            f"{place} may be {' or '.join(fitting)}, which its arrays cannot tell apart: give "
-            f"--kind; it holds\n  {file.described()}"
+            f"{place} may be {' or '.join(fitting)}, which have equal arrays. Choose with --kind. "
+            f"It holds\n  {file.described()}"
         )
     raise DataError(
-        f"{place} is none of {', '.join(RELEASED_PARTS)}; it holds\n  {file.described()}\nGive "
-        "--kind to be told what that kind would hold"
+        f"{place} is none of {', '.join(RELEASED_PARTS)}. It holds\n  {file.described()}\nGive "
+        "--kind to see the arrays expected for that kind"
     )
 
 
 def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -> bool:
-    """Whether tables have the rows of their vocabularies, where the file has some."""
+    """Return whether the tables and the vocabularies, if any, have equal sizes."""
     if not vocabularies:
         return len(pieces) == 1 and pieces[0].part.tokens != "trigrams"
     if len(vocabularies) != (1 if len(pieces) == 1 else 2):
@@ -158,7 +156,7 @@ def _fit_vocabularies(pieces: list[Piece], vocabularies: list[dict[str, int]]) -
 
 
 def _own_vocabulary(part: Part, vocabularies: list[dict[str, int]]) -> dict[str, int]:
-    """Of a mixture's two, n-grams come first."""
+    """Return a part's vocabulary. N-grams come first in a mixture."""
     return vocabularies[-1 if part.tokens == "words" else 0]
 
 
@@ -170,12 +168,12 @@ def _vocabularies(
     (piece, *others) = pieces
     if others or piece.part.tokens == "trigrams":
         raise DataError(
-            f"{place} has no vocabulary, which a ParaNMT release of this kind has at its end"
+            f"{place} lacks the vocabulary that a ParaNMT release of this kind has at its end"
         )
     if choices.vocabulary is None:
         wanted = "feature file" if piece.part.tokens == "ngrams" else "vectors file"
         raise DataError(
-            f"{place} has no vocabulary: give the {wanted} it was trained with as --tokenizer FILE"
+            f"{place} has no vocabulary. Give the {wanted} it was trained with as --tokenizer FILE"
         )
     if piece.part.tokens == "ngrams":
         return [read_features(choices.vocabulary, len(piece.table) - 1)]
@@ -183,13 +181,12 @@ def _vocabularies(
 
 
 def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, State]:
-    """Configuration and weights, without the table, of a part."""
     part, dim, arrays = piece.part, int(piece.table.shape[1]), piece.arrays
     sizes: dict[str, Any] = {"vocab_size": rows, "hidden_size": piece.size}
     if part.encoder == "average":
         return AveragingConfig(**sizes), {}
     if part.encoder == "charagram":
-        # a feature that is always 1 is the release's second bias
+        # the release's second bias is a feature that is always 1
         bias = piece.table[-1] + arrays[0]
         return CharagramConfig(**sizes, presence=True, activation=choices.activation or "tanh"), {
             "bias": bias
@@ -204,14 +201,14 @@ def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, St
     combine = choices.combine or "add"
     if part.encoder == "gran":
         if part.directions == 2 and combine != "add":
-            raise DataError("a bigran's directions are always added: give --combine add")
+            raise DataError(f"a bigran needs --combine add, got {combine}")
         states = [gran_state(own, part.detail) for own in directions]
         gated = GatedConfig(**sizes, variant=part.detail, bidirectional=part.directions == 2)
         return gated, _in_order(states)
     if part.directions == 2 and part.detail == "max" and combine == "add":
         raise DataError(
-            "a bilstm-max of -axis 1 takes the larger of the two directions, which no model here "
-            "does; one of -axis 2 is --combine concatenate"
+            "a bilstm-max trained with -axis 1 takes the maximum of both directions, which cannot "
+            "be converted. If it was trained with -axis 2, use --combine concatenate"
         )
     output_gate, peepholes = piece.gates
     if part.directions == 2:
@@ -230,7 +227,7 @@ def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, St
 
 
 def _in_order(states: list[State]) -> State:
-    """The cells of a model's directions."""
+    """Merge the cells of a model's directions."""
     merged: State = {}
     for number, state in enumerate(states):
         merged.update(prefixed(f"cells.{number}.", state))
@@ -246,13 +243,13 @@ def _differences(parts: list[Part], choices: Choices) -> Iterator[str]:
             if not choices.spaced:
                 yield SPLIT
         if part.tokens == "ngrams":
-            yield "N-grams are of characters; the release cut bytes: those not ASCII are left out."
+            yield "N-grams of characters replace those of bytes. Non-ASCII n-grams are left out."
         if part.encoder in ACTIVATED and choices.activation is None:
             yield (
-                f"The activation, {ACTIVATED[part.encoder]}, is that of the released "
-                "demonstration: the file does not say (--activation)."
+                f"The file does not record the activation; {ACTIVATED[part.encoder]} is taken from "
+                "the released demonstration (--activation)."
             )
         if part.encoder == "average":
-            yield "Taken for a mean: a ParaNMT release with max pooling has the same arrays."
+            yield "The model averages. A ParaNMT release with max pooling has the same arrays."
         if part.encoder == "gran" and part.detail in (3, 4):
-            yield "The last state is divided by the length, as in the paper: the same direction."
+            yield "The last state is divided by the length as in the paper. Its direction is equal."

@@ -1,16 +1,14 @@
-"""The Theano releases' `.pickle` files: arrays in the order of their layers, and vocabularies.
-
-The released training code says what the files of each paper hold:
+"""Reader of the Theano releases' `.pickle` files: arrays in layer order, and vocabularies.
 
 * towards-universal 2016 and charagram 2016 pickle Theano's shared variables, only those that are
-  trained, and no vocabulary;
-* revisiting-recurrent 2017 pickles numpy arrays, initial states among them, and no vocabulary;
-* ParaNMT 2018 pickles numpy arrays too, and as the last entry the vocabulary, a dict from words to
-  rows, or a pair of vocabularies for a mixture.
+  trained, and no vocabulary.
+* revisiting-recurrent 2017 pickles numpy arrays including initial states, and no vocabulary.
+* ParaNMT 2018 pickles numpy arrays, then a dict from words to rows, or two such dicts for a
+  mixture.
 
-A pickle can call any function it names. Here every name stands for a class or function of this
-module, and any other name is refused, so a hostile file can take memory and time but run nothing.
-Not even numpy's own classes are used: with a crafted data type they take the bytes of a file as
+A pickle can call any function it names. Here each allowed name stands for a class or function of
+this module, and other names are refused, so a hostile file can use memory and time but run nothing.
+Even numpy's classes are replaced: with a crafted data type they read the bytes of a file as
 pointers (numpy 2.4 crashed on 8 bytes).
 """
 
@@ -27,18 +25,18 @@ from paraphrastic_hf.errors import DataError, in_a_line
 
 
 class _Fixed(type):
-    """Metaclass of stand-ins: a pickle may set attributes of objects, but not of their classes."""
+    """Metaclass of stand-ins: pickles may set attributes of objects, but not of classes."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
         raise pickle.UnpicklingError(f"it sets {name!r} of a class")
 
 
 class _Object(metaclass=_Fixed):
-    """An object of Theano: attributes without methods."""
+    """Theano object, with attributes only."""
 
 
 class _NumberType(metaclass=_Fixed):
-    """A numpy data type of floats; its byte order follows its name in the file."""
+    """Float data type of numpy. The file sets its byte order in a second step."""
 
     def __init__(self, code: str, *_: Any) -> None:
         if code not in ("f2", "f4", "f8"):
@@ -50,7 +48,7 @@ class _NumberType(metaclass=_Fixed):
 
 
 class _Array(metaclass=_Fixed):
-    """A numpy array; its numbers follow its class in the file."""
+    """Numpy array. The file sets its numbers in a second step."""
 
     numbers: np.ndarray | None = None
 
@@ -73,7 +71,7 @@ def _make_array(data: Any, kind: Any, shape: Any, order: str) -> _Array:
 
 
 def _encode(text: str, *_: Any) -> bytes:
-    """Return the bytes that Python 2, or Python 3 for Python 2, wrote as text."""
+    """Return the bytes that Python 2 (or Python 3 for Python 2) wrote as text."""
     return str.encode(text, "latin-1")
 
 
@@ -122,19 +120,17 @@ class _Unpickler(pickle.Unpickler):
 
 @dataclass(frozen=True)
 class TheanoFile:
-    """What a Theano release holds.
+    """Content of a Theano release.
 
     Attributes:
-        arrays: The float32 arrays, in the order of the layers.
-        vocabularies: Dicts from tokens to rows, one for each table of vectors; empty if the file
-            has no vocabulary.
+        arrays: float32 arrays, in the order of the layers.
+        vocabularies: Dicts from tokens to rows, one for each table of vectors. May be empty.
     """
 
     arrays: list[np.ndarray]
     vocabularies: list[dict[str, int]]
 
     def described(self) -> str:
-        """Describe what the file holds, with a line for each array and vocabulary."""
         lines = [f"{n}: array {array.shape}" for n, array in enumerate(self.arrays)]
         lines += [f"vocabulary of {len(words):,}" for words in self.vocabularies]
         return "\n  ".join(lines)
@@ -153,13 +149,13 @@ def read_theano(path: str | Path) -> TheanoFile:
             values = _Unpickler(file, encoding="latin-1").load()
     except Exception as error:  # a damaged pickle raises many kinds
         raise DataError(
-            f"cannot read {path}: {type(error).__name__}: {in_a_line(error)}; give the file as it "
-            "was released, complete and unpacked"
+            f"cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give the complete, "
+            "unpacked release"
         ) from error
     if not isinstance(values, list) or not values:
         raise DataError(
-            f"{path} holds a {type(values).__name__}; expected a list of arrays, as the Theano "
-            "releases have"
+            f"{path} holds a {type(values).__name__}. Expected the list of arrays of a Theano "
+            "release"
         )
     last = values[-1]
     vocabularies: list[Any] = []
@@ -181,20 +177,20 @@ def check_numbers(array: Any, place: str) -> np.ndarray:
     """Return an array of floats as float32.
 
     Raises:
-        DataError: It is no such array, is empty, or a number is not finite in float32; `place`
-            names it in the message.
+        DataError: It is not an array of floats, is empty, or has a number that is not finite in
+            float32. The message names `place`.
     """
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
         raise DataError(
-            f"{place} is not an array of floats; a Theano release holds arrays, then at most a "
-            "vocabulary or a pair of them"
+            f"{place} is not an array of floats. A Theano release holds arrays, then up to two "
+            "vocabularies"
         )
     with np.errstate(over="ignore"):
         whole = np.asarray(array, np.float32)
     if not np.isfinite(whole).all():
         raise DataError(
-            f"{place} holds numbers that are not finite, or too large for float32 (3.4e38); the "
-            "model is broken"
+            f"{place} holds numbers that are not finite or exceed float32 (3.4e38). The model is "
+            "broken"
         )
     return whole
 
@@ -203,7 +199,7 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
     """Check that a vocabulary maps text to distinct rows.
 
     Raises:
-        DataError: It does not; `place` names it in the message.
+        DataError: It does not. The message names `place`.
     """
     is_good = (
         isinstance(vocabulary, dict)
@@ -216,7 +212,7 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
 
 
 def _array(value: Any) -> np.ndarray | None:
-    """The array that a value is or, as a shared variable, holds; None if there is none."""
+    """Return the array in a value or shared variable, or None."""
     if isinstance(value, _Object):
         storage = getattr(getattr(value, "container", None), "storage", None)
         value = storage[0] if isinstance(storage, list) and len(storage) == 1 else None

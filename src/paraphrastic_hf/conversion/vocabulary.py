@@ -1,12 +1,17 @@
-"""A released vocabulary and its table as this package has them: row 0 padding, row 1 unknown."""
+"""Released vocabularies: their files, and their conversion to this package's rows.
+
+Row 0 is padding, row 1 unknown.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.lines import number_in, raw_lines
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
@@ -17,19 +22,19 @@ UNKNOWN = "UUUNKKK"  # in every release
 def arrange(
     row_of: Mapping[str, int], table: np.ndarray, place: str
 ) -> tuple[list[str], np.ndarray]:
-    """Tokens by id, from id 2 on, and the table in the order of ids.
+    """Return the tokens from id 2 on, and the table in the order of ids.
 
     Args:
         row_of: Row of each token.
-        table: (rows, dim). Rows without token are left out.
-        place: Of the file, for messages.
+        table: (rows, dim). Rows without a token are dropped.
+        place: Name of the file, for messages.
 
     Returns:
-        The tokens without `UUUNKKK`, whose row is row 1 (zeros if there is none), in the order of
-        their rows; and the table, (len(tokens) + 2, dim) float32.
+        The tokens without `UUUNKKK`, in the order of their rows. Then the table, (len(tokens) + 2,
+        dim) float32, with the row of `UUUNKKK` (or zeros) as row 1.
 
     Raises:
-        DataError: A token's row is beyond the table, or there is no token.
+        DataError: A token's row is beyond the table, or the vocabulary is empty.
 
     Example:
         >>> arrange({"UUUNKKK": 0, "a": 1}, np.float32([[5], [7]]), "file")
@@ -42,8 +47,8 @@ def arrange(
     )
     if not tokens or max(row_of.values()) >= len(table):
         raise DataError(
-            f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, and the "
-            f"table {len(table):,}; give the vocabulary the model was trained with"
+            f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, but the "
+            f"table has {len(table):,}. Give the vocabulary that the model was trained with"
         )
     rows = [row_of[token] for token in tokens]
     arranged = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)
@@ -56,7 +61,7 @@ def arrange(
 def make_tokenizer(
     tokens: list[str], *, is_words: bool, lowercase: bool, keep_unknown: bool, spaced: bool
 ) -> TextTokenizer:
-    """The tokenizer of words, or of character n-grams of the lengths there are."""
+    """Return a tokenizer of words, or of character n-grams with the lengths of the tokens."""
     if is_words:
         return WordTokenizer(tokens, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
     orders = sorted({len(token) for token in tokens})
@@ -66,5 +71,65 @@ def make_tokenizer(
 
 
 def look_like_trigrams(row_of: Mapping[str, int]) -> bool:
-    """Whether all tokens have three characters."""
     return all(len(token) == 3 for token in row_of if token != UNKNOWN)
+
+
+def read_word_rows(path: str | Path) -> dict[str, int]:
+    """Return the row of each word of a vectors file: its line number, from 0.
+
+    Skips a first line of two fields (word2vec). A repeated word gets its last row, as in the
+    released code.
+
+    Raises:
+        DataError: The file is missing or empty, or a word is not UTF-8.
+    """
+    path = Path(path)
+    row_of: dict[str, int] = {}
+    rows = 0
+    for number, raw in raw_lines(path):
+        fields = raw.split()
+        if not fields or (number == 1 and len(fields) == 2):
+            continue
+        try:
+            row_of[fields[0].decode("utf-8")] = rows
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}:{number} has a word that is not UTF-8: {error}") from error
+        rows += 1
+    if not rows:
+        raise DataError(f"{path} is empty. Expected a word at the start of each line")
+    return row_of
+
+
+def read_features(path: str | Path, count: int) -> dict[str, int]:
+    """Return the row of each n-gram of a CHARAGRAM feature file. The model has `count` rows.
+
+    A line is an n-gram, one separating character, a tab and a number of occurrences. The released
+    code keeps n-grams with at least a minimum number of occurrences, in file order. The minimum is
+    found from `count`. N-grams with non-ASCII bytes are left out, because the released code splits
+    bytes instead of characters.
+
+    Raises:
+        DataError: A line has another form, or no minimum keeps `count` n-grams.
+    """
+    path = Path(path)
+    seen: list[tuple[bytes, float]] = []
+    most: dict[bytes, float] = {}
+    for number, raw in raw_lines(path):
+        ngram, *rest = raw.rstrip(b"\r\n").split(b"\t")
+        if not rest or len(ngram) < 2:
+            raise DataError(
+                f"{path}:{number} is {raw[:40]!r}. Expected an n-gram, a space, a tab and a count"
+            )
+        occurrences = number_in(rest[0].decode("latin-1"), f"{path}:{number}", what="a count")
+        ngram = ngram[:-1]
+        seen.append((ngram, occurrences))
+        most[ngram] = max(occurrences, most.get(ngram, 0))
+    ranked = sorted(most.values(), reverse=True)
+    if not 0 < count <= len(ranked) or (count < len(ranked) and ranked[count] == ranked[count - 1]):
+        raise DataError(
+            f"{path} has {len(ranked):,} n-grams, and no cutoff keeps the model's {count:,}. Give "
+            "the feature file that the model was trained with"
+        )
+    cutoff = ranked[count - 1]
+    kept = dict.fromkeys(ngram for ngram, occurrences in seen if occurrences >= cutoff)
+    return {ngram.decode(): row for row, ngram in enumerate(kept) if ngram.isascii()}

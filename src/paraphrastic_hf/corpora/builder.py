@@ -1,7 +1,7 @@
-"""What every builder shares: its record, its folder, its cache, its errors.
+"""Base class of the `datasets` builders, and the five row types.
 
-A corpus is a small class: a `source`, `features()` and `rows(folder, split)`. Its rows are of one
-of five types, texts first; a corpus may add columns after them.
+A corpus is a small class with a `NAME`, `FEATURES` and `rows(folder, split)`. Columns with texts
+come first. A corpus may add further columns.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ Row = Mapping[str, Any]
 
 
 class Corpus(datasets.GeneratorBasedBuilder):
-    """A corpus as a `datasets` builder.
+    """`datasets` builder of a corpus.
 
-    Subclasses name their record and say how a split's rows are read; the rest is here. The cache
-    of rows is keyed by the files (names and contents), the options and this package's version,
-    so rows of changed files are never served.
+    Subclasses name their record and read the rows of a split. The key of cached rows includes the
+    names and contents of the files, the options and this package's version, so that changed files
+    are read again.
     """
 
     NAME: ClassVar[str] = ""
+    FEATURES: ClassVar[Features]
     source: ClassVar[Source]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -48,27 +49,27 @@ class Corpus(datasets.GeneratorBasedBuilder):
         data_dir = kwargs.get("data_dir")
         config = kwargs.get("config_name") or self.DEFAULT_CONFIG_NAME
         if config is None:
-            raise DataError(f"{self.NAME} needs a configuration: two language codes, such as en-fr")
+            raise DataError(f"{self.NAME} needs two language codes as configuration, such as en-fr")
         stamp = f"{paraphrastic_hf.__version__}-{datasets.__version__}"
         if data_dir is not None:
             folder = open_folder(self.source, config, data_dir)
             stamp += f"-{folder.fingerprint()}"
-        if kwargs.get("vocabulary"):  # a file that an option names
+        if kwargs.get("vocabulary"):  # option that names a file
             stamp += f"-{fingerprint([Path(kwargs['vocabulary'])])}"
         kwargs.setdefault("dataset_name", self.NAME)
         kwargs["hash"] = "-".join(filter(None, (kwargs.get("hash"), stamp)))
         super().__init__(*args, **kwargs)
 
     def features(self) -> datasets.Features:
-        """The row type of this configuration."""
-        raise NotImplementedError
+        """Return the columns of this configuration, by default `FEATURES`."""
+        return self.FEATURES.copy()
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
-        """The rows of one split, in file order."""
+        """Yield the rows of one split, in file order."""
         raise NotImplementedError
 
     def splits(self, folder: Folder) -> Iterable[str]:
-        """The splits that the folder holds: those of the record, unless a builder knows better."""
+        """Return the splits found in a folder. By default these are the splits of the record."""
         return self.source.configs.get(self.config.name, {"train": None})
 
     def _info(self) -> datasets.DatasetInfo:
@@ -92,10 +93,10 @@ class Corpus(datasets.GeneratorBasedBuilder):
         for number, row in enumerate(self.rows(folder, split)):
             yield number, row
         if number < 0:
-            raise DataError(f"{self.NAME} {self.config.name}: the split {split} holds no row")
+            raise DataError(f"{self.NAME} {self.config.name}: the split {split} is empty")
 
     def _get_examples_iterable_for_split(self, split_generator: datasets.SplitGenerator) -> Any:
-        """Rows are of the right types as they are read; only the names of classes need work."""
+        """Skip type conversion, unless class names must be converted to numbers."""
         if any(isinstance(f, datasets.ClassLabel) for f in self.info.features.values()):
             return super()._get_examples_iterable_for_split(split_generator)
         rows = TypedRows(self._generate_examples, split_generator.gen_kwargs)
@@ -104,7 +105,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
 
 
 class TypedRows(ExamplesIterable):
-    """Streamed rows that need no conversion, which would cost several times the reading."""
+    """Streamed rows without type conversion, which would take several times as long as reading."""
 
     types: datasets.Features
 
@@ -118,37 +119,37 @@ class TypedRows(ExamplesIterable):
 
 
 TEXT = Value("string")
-NUMBER = Value("float64")  # streaming and reading agree on it in every version of datasets
+NUMBER = Value("float64")  # the same when streaming, in every version of datasets
 WHOLE = Value("int64")
 
 
 def pair(**extra: object) -> Features:
-    """Two texts that mean the same: `sentence1`, `sentence2`."""
+    """Return the columns of a paraphrase pair: `sentence1`, `sentence2`."""
     return Features({"sentence1": TEXT, "sentence2": TEXT, **extra})
 
 
 def scored_pair(**extra: object) -> Features:
-    """Two texts and a number: `sentence1`, `sentence2`, `score`."""
+    """Return the columns of a scored pair: `sentence1`, `sentence2`, `score`."""
     return Features({"sentence1": TEXT, "sentence2": TEXT, "score": NUMBER, **extra})
 
 
 def bitext(first: str, second: str, **extra: object) -> Features:
-    """A sentence and its translation, a column a language: `en`, `fr`."""
+    """Return the columns of bitext, one per language: `en`, `fr`."""
     return Features({first: TEXT, second: TEXT, **extra})
 
 
 def parsed_sentence(**extra: object) -> Features:
-    """A tokenized sentence: `text`, `tokens`, `tags` and, of treebanks, a bracketed `tree`."""
+    """Return the columns `text`, `tokens` and `tags`. Treebanks add a bracketed `tree`."""
     return Features({"text": TEXT, "tokens": ListOf(TEXT), "tags": ListOf(TEXT), **extra})
 
 
 def labeled(
     labels: Sequence[str] | None, texts: Sequence[str] = ("text",), **extra: object
 ) -> Features:
-    """One text or two, and a class: `text`, `label`.
+    """Return the columns of a classification task: one text or two, and `label`.
 
     Args:
-        labels: Names of the classes; None where the class is free text.
+        labels: Names of the classes, or None if the label is free text.
     """
     label = TEXT if labels is None else ClassLabel(names=list(labels))
     return Features({**dict.fromkeys(texts, TEXT), "label": label, **extra})

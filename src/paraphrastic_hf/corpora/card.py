@@ -1,4 +1,4 @@
-"""The card of a dataset, from its record: what the Hub shows, and the `configs:` it loads by."""
+"""Dataset cards, written from the records of corpora."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ TEMPLATE = """---
 
 {summary}
 
-Row type: {row_type}. Used in: {section}.
+Row type: {row_type}. Source: {section}.
 
 ## Load
 
-With [paraphrastic_hf](https://pypi.org/project/paraphrastic-hf), from the official files:
+From the official files, with [paraphrastic_hf](https://pypi.org/project/paraphrastic-hf):
 
 ```python
 from paraphrastic_hf import load_dataset
@@ -41,7 +41,7 @@ rows = load_dataset("{name}", "{config}", split="{split}", data_dir="DATA")
 
 {download}
 
-From an export (`paraphrastic data export {name} --output DIR`), with nothing of ours installed:
+From an export (`paraphrastic data export {name} --output DIR`), with `datasets` alone:
 
 ```python
 from datasets import load_dataset
@@ -63,22 +63,21 @@ rows = load_dataset("DIR", "{config}", split="{split}")
 """
 PRIVATE = """
 
-**An export must stay private:** the license, or part of the text, does not allow publishing it."""
+**Keep exports private:** the license does not allow publishing the corpus, or some of its texts."""
 
 
 def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
-    """A README for a dataset repository.
+    """Return the README of a dataset repository.
 
     Args:
-        counts: Rows of each configuration's splits; None where unknown.
-        has_files: Whether parquet files lie beside it, so that `configs:` names them.
+        counts: Rows of each configuration's splits. None where unknown.
+        has_files: Whether to list parquet files under `configs:`.
     """
     config = next(iter(counts), "en-fr")
     downloads = (
-        "Without `data_dir` the official files are downloaded, and verified where a checksum is "
-        "known."
+        "Without `data_dir`, the official files are downloaded and checked against known checksums."
     )
-    by_hand = f"A program cannot fetch them: {source.by_hand}"
+    by_hand = f"The files cannot be downloaded automatically: {source.by_hand}"
     origin = [source.homepage, *_addresses(source), source.citation and f"Cite: {source.citation}"]
     return TEMPLATE.format(
         front=_front_matter(source, counts, has_files),
@@ -90,7 +89,7 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
         split=next(iter(counts.get(config, {"train": None}))),
         download=downloads if source.files else by_hand,
         rows="\n\n".join(filter(None, [counts_table(counts), source.notes])),
-        license=source.license,
+        license=source.license[:1].upper() + source.license[1:],
         share="" if source.may_share else PRIVATE,
         provenance="\n\n".join(filter(None, origin)) or "Your own text.",
     )
@@ -117,14 +116,14 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
 
 
 def _license(source: Source) -> dict[str, Any]:
-    """The Hub's name for a Creative Commons license; anything else is told on the card."""
+    """Return the Hub's name for a Creative Commons license. Others are stated on the card."""
     if re.fullmatch(r"CC BY[A-Z-]* \d\.\d( \([^)]*\))?", source.license):
         return {"license": source.license.split(" (")[0].lower().replace(" ", "-")}
     return {"license": "other", "license_name": "as-stated-on-the-card"}
 
 
 def counts_table(counts: Counts) -> str:
-    """A Markdown table of rows by configuration and split; a corpus of any pair has none."""
+    """Return a Markdown table of rows by configuration and split."""
     if not counts:
         return "One configuration for each pair of languages."
     splits = list(dict.fromkeys(split for of in counts.values() for split in of))

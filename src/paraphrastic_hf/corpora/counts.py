@@ -1,4 +1,4 @@
-"""Rows read from a folder of corpora beside the published counts: the table of `docs/data.md`."""
+"""Rows found in a folder of corpora and their published numbers: the table of `docs/data.md`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from paraphrastic_hf.corpora.folder import evaluation_files
+from paraphrastic_hf.corpora.folder import corpus_folder
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.corpora.sources import SOURCES
 from paraphrastic_hf.errors import DataError, MissingFileError
@@ -17,7 +17,7 @@ from paraphrastic_hf.io.markdown import Markdown, markdown_table
 
 @dataclass(frozen=True)
 class RowCount:
-    """Rows of one split: read, and published where a figure is."""
+    """Rows read of one split, and the published number if one is known."""
 
     corpus: str
     config: str
@@ -27,20 +27,13 @@ class RowCount:
 
 
 def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCount]:
-    """Read every corpus that has a folder of its own in `data_dir`, or in its `eval`, without
-    caching."""
+    """Count the rows of every corpus found in `data_dir` or its folder `eval`, without caching."""
     found: list[RowCount] = []
-    sources = [
-        source
-        for source in SOURCES.values()
-        if any(
-            (folder / name).exists()
-            for folder in (Path(data_dir), evaluation_files(data_dir))
-            for name in source.folders
-        )
-    ]
+    sources = [source for source in SOURCES.values() if corpus_folder(source, data_dir)]
     if not sources:
-        raise DataError(f"{data_dir} holds no folder of a corpus (`paraphrastic data list`)")
+        raise DataError(
+            f"{data_dir} holds no folder of a known corpus. List them with `paraphrastic data list`"
+        )
     for source in tqdm(sources, desc="corpora", disable=not progress):
         for config, published in source.configs.items():
             try:
@@ -57,7 +50,7 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
 
 
 def markdown(counts: Iterable[RowCount]) -> str:
-    """A line a corpus: its configurations and splits whose counts agree, and those that do not."""
+    """Return a Markdown table, one line per corpus, that lists the splits whose counts differ."""
     by_corpus: dict[str, list[RowCount]] = {}
     for count in counts:
         by_corpus.setdefault(count.corpus, []).append(count)

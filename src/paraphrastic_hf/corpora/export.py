@@ -1,5 +1,4 @@
-"""A corpus as parquet files with a card: what plain `datasets.load_dataset` reads, local or on the
-Hub."""
+"""Export of a corpus as parquet files with a card, which `datasets.load_dataset` can read."""
 
 from __future__ import annotations
 
@@ -14,19 +13,13 @@ from paraphrastic_hf.corpora.card import dataset_card
 from paraphrastic_hf.corpora.load import find_source, load_dataset
 from paraphrastic_hf.corpora.sources import Source
 from paraphrastic_hf.errors import DataError, MissingFileError
-from paraphrastic_hf.io.files import (
-    read_json,
-    replacing,
-    visible_files,
-    write_bytes,
-    write_json,
-)
+from paraphrastic_hf.io.files import read_json, replacing, visible_files, write_bytes, write_json
 from paraphrastic_hf.io.send import Destination, copy_files, upload
 
 ROWS_AT_A_TIME = 10_000
 ROWS_PER_FILE = 1_000_000
 RECORD = "export.json"
-LANGUAGES = re.compile(r"\w+-\w+").fullmatch  # a configuration of a corpus that names none
+is_language_pair = re.compile(r"\w+-\w+").fullmatch
 
 
 def export(
@@ -38,15 +31,15 @@ def export(
     progress: bool = False,
     **options: Any,
 ) -> dict[str, dict[str, int]]:
-    """Write a corpus as parquet with a README whose `configs:` name the files.
+    """Write a corpus as parquet files, with a README whose `configs:` names them.
 
-    Rows are streamed: memory does not grow with the corpus. Each configuration's folder is written
-    under a temporary name and renamed.
+    Rows are streamed, so memory does not grow with the corpus. Each configuration is written to a
+    temporary folder that is then renamed.
 
     Args:
-        output: Folder; made, or an export of this corpus that configurations are added to.
-        configs: Configurations to write; all whose files are at hand if None.
-        data_dir: As `load_dataset` takes it.
+        output: A new folder, or an export of this corpus to add configurations to.
+        configs: Configurations to write. If None, all whose files are found.
+        data_dir: As in `load_dataset`.
 
     Returns:
         Rows written, by configuration and split.
@@ -66,7 +59,8 @@ def export(
                     str(split): _write(rows, part, str(split), f"{config} {split}", progress)
                     for split, rows in splits.items()
                 }
-                if not (folder / RECORD).exists():  # the folder is ours before anything lies there
+                # written before the first rename, so that a killed export is recognized
+                if not (folder / RECORD).exists():
                     write_json(folder / RECORD, {name: {}})
         except MissingFileError as error:
             if configs or data_dir is None:
@@ -80,15 +74,15 @@ def export(
 
 
 def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
-    """Write down what an export holds, in `export.json` and on its card.
+    """Write `export.json` and the card of an export.
 
-    The parquet files themselves are counted, so that what is written is true even if an earlier
-    export was killed after it put a configuration in place and before it came here.
+    Rows are counted in the parquet files, because an earlier export may have been killed after
+    it renamed a folder and before it wrote the record.
 
     Returns:
         Rows, by configuration and split.
     """
-    found = sorted(path.name for path in folder.iterdir() if LANGUAGES(path.name))
+    found = sorted(path.name for path in folder.iterdir() if is_language_pair(path.name))
     configs = source.configs or dict.fromkeys([*_exported(folder).get(source.name, {}), *found])
     counts = {name: _rows_in(folder / name, source.configs.get(name, ())) for name in configs}
     counts = {config: splits for config, splits in counts.items() if splits}
@@ -98,7 +92,7 @@ def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
 
 
 def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
-    """Rows of each split whose files lie in a folder; the splits in `order` come first."""
+    """Count the rows of each split in a folder. The splits in `order` come first."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -108,19 +102,18 @@ def _rows_in(folder: Path, order: Iterable[str]) -> dict[str, int]:
         try:
             counts[split] = counts.get(split, 0) + pq.read_metadata(path).num_rows
         except (OSError, pa.ArrowException) as error:
-            raise DataError(f"{path} is damaged ({error}); export {folder.name} again") from error
+            raise DataError(f"{path} is damaged ({error}). Export {folder.name} again") from error
     return {split: counts[split] for split in dict.fromkeys([*order, *counts]) if split in counts}
 
 
 def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
-    """The output folder, if nothing of anyone else's can be lost in it."""
+    """Create or check the output folder, so that no other file can be overwritten."""
     folder = Path(output)
     if data_dir is not None:
         ours, theirs = folder.resolve(), Path(data_dir).resolve()
         if ours == theirs or ours in theirs.parents or theirs in ours.parents:
             raise DataError(
-                f"{folder} and the official files in {data_dir} lie in one another; export to a "
-                "folder of its own"
+                f"{folder} and the official files in {data_dir} overlap. Choose another output"
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -128,15 +121,18 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
         raise DataError(f"cannot write to {folder}: {error}") from error
     exported = _exported(folder)
     if exported and name not in exported:
-        raise DataError(f"{folder} holds an export of {next(iter(exported))}; choose another")
-    strange = [path.name for path in folder.iterdir() if path.suffix != ".part"]  # left by a kill
-    if strange and not exported:
-        raise DataError(f"{folder} is not empty and no export ({strange[0]}); choose another")
+        raise DataError(
+            f"{folder} holds an export of {next(iter(exported))}. Choose another folder"
+        )
+    # a killed export leaves .part folders
+    foreign = [path.name for path in folder.iterdir() if path.suffix != ".part"]
+    if foreign and not exported:
+        raise DataError(f"{folder} holds {foreign[0]} and is not an export. Choose another folder")
     return folder
 
 
 def _exported(folder: Path) -> dict[str, dict[str, dict[str, int]]]:
-    """What an earlier export wrote here: rows, by corpus, configuration and split."""
+    """Return the rows of an earlier export, by corpus, configuration and split."""
     try:
         found = read_json(folder / RECORD)
     except (OSError, ValueError):
@@ -150,16 +146,16 @@ def push(
     """Upload an exported folder to a dataset repository on the Hub.
 
     Args:
-        folder: What `export` wrote.
+        folder: A folder that `export` wrote.
         repository: Such as `me/sts`.
-        public: Make the repository public; private otherwise.
-        **options: `token`, `revision`, `message` and `pull_request`, as `Destination` has them.
+        public: Make the repository public instead of private.
+        **options: `token`, `revision`, `message` and `pull_request` of `Destination`.
 
     Returns:
-        The address of the commit.
+        Address of the commit.
     """
     check_exported(name, folder, public=public)
-    # a corpus that may be shared may also go to a repository that is public already
+    # a corpus that may be published may also go to an existing public repository
     to = Destination(
         repository,
         "dataset",
@@ -171,21 +167,22 @@ def push(
 
 
 def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
-    """Refuse a folder that is no export of a corpus, or one that may not be public."""
+    """Raise DataError if a folder is not an export of a corpus, or may not be public."""
     if public and not find_source(name).may_share:
-        raise DataError(f"the license of {name} does not allow publishing it; push it as private")
+        raise DataError(f"the license of {name} does not allow publishing it. Push it as private")
     if name not in _exported(Path(folder)):
-        raise DataError(f"{folder} is no export of {name}; see `paraphrastic data export {name}`")
+        raise DataError(
+            f"{folder} is not an export of {name}. Write one with `paraphrastic data export {name}`"
+        )
 
 
 def exported_corpus(folder: str | Path) -> str | None:
-    """The name of the corpus that a folder is an export of; None if it is none."""
+    """Return the name of the corpus exported to a folder, or None if it is not an export."""
     return next(iter(_exported(Path(folder))), None)
 
 
 def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
-    """Copy what of an export goes to the Hub into another folder: the card, written anew, and the
-    parquet files.
+    """Copy the parquet files of an export to another folder, with a newly written card.
 
     Returns:
         Patterns of the files that an earlier export may have left in a repository.
@@ -199,7 +196,7 @@ def gather(name: str, folder: str | Path, output: str | Path) -> list[str]:
 
 
 def _write(rows: Any, folder: Path, split: str, name: str, progress: bool) -> int:
-    """Rows of one split in numbered parquet files; how many there were."""
+    """Write the rows of one split to numbered parquet files and return their number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

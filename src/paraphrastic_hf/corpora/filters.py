@@ -1,7 +1,4 @@
-"""Filters of paraphrases and bitext: score, trigram overlap, length (thesis, 4.5.4).
-
-A filter says of a pair it leaves out what was measured, what it came to and what it must be.
-"""
+"""Filters of paraphrases and bitext: score, trigram overlap, length (thesis, 4.5.4)."""
 
 from __future__ import annotations
 
@@ -21,20 +18,21 @@ from paraphrastic_hf.text.overlap import ngram_overlap
 
 logger = logging.getLogger(__name__)
 
-MOST_OF_A_LINE = 2**20
+MAX_LINE_BYTES = 2**20
 SCORE, OVERLAP = "score", "trigram overlap"
 SHORTER, LONGER = "words of the shorter side", "words of the longer side"
 MEASURES = (SCORE, SHORTER, LONGER, OVERLAP)
+Measure = Callable[[str, str, float | None], float | None]  # of both texts and the given score
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """Why a pair is left out.
+    """Reason for leaving a pair out.
 
     Attributes:
-        measure: What was measured, such as `trigram overlap`.
-        score: What it came to.
-        bounds: What it must be.
+        measure: Name of the measure, such as `trigram overlap`.
+        score: Measured value.
+        bounds: Allowed values.
     """
 
     measure: str
@@ -42,54 +40,23 @@ class Rejection:
     bounds: Bounds
 
     def __str__(self) -> str:
-        return f"{self.measure} must be {self.bounds}, and is {self.score:.6g}"
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """A score of a pair, and the bounds it must lie in.
-
-    Attributes:
-        measure: What the score measures, for reasons.
-        score: The score of two texts and of what stands beside them, which is given as a number or
-            None; None where there is nothing to measure, which passes.
-        bounds: The scores that pass.
-    """
-
-    measure: str
-    score: Callable[[str, str, float | None], float | None]
-    bounds: Bounds
-
-    def judge(self, first: str, second: str, given: float | None) -> Rejection | None:
-        """Why a pair fails; None if it passes."""
-        found = self.score(first, second, given)
-        if found is None or self.bounds.allow(found):
-            return None
-        return Rejection(self.measure, found, self.bounds)
-
-
-def _shorter(first: str, second: str, given: float | None) -> float:
-    return min(len(first.split()), len(second.split()))
-
-
-def _longer(first: str, second: str, given: float | None) -> float:
-    return max(len(first.split()), len(second.split()))
+        return f"{self.measure} must be {self.bounds}, got {self.score:.6g}"
 
 
 @dataclass(frozen=True)
 class PairFilter:
-    """Which pairs to keep; None asks nothing.
+    """Bounds on pairs of texts. A bound that is None is not applied.
 
     Attributes:
-        min_score: Smallest paraphrase score; SIM's data has 0.5 (thesis, footnote 3 of chapter 7).
+        min_score: Smallest paraphrase score. SIM's data has 0.5 (thesis, footnote 3 of chapter 7).
         max_score: Largest score.
-        max_overlap: Largest trigram overlap, 0 to 1; SIM's data has 0.2.
-        min_words: Fewest words a side may have (white space); bitext has 5 (thesis, 5.6.2).
-        max_words: Most words; ParaNMT's 5M has 30 (thesis, 4.5.4), bitext 100.
+        max_overlap: Largest trigram overlap, 0 to 1. SIM's data has 0.2.
+        min_words: Fewest words (split at white space) of a side. Bitext has 5 (thesis, 5.6.2).
+        max_words: Most words. ParaNMT's 5M has 30 (thesis, 4.5.4), bitext 100.
 
     Example:
         >>> print(PairFilter(max_overlap=0.2).judge("the cat sat down", "a cat sat down"))
-        trigram overlap must be at most 0.2, and is 0.5
+        trigram overlap must be at most 0.2, got 0.5
     """
 
     min_score: float | None = None
@@ -106,43 +73,41 @@ class PairFilter:
         for name in ("score", "words"):
             low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
             if low is not None and high is not None and low > high:
-                raise DataError(f"min_{name} {low} is above max_{name} {high}: nothing passes")
+                raise DataError(f"min_{name} {low} is above max_{name} {high}")
 
     @cached_property
-    def criteria(self) -> tuple[Criterion, ...]:
-        """What is asked of a pair, the cheap questions first."""
-        every = (
-            Criterion(SCORE, lambda *pair: pair[2], Bounds(self.min_score, self.max_score)),
-            Criterion(SHORTER, _shorter, Bounds(self.min_words)),
-            Criterion(LONGER, _longer, Bounds(at_most=self.max_words)),
-            Criterion(
-                OVERLAP,
-                lambda first, second, _: ngram_overlap(first, second, 3),
-                Bounds(at_most=self.max_overlap),
+    def _criteria(self) -> tuple[tuple[str, Measure, Bounds], ...]:
+        every: tuple[tuple[str, Measure, Bounds], ...] = (  # the cheapest first
+            (SCORE, lambda a, b, score: score, Bounds(self.min_score, self.max_score)),
+            (SHORTER, lambda a, b, _: min(len(a.split()), len(b.split())), Bounds(self.min_words)),
+            (
+                LONGER,
+                lambda a, b, _: max(len(a.split()), len(b.split())),
+                Bounds(at_most=self.max_words),
             ),
+            (OVERLAP, lambda a, b, _: ngram_overlap(a, b, 3), Bounds(at_most=self.max_overlap)),
         )
-        return tuple(criterion for criterion in every if criterion.bounds != Bounds())
+        return tuple(criterion for criterion in every if criterion[2] != Bounds())
 
     def judge(self, first: str, second: str, score: float | None = None) -> Rejection | None:
-        """Why a pair is left out, by the first criterion that it fails; None if it is kept."""
-        for criterion in self.criteria:
-            rejection = criterion.judge(first, second, score)
-            if rejection is not None:
-                return rejection
+        """Return the first reason to leave a pair out, or None. A score of None passes."""
+        for name, measure, bounds in self._criteria:
+            found = measure(first, second, score)
+            if found is not None and not bounds.allow(found):
+                return Rejection(name, found, bounds)
         return None
 
     def keeps(self, first: str, second: str, score: float | None = None) -> bool:
-        """Whether a pair passes."""
         return self.judge(first, second, score) is None
 
 
 class Sieve:
-    """A filter that remembers: what it leaves out is counted and, in a file, kept.
+    """Filter that counts the pairs it leaves out and can write them to a file.
 
     Args:
-        rejects: A file for those that do not, a tab-separated line each: both texts, what was
-            measured, what it came to, and what it must be. It is there once all pairs have been
-            read. None to count them alone.
+        name: Name of the corpus, for the log.
+        rejects: File for the pairs left out, or None. Its tab-separated columns are both texts, the
+            measure, its value and the allowed values. It appears once all pairs have been read.
 
     Example:
         >>> with Sieve(PairFilter(min_words=2), name="pairs") as sieve:
@@ -171,7 +136,7 @@ class Sieve:
             logger.info("%s: pairs left out: %s", self.name, counts)
 
     def keeps(self, first: str, second: str, score: float | None = None) -> bool:
-        """Whether a pair passes; one that does not is counted and kept apart."""
+        """Return whether a pair passes. A pair that fails is counted and written to the rejects."""
         rejection = self.wanted.judge(first, second, score)
         if rejection is None:
             return True
@@ -184,28 +149,28 @@ class Sieve:
 
 
 def _place_of_rejects(path: str | Path) -> Path:
-    """The file for rejected pairs, which replaces none but an earlier one of its kind."""
+    """Return the path for rejected pairs. An existing file must be empty or hold rejected pairs."""
     place = output_file(path)
     if not place.parent.is_dir():
-        raise DataError(f"cannot write {path}: there is no folder {place.parent}")
+        raise DataError(f"cannot write {path}: the folder {place.parent} does not exist")
     if place.exists() and place.stat().st_size:
         with place.open("rb") as file:
-            columns = file.readline(MOST_OF_A_LINE).split(b"\t")
+            columns = file.readline(MAX_LINE_BYTES).split(b"\t")
         if len(columns) != 5 or columns[2].decode("utf-8", "replace") not in MEASURES:
-            raise DataError(f"{path} is there, and holds no rejected pairs: name another file")
+            raise DataError(f"{path} exists and is not a file of rejected pairs. Name another file")
     return place
 
 
 def unique_word_pairs(
     pairs: Iterable[tuple[str, str]], vocabulary: frozenset[str] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Word pairs fit for training word vectors (thesis, 3.5.2).
+    """Yield the word pairs that are fit for training word vectors (thesis, 3.5.2).
 
-    Pairs with a digit, with a word outside the vocabulary, of equal words, or seen before in
-    either order are left out.
+    Skips pairs with a digit, with a word outside the vocabulary, of two equal words, and pairs seen
+    before in either order.
 
     Args:
-        vocabulary: The words that have vectors; any word if None.
+        vocabulary: Words that have vectors. Any word if None.
     """
     seen: set[tuple[str, str]] = set()
     for first, second in pairs:
@@ -220,11 +185,11 @@ def unique_word_pairs(
 
 
 def first_side_probabilities(bitexts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """How often the first side of each bitext feeds the semantic encoder (thesis, 5.12).
+    """Return how often the first side of each bitext feeds the semantic encoder (thesis, 5.12).
 
-    A language that is in many bitexts, mostly English, is chosen less, so that all are fed about
-    equally often (footnote 24 of chapter 5): with N bitexts that share English, English is chosen
-    with probability 1 / (N + 1), as the loss weights of 5.13.1 have it.
+    A language of many bitexts, mostly English, is chosen less often, so that all languages are
+    encoded about equally often (footnote 24 of chapter 5). With N bitexts that share English,
+    English is chosen with probability 1 / (N + 1), which gives the loss weights of 5.13.1.
 
     Example:
         >>> first_side_probabilities([("en", "fr"), ("en", "de"), ("en", "es")])[("en", "fr")]

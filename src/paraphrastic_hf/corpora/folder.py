@@ -1,4 +1,4 @@
-"""Where a corpus's files are: the user's folder in any of the layouts people have, or the cache."""
+"""Location of a corpus's files: a user's folder in any common layout, or the download cache."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from paraphrastic_hf.io.download import cache_folder, fetch
 from paraphrastic_hf.io.files import content_hash, digest_of, visible_files
 
 DEPTH = 3
-MOST_FILES = 10_000
+MAX_FILES = 10_000
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A corpus's files.
+    """Files of a corpus.
 
     Attributes:
-        name: Of the corpus, for messages.
-        roots: Folders to look in, the first first.
-        archives: Looked into where the folders have not what is asked for.
+        name: Name of the corpus, for messages.
+        roots: Folders to search, in order.
+        archives: Archives to search if the folders lack a file.
     """
 
     name: str
@@ -33,31 +33,28 @@ class Folder:
     archives: tuple[Path, ...] = ()
 
     def find(self, *names: str) -> Path:
-        """The first of `names` that is there: below a root, or up to three folders deeper."""
+        """Return the first of `names` found below a root, at most three folders deep."""
         found = self.find_or_none(*names)
         if found is None:
             wanted = " or ".join(names)
             where = " or ".join(str(root) for root in self.roots)
-            raise MissingFileError(
-                f"{self.name}: {wanted} is not in {where}; name the folder of the official files "
-                f"(`paraphrastic data info {self.name}` says where they come from)"
-            )
+            raise MissingFileError(f"{self.name}: {wanted} is not in {where}; {_hint(self.name)}")
         return found
 
     def places(self) -> Iterator[Path]:
-        """The roots, then the folders of archives, which are unpacked when one gets so far."""
+        """Yield the roots, then the archives, each unpacked when it is reached."""
         yield from self.roots
         yield from map(_root, self.archives)
 
     def find_or_none(self, *names: str) -> Path | None:
-        """As `find`, or None."""
+        """Return the same as `find`, but None if no file is found."""
         found = _find_in(self.roots, names)
         for archive in self.archives if found is None else ():
             found = found or _find_in([_root(archive)], names)
         return found
 
     def files(self, pattern: str) -> list[Path]:
-        """Files of the first place that has any with that pattern, sorted."""
+        """Return the files that match a pattern, sorted, from the first place that has any."""
         for place in self.places():
             if place.is_file():
                 return [place]
@@ -66,12 +63,15 @@ class Folder:
                 return found
         where = " or ".join(str(root) for root in self.roots)
         raise MissingFileError(
-            f"{self.name}: no file {pattern} is in {where}; name the folder of the official files"
+            f"{self.name}: no file matches {pattern} in {where}; {_hint(self.name)}"
         )
 
     def fingerprint(self) -> str:
-        """A hash of the names and contents of the files."""
         return fingerprint(self.roots)
+
+
+def _hint(name: str) -> str:
+    return f"give the folder of the official files (see `paraphrastic data info {name}`)"
 
 
 def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
@@ -93,21 +93,20 @@ def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
 def fingerprint(roots: Iterable[Path]) -> str:
     """Hash the names and contents of files, and of the first 10,000 files of each folder."""
     digests = (
-        digest_of(root, [root] if root.is_file() else islice(root.rglob("*"), MOST_FILES))
+        digest_of(root, [root] if root.is_file() else islice(root.rglob("*"), MAX_FILES))
         for root in roots
     )
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
 
 def evaluation_files(root: str | Path) -> Path:
-    """The folder of the official evaluation files: `eval` in the folder of all data, or, where
-    that has none, the folder itself."""
+    """Return the folder of official evaluation files: `root/eval` if it exists, else `root`."""
     folder = Path(root) / "eval"
     return folder if folder.is_dir() else Path(root)
 
 
 def corpus_folder(source: Source, root: str | Path) -> Path | None:
-    """The folder that has a corpus's own: `root`, else its `eval`; None if neither has."""
+    """Return `root` or `root/eval`, whichever holds a folder of the corpus, or None."""
     for place in (Path(root), Path(root) / "eval"):
         if any((place / name).exists() for name in source.folders):
             return place
@@ -115,18 +114,18 @@ def corpus_folder(source: Source, root: str | Path) -> Path | None:
 
 
 def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Folder:
-    """The files of a corpus, in the user's folder or downloaded.
+    """Locate the files of a corpus in the user's folder, or download them.
 
     Args:
-        data_dir: The corpus's own folder, archive or file, or a folder of many corpora, each
-            under a name its record knows, or one with such a folder named `eval`; None to
-            download.
+        data_dir: The corpus's own folder, archive or file. Or a folder of many corpora (or one with
+            such a folder named `eval`), where the corpus's folder has a name listed in its record.
+            None to download.
     """
     if data_dir is None:
         return _downloaded(source, config)
     base = Path(data_dir).expanduser()
     if not base.exists():
-        raise DataError(f"{source.name}: there is no folder {base}")
+        raise DataError(f"{source.name}: the folder {base} does not exist")
     named = [
         folder / name
         for folder in dict.fromkeys((base, evaluation_files(base)))
@@ -135,9 +134,8 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     ]
     if not named and source.folders and _holds_corpora(base):
         raise MissingFileError(
-            f"{source.name}: {base} holds other corpora, but neither it nor its folder eval holds "
-            f"{' or '.join(source.folders)}; name the folder of the official files "
-            f"(`paraphrastic data info {source.name}` says where they come from)"
+            f"{source.name}: {base} and its folder eval hold other corpora, but not "
+            f"{' or '.join(source.folders)}; {_hint(source.name)}"
         )
     roots = [_root(path) for path in named or [base]]
     official = {Path(remote.path).name for remote in source.remotes(config)}
@@ -152,17 +150,11 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
 
 
 def _holds_corpora(base: Path) -> bool:
-    """Whether a folder has folders of corpora that records know."""
-    return base.is_dir() and any(
-        (folder / name).exists()
-        for folder in (base, evaluation_files(base))
-        for source in SOURCES.values()
-        for name in source.folders
-    )
+    return base.is_dir() and any(corpus_folder(source, base) for source in SOURCES.values())
 
 
 def _root(path: Path) -> Path:
-    """A folder, file, or the folder of an unpacked archive, which lies in the cache."""
+    """Return a folder or file unchanged, and an archive as the cached folder it is unpacked to."""
     if not (path.is_file() and path.name.endswith(ARCHIVES)):
         return path
     name = f"{path.name}-{content_hash(path)[:16]}"
@@ -173,14 +165,14 @@ def _downloaded(source: Source, config: str) -> Folder:
     remotes = source.remotes(config)
     if not remotes:
         raise DataError(
-            f"{source.name} cannot be downloaded by a program: {source.by_hand} Then give its "
+            f"{source.name} cannot be downloaded automatically: {source.by_hand} Then give its "
             "folder with data_dir= (--data)."
         )
     folder = cache_folder() / "downloads" / source.name
     try:
         roots = [fetch(remote, folder) for remote in remotes]
     except DataError as error:
-        by_hand = f". By hand: {source.by_hand.rstrip('.')}" if source.by_hand else ""
+        by_hand = f". Manual download: {source.by_hand.rstrip('.')}" if source.by_hand else ""
         raise DataError(
             f"{source.name}: {error}{by_hand}. Then give the folder with data_dir= (--data)"
         ) from error

@@ -1,4 +1,4 @@
-"""A corpus by name: `load_dataset("sts", "sts14", data_dir=...)`."""
+"""Load a corpus by name: `load_dataset("sts", "sts14", data_dir=...)`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.download import snapshot
 
 DATA_ROOT_VARIABLE = "PARAPHRASTIC_DATA"
-# What every configuration of `datasets` has.
+# Fields of every `datasets.BuilderConfig`, which are not options.
 STOCK_FIELDS = frozenset(("name", "version", "data_dir", "data_files", "description"))
 
 
@@ -29,26 +29,26 @@ def load_dataset(
     streaming: bool = False,
     **options: Any,
 ) -> Any:
-    """A corpus of the papers as a `datasets` object.
+    """Load a corpus of the papers as a `datasets` object.
 
     Args:
-        name: Such as `sts`; `paraphrastic data list` shows all. Or a dataset repository of the Hub,
-            `someone/sts`.
-        config: Such as `sts14`; the corpus's first configuration if absent.
-        split: Such as `test`; unless streaming, any slice too (`train[:1%]`); all if absent.
-        data_dir: The folder of the official files, or one that holds many corpora's folders.
-            If None, the folder that the variable PARAPHRASTIC_DATA names, if it has the corpus;
-            else they are downloaded, verified, into the cache.
-        streaming: Read rows as they are asked for, writing nothing.
-        **options: Of the corpus, such as `min_score=0.5` for `paranmt`; `cache_dir` for all. Of a
-            repository `revision`, `token`, `cache_dir` and `local_files_only`.
+        name: A corpus such as `sts`. `paraphrastic data list` lists all. Or a dataset repository on
+            the Hub, `someone/sts`.
+        config: Such as `sts14`. The corpus's first configuration if None.
+        split: Such as `test`, or a slice (`train[:1%]`) unless streaming. All splits if None.
+        data_dir: Folder of the official files, or a folder that holds the folders of many corpora.
+            If None, the folder in the variable PARAPHRASTIC_DATA is used if it holds the corpus.
+            Otherwise the files are downloaded to the cache and verified.
+        streaming: Read rows on demand and write nothing.
+        **options: Options of the corpus, such as `min_score=0.5` for `paranmt`, and `cache_dir`.
+            For a repository: `revision`, `token`, `cache_dir` and `local_files_only`.
 
     Returns:
-        A `Dataset` for a split or a `DatasetDict` for all; iterable ones if streaming.
+        A `Dataset` for one split, a `DatasetDict` for all. Iterable versions if streaming.
 
     Raises:
-        DataError: There is no such corpus, configuration, split or option; a file is missing,
-            damaged or malformed (the message names file and line); or a download failed.
+        DataError: The corpus, configuration, split or option does not exist, a file is missing,
+            damaged or malformed (the message names file and line), or a download failed.
 
     Example:
         >>> from paraphrastic_hf import load_dataset
@@ -60,9 +60,7 @@ def load_dataset(
 
     if "/" in name:
         if data_dir is not None:
-            raise DataError(
-                f"{name} is a repository of the Hub, which has no data_dir; leave it out"
-            )
+            raise DataError(f"data_dir cannot be used with the Hub repository {name}. Leave it out")
         return _from_hub(name, config, split, streaming=streaming, **options)
     if data_dir is None and (root := os.environ.get(DATA_ROOT_VARIABLE)):
         data_dir = corpus_folder(find_source(name), root)
@@ -95,7 +93,7 @@ def _from_hub(
     local_files_only: bool = False,
     **unknown: Any,
 ) -> Any:
-    """A dataset repository, all of one commit."""
+    """Load all files of a dataset repository from one commit."""
     import datasets
 
     refuse_keywords(unknown, _from_hub)
@@ -124,7 +122,7 @@ def _from_hub(
 def builder(
     name: str, config: str | None = None, *, data_dir: str | Path | None = None, **options: Any
 ) -> Any:
-    """The `datasets.GeneratorBasedBuilder` of a corpus, for those who want its methods."""
+    """Return the `datasets.GeneratorBasedBuilder` of a corpus."""
     source = find_source(name)
     if config is not None and source.configs and config not in source.configs:
         raise DataError(
@@ -132,7 +130,7 @@ def builder(
         )
     if not source.configs and not re.fullmatch(r"\w+-\w+", config or ""):
         raise DataError(
-            f"{name} needs two language codes as its configuration, such as en-fr; got {config!r}"
+            f"{name} needs two language codes as its configuration, such as en-fr, got {config!r}"
         )
     cls = builder_class(source)
     known = {"cache_dir", *cls.BUILDER_CONFIG_CLASS.__dataclass_fields__} - STOCK_FIELDS
@@ -152,14 +150,13 @@ def builder(
 
 
 def builder_class(source: Source) -> Any:
-    """The class that reads a corpus."""
     require("data", "datasets", what=f"the corpus {source.name}")
     module, _, attribute = source.builder.partition(":")
     return getattr(importlib.import_module(f"paraphrastic_hf.corpora.readers.{module}"), attribute)
 
 
 def find_source(name: str) -> Source:
-    """The record of a corpus."""
+    """Return the record of a corpus."""
     if name not in SOURCES:
-        raise DataError(f"there is no corpus {name!r}; {nearest_name(name, SOURCES)}")
+        raise DataError(f"no corpus named {name!r}; {nearest_name(name, SOURCES)}")
     return SOURCES[name]

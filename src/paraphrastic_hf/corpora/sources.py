@@ -1,5 +1,4 @@
-"""Records of corpora, from the YAML files in `records/`: what a corpus is, where it comes from, its
-license, how many rows it has."""
+"""Records of corpora from the YAML files in `records/`: origin, license, splits, rows."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ import yaml
 
 from paraphrastic_hf.io.download import Remote
 
-# Such as `CC BY-SA 3.0 (Wikipedia)`; with a country or a remark in brackets.
+# Such as `CC BY-SA 3.0 (Wikipedia)`: a country code or a remark in brackets may follow.
 CREATIVE_COMMONS = re.compile(r"CC BY[A-Z-]* \d\.\d( [A-Z]{2})?( \([^)]*\))?")
 
 Splits = Mapping[str, "int | None"]
@@ -23,25 +22,24 @@ Splits = Mapping[str, "int | None"]
 
 @dataclass(frozen=True)
 class Source:
-    """A corpus.
+    """Record of a corpus.
 
     Attributes:
-        name: What `load_dataset` calls it.
+        name: Name for `load_dataset`.
         summary: One sentence.
-        configs: Its configurations, the default first; each a split and the number of rows
-            published for it, None where no figure is published. Empty if any pair of languages
-            is one.
-        row_type: One of the five of `builder.py`.
-        homepage: Where its authors present it.
-        license: As they state it.
-        citation: The paper to cite.
+        configs: Configurations, the default first, each a dict from splits to published numbers of
+            rows (None if unknown). Empty if any pair of languages is a configuration.
+        row_type: One of the five row types of `builder.py`.
+        homepage: Page of its authors.
+        license: As its authors state it.
+        citation: Paper to cite.
         section: Where the source papers use it.
         builder: `module:Class` in `paraphrastic_hf.corpora.readers`.
-        folders: Names its folder may have in a folder of many corpora.
-        files: Official files, for `data_dir=None`.
-        by_hand: How to get it where a program cannot.
-        only: For configurations that need some of the files: their numbers.
-        notes: Why rows of the files at hand may differ from the published counts.
+        folders: Names of its folder within a folder of many corpora.
+        files: Official files, downloaded if `data_dir` is None.
+        by_hand: How to get it if a program cannot download it.
+        only: Indices into `files`, for configurations that need only some.
+        notes: Why rows may differ from the published numbers.
     """
 
     name: str
@@ -61,13 +59,13 @@ class Source:
 
     @property
     def may_share(self) -> bool:
-        """Whether an export may be published: the whole license is a Creative Commons one."""
+        """Whether an export may be published: the whole license must be a Creative Commons one."""
         return CREATIVE_COMMONS.fullmatch(self.license) is not None
 
     def remotes(self, config: str) -> list[Remote]:
-        """The official files one configuration needs, with their checksums where known.
+        """Return the official files of a configuration, with checksums where known.
 
-        Those of an archive's members stand under the archive's path, `!` and a pattern.
+        Checksums of an archive's members are stored under `ARCHIVE!PATTERN`.
         """
         chosen = self.only.get(config, range(len(self.files)))
         filled = [self.files[number].filled(config) for number in chosen]
@@ -87,9 +85,10 @@ def _recorded(known: Mapping[str, tuple[str, int]], path: str) -> dict[str, Any]
 
 @cache
 def checksums() -> dict[str, dict[str, tuple[str, int]]]:
-    """SHA-256 and bytes of official files, by corpus and place; of those that never change.
+    """Return SHA-256 and size in bytes of official files, by corpus and path.
 
-    `ARCHIVE!PATTERN` stands for the members of an archive, as in `Remote.members`.
+    Covers only files that never change. `ARCHIVE!PATTERN` stands for the members of an archive, as
+    in `Remote.members`.
     """
     text = (
         files("paraphrastic_hf.corpora.records")
@@ -104,7 +103,6 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _source(name: str, record: Mapping[str, Any]) -> Source:
-    """The record that a file gives under a name; its lists become tuples."""
     given = dict(record)
     given["folders"] = tuple(given.get("folders", ()))
     given["files"] = tuple(Remote(**remote) for remote in given.get("files", ()))
@@ -113,7 +111,7 @@ def _source(name: str, record: Mapping[str, Any]) -> Source:
 
 
 def read_records(file: str) -> list[Source]:
-    """The records of one file.
+    """Read the records of one file.
 
     Example:
         >>> read_records("similarity")[0].name

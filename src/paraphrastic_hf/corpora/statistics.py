@@ -1,4 +1,4 @@
-"""What a corpus looks like: rows, lengths, repeats, scores, classes."""
+"""Statistics of a corpus: rows, lengths, repeated rows, scores, labels."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ REMEMBERED = 2_000_000
 
 
 def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> dict[str, Any]:
-    """Statistics of the rows of one split, in one pass.
+    """Return statistics of the rows of one split, in one pass.
 
     Args:
-        features: Their `datasets.Features`.
+        features: `datasets.Features` of the rows.
 
     Returns:
-        `rows`; `words` by text column (mean, shortest, longest; white space); `repeated_rows`
-        with the same texts as one before; of a scored corpus `score` (mean, low, high and a
-        histogram of ten equal bins); of a classified one `labels`. Repeats and the histogram are
-        those of the first 2,000,000 rows, so that memory stays bounded.
+        A dict with `rows`, `repeated_rows` (same texts as an earlier row) and `words` (mean,
+        shortest and longest length of each text column, split at white space). Scored corpora add
+        `score` (mean, low, high and a histogram of ten equal bins), labeled ones `labels`. Repeated
+        rows and the histogram cover the first 2,000,000 rows, to bound memory.
     """
     texts = [name for name in features if _is_text(name, features)]
     lengths = {name: _Running() for name in texts}
@@ -63,8 +63,8 @@ def describe(rows: Iterable[Mapping[str, Any]], features: Mapping[str, Any]) -> 
 
 def _is_text(name: str, features: Mapping[str, Any]) -> bool:
     is_string = getattr(features[name], "dtype", None) == "string"
-    about = {"label", "dataset", "year", "genre", "syntax", "entailment", "topic", "document", "id"}
-    return is_string and name not in about | {"tree", "article"}
+    metadata = {"dataset", "year", "genre", "syntax", "entailment", "topic", "document", "id"}
+    return is_string and name not in metadata | {"label", "tree", "article"}
 
 
 def _histogram(scores: array[float]) -> list[int]:
@@ -77,8 +77,6 @@ def _histogram(scores: array[float]) -> list[int]:
 
 
 class _Running:
-    """Mean, least and most of numbers seen one by one."""
-
     def __init__(self) -> None:
         self.count, self.total = 0, 0.0
         self.least = self.most = 0.0

@@ -1,4 +1,4 @@
-"""Encoders that are averages though their model is of another kind, as averaging models."""
+"""Conversion of generative models with averaging encoders to averaging models."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 
 
 def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
-    """Make an averaging model of a generative one whose meaning is an average (`encoder: average`).
+    """Convert a generative model with an averaging semantic encoder (`encoder: average`) to an
+    averaging model.
 
-    It has the table that the meaning is read from and no decoders, is encoded in C, and loads
-    wherever averaging models do. Its vectors point where those of the model point, and are as long
-    as those of an SP, from which another such model may begin.
-
-    Args:
-        encoder: Any encoder; one of another kind is returned as it is.
+    The result has the semantic encoder's table and no decoders. It encodes with the C extension and
+    loads like any averaging model. Its embeddings have the direction of the generative model's, and
+    lengths like those of SP, so another generative model may start from it. All other encoders are
+    returned unchanged.
 
     Raises:
-        ModelError: It embeds by the variable of a language, has a mean taken from its vectors, or
-            leaves another token out of the average than the end mark of its tokenizer.
+        ModelError: If the model embeds by a language variable, subtracts a mean from its
+            embeddings, or excludes another token from the average than its tokenizer's end mark.
 
     Example:
         >>> encoder = averaged(SentenceEncoder.from_pretrained("runs/average"))  # doctest: +SKIP
@@ -35,12 +34,11 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
         return encoder
     if model.variable != SEMANTIC:
         raise ModelError(
-            f"the variable {model.variable} is no average: have the model read {SEMANTIC!r} "
-            "(`read_variable`)"
+            f"Variable {model.variable} is not an average. Select {SEMANTIC!r} with `read_variable`"
         )
     if model.config.is_centered:
         raise ModelError(
-            "the model has a mean taken from its sentence vectors, which an average cannot say: "
+            "The model subtracts a mean from its embeddings, which an averaging model cannot do; "
             "train it without training.center"
         )
     reading = model.encoder_of(SEMANTIC).encoder
@@ -49,8 +47,8 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
     marks = (*tokenizer.special.start, *tokenizer.special.end)
     if marks != (() if average.end is None else (average.end,)):
         raise ModelError(
-            f"the model leaves token {average.end} out of the average, and its tokenizer adds "
-            f"{list(marks)}: load the two that belong together"
+            f"The model excludes token {average.end} from the average, but its tokenizer adds "
+            f"{list(marks)}. Load both from one directory"
         )
     if isinstance(tokenizer, MarkedTokenizer):
         tokenizer = tokenizer.inner

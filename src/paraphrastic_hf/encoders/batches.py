@@ -1,6 +1,7 @@
-"""Embeddings by any model of token ids from any tokenizer, in batches of texts of similar length.
+"""Embeddings from any model, computed in batches of texts of similar length.
 
-The fast path of averaging models, which needs no batches, is in `static/engine.py`."""
+Averaging models use the faster `static/engine.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +16,20 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.ragged import Ragged
 
-MAX_PADDED_TOKENS = 2**18  # of a batch, its longest text times the number of texts
+MAX_PADDED_TOKENS = 2**18  # tokens in a batch, padding included
 
 
 def length_batches(
     lengths: np.ndarray, batch_size: int, most_tokens: int = MAX_PADDED_TOKENS
 ) -> Iterator[np.ndarray]:
-    """Batches of texts sorted by length, smaller ones where texts are very long.
+    """Yield batches of texts sorted by length. Batches of very long texts are smaller.
 
     Args:
-        lengths: How many tokens each text has, (texts,).
-        batch_size: The most texts in a batch, at least 1.
-        most_tokens: The most tokens in a batch of several texts, padding included.
+        lengths: Number of tokens in each text, (texts,).
+        most_tokens: Maximum number of tokens in a batch of several texts, padding included.
 
     Yields:
-        Which texts are in a batch, (n,), as positions in `lengths`.
-
-    Raises:
-        ValueError: `batch_size` is below 1.
+        Positions of a batch's texts in `lengths`, (n,).
 
     Example:
         >>> [batch.tolist() for batch in length_batches(np.array([3, 1, 2]), 2)]
@@ -59,21 +56,16 @@ def embed_texts(
     max_length: int | None = None,
     progress: bool = False,
 ) -> Tensor:
-    """Embeddings of some texts, without gradient and without dropout.
+    """Return embeddings of selected texts, computed in evaluation mode without gradients.
 
     Args:
-        model: Any encoder of this package. It is left in training or evaluation mode as it was.
-        texts: The token ids of all texts.
-        which: The positions of the texts to embed, (n,).
-        batch_size: The most texts in a batch, at least 1.
-        max_length: How many tokens each text is cut at; None for no limit.
-        progress: Whether to show a progress bar.
+        model: Any encoder of this package. Its training mode is restored afterwards.
+        texts: Token ids of all texts.
+        which: Positions of the texts to embed, (n,).
+        max_length: Maximum number of tokens per text. Longer texts are cut.
 
     Returns:
         (n, dim) float32 in the order of `which`, on the model's device.
-
-    Raises:
-        ValueError: `batch_size` is below 1.
 
     Example:
         >>> from paraphrastic_hf.encoders.storage.directory import averaging_model

@@ -1,14 +1,13 @@
-"""What each token adds to the cosine of two texts.
+"""Contribution of each token to the cosine of two texts.
 
-An averaging model (thesis, 3.3) gives the mean of a text's token vectors, x_1 ... x_n for one text
-and y_1 ... y_m for the other. The cosine of the two means is then a sum over pairs of tokens,
+An averaging model (thesis, 3.3) embeds a text as the mean of its token vectors: x_1 ... x_n for one
+text and y_1 ... y_m for the other. The cosine of the two means is a sum over pairs of tokens,
 
     cos(mean x, mean y) = sum_ij  x_i . y_j / (n m |mean x| |mean y|),
 
-so each pair has a share in it that is exact and not an estimate, and the shares of a token's pairs
-sum to its own. A share says what is in the sum, and not what the cosine would be without the token:
-that would change the lengths of the means as well. `left_out` computes just that, for any encoder,
-at the price of one more text for each word.
+so each pair has an exact share, and a token's share is the sum over its pairs. Removing a token
+also changes the lengths of the means, so its share is not the change in cosine. `left_out` computes
+that change for any encoder, at the cost of one more text per word.
 """
 
 from __future__ import annotations
@@ -26,14 +25,13 @@ from paraphrastic_hf.errors import ModelError
 
 @dataclass(frozen=True, eq=False)
 class TokenContributions:
-    """The cosine of two texts, taken apart into pairs of their tokens.
+    """The cosine of two texts, split into shares of pairs of tokens.
 
     Attributes:
-        first: Tokens of the first text that the model knows, in their order, as its tokenizer
-            writes them.
-        second: Known tokens of the second text, in their order.
-        pairs: Share of each pair in the cosine, (tokens of first, tokens of second) float64; their
-            sum is the cosine. Zeros where the vector of a text is zero.
+        first: Known tokens of the first text, in order.
+        second: Known tokens of the second text, in order.
+        pairs: Share of each pair, (tokens of first, tokens of second) float64. The shares sum to
+            the cosine. All are 0 if either text has a zero embedding.
 
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -48,31 +46,31 @@ class TokenContributions:
 
     @property
     def cosine(self) -> float:
-        """The cosine of the two texts, -1 to 1: the sum of all pairs."""
+        """Cosine of the two texts, -1 to 1."""
         return float(np.clip(self.pairs.sum(), -1, 1))
 
     def of_first(self) -> np.ndarray:
-        """Share of each token of the first text in the cosine, (tokens,); they sum to it."""
+        """Return each first token's share of the cosine, (tokens,)."""
         return np.asarray(self.pairs.sum(1))
 
     def of_second(self) -> np.ndarray:
-        """Share of each token of the second text in the cosine, (tokens,); they sum to it."""
+        """Return each second token's share of the cosine, (tokens,)."""
         return np.asarray(self.pairs.sum(0))
 
 
 def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> TokenContributions:
-    """Take the cosine of two texts apart into what every pair of their tokens adds to it.
+    """Split the cosine of two texts into the shares of all pairs of their tokens.
 
-    This is exact for models that average the rows of one table, and only for these (thesis, 3.3).
+    The split is exact, but only models that average rows of a table have one (thesis, 3.3).
 
     Args:
-        encoder: An averaging model, whose tokens may be words, pieces or character n-grams.
-        first: Any text.
-        second: The text that it is compared with.
+        encoder: Averaging model with any tokenizer.
+        first: First text.
+        second: Second text.
 
     Raises:
-        ModelError: The encoder does more than average; `left_out` serves every encoder.
-        TypeError: A text is no string.
+        ModelError: If the encoder does not average. Use `left_out` instead.
+        TypeError: If an argument is not a string.
 
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -85,12 +83,12 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
     table = encoder.table()
     if table is None:
         raise ModelError(
-            f"{encoder.name or 'this encoder'} does more than average token vectors, so its cosine "
-            "is no sum over tokens; left_out says what each word changes"
+            f"{encoder.name or 'this encoder'} is not an averaging model, so its cosine is not a "
+            "sum over tokens. Use left_out"
         )
     for text in (first, second):
         if not isinstance(text, str):
-            raise TypeError(f"a text must be a string, got {type(text).__name__}")
+            raise TypeError(f"A text must be a string, got {type(text).__name__}")
     ids = encoder.tokenizer.encode_batch([first, second])
     names = encoder.tokenizer.tokens()
     parts = [_parts(table[ids[side]].astype(np.float64)) for side in (0, 1)]
@@ -99,23 +97,20 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
 
 
 def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-    """Leave out one word at a time, and see by how much the cosine of two texts falls.
+    """Return how much the cosine of two texts falls when each word is removed.
 
-    Words are what stands between white space. This needs nothing of an encoder but `encode`. The
-    numbers do not sum to the cosine, and a negative one says that the texts are nearer without the
-    word.
+    Words are separated by white space. The values do not sum to the cosine. A negative value means
+    that the texts are more similar without the word.
 
     Args:
-        encoder: A `SentenceEncoder`, or any object with `encode` such as a `SentenceTransformer`.
-        first: Any text.
-        second: The text that it is compared with.
+        encoder: Any object with `encode`, such as a `SentenceEncoder` or `SentenceTransformer`.
 
     Returns:
-        For each word of the first text, and for each of the second, the cosine of the whole texts
-        minus that without the word, (words,) each, from -2 to 2.
+        For each word of the first and of the second text, the cosine of the whole texts minus the
+        cosine without the word, (words,) each, -2 to 2.
 
     Raises:
-        ModelError: The encoder gives NaN, infinity, or not one vector for each text.
+        ModelError: If the encoder returns NaN, infinity or a wrong number of embeddings.
 
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -127,19 +122,15 @@ def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndar
     texts = [first, second, *shorter[0], *shorter[1]]
     vectors = checked_vectors(encoder.encode(texts), len(texts)).astype(np.float64)
     whole = pairwise_cosine(vectors[:1], vectors[1:2])
-    start, end = 2, 2 + len(shorter[0])
+    end = 2 + len(shorter[0])
     return (
-        whole
-        - pairwise_cosine(
-            vectors[start:end], np.broadcast_to(vectors[1], vectors[start:end].shape)
-        ),
-        whole - pairwise_cosine(vectors[end:], np.broadcast_to(vectors[0], vectors[end:].shape)),
+        whole - pairwise_cosine(vectors[2:end], vectors[1:2]),
+        whole - pairwise_cosine(vectors[end:], vectors[:1]),
     )
 
 
 def _parts(rows: np.ndarray) -> np.ndarray:
-    """The rows, each divided by their number and by the length of their mean: they sum to a vector
-    of length 1, or are zeros."""
+    """Divide rows by the length of their sum. They then sum to a unit vector or are all zeros."""
     if not len(rows):
         return rows
     total = rows.sum(0)

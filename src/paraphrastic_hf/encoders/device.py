@@ -1,4 +1,4 @@
-"""Where models that torch computes go: to a GPU if there is one."""
+"""Choice of the device that torch computes on."""
 
 from __future__ import annotations
 
@@ -6,27 +6,20 @@ import torch
 
 
 def chosen_device(device: str | torch.device | None) -> torch.device:
-    """Where to compute: as it is said, else a GPU of CUDA if there is one.
-
-    Args:
-        device: What the caller named, or None.
+    """Return the requested device, or by default a CUDA GPU if available and otherwise the CPU.
 
     Raises:
-        ValueError: There is no device of that name here.
-
-    Example:
-        >>> chosen_device("cpu")
-        device(type='cpu')
+        ValueError: If the device is not available.
     """
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         found = torch.device(device)
         if found.type == "meta":
-            raise RuntimeError("nothing can be computed on it")
+            raise RuntimeError("it holds no values")
         torch.empty(0, device=found)
-    # torch without CUDA asserts, and further kinds of device have modules of their own
+    # torch raises many kinds: AssertionError without CUDA, ImportError for missing backends
     except (RuntimeError, AssertionError, ImportError, TypeError, NotImplementedError) as error:
         reason = str(error).partition("\n")[0].partition(". ")[0]
-        raise ValueError(f"there is no device {str(device)!r} here: {reason}") from error
+        raise ValueError(f"device {str(device)!r} is not available: {reason}") from error
     return found

@@ -1,8 +1,8 @@
-"""`SentenceEncoder`: a model directory as one object with `encode` and `similarity`.
+"""`SentenceEncoder`: load a model directory, then call `encode` and `similarity`.
 
-`storage/weights.py` reads the model, `static/table.py` changes tables. Texts become
-vectors in `static/engine.py` (averaging models, fast), `means.py` (without the C module) and
-`batches.py` (any other model).
+`storage/weights.py` reads models and `static/table.py` transforms token tables. Encoding runs in
+`static/engine.py` (averaging models), `means.py` (averaging models without the C extension) or
+`batches.py` (all other models).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from paraphrastic_hf.encoders.languages import languages_kept, languages_of
 from paraphrastic_hf.encoders.means import mean_rows
-from paraphrastic_hf.encoders.output import format_embeddings
+from paraphrastic_hf.encoders.output import leading, quantized
 from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.static.engine import StaticEncoder, serves
 from paraphrastic_hf.encoders.static.table import Table
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
     from paraphrastic_hf.models.base import SentenceEncoderModel
 
 SETTINGS = {"normalize_embeddings": False, "truncate_dim": None, "batch_size": 1024}
-ASK_NOTHING = ("pool", "chunk_size")  # that sentence-transformers passes on as None
+IGNORED_IF_NONE = ("pool", "chunk_size")  # options that sentence-transformers passes as None
 
 
 class CardData:
-    """Where sentence-transformers' evaluators leave their scores.
+    """Scores that sentence-transformers' evaluators report for a model.
 
     Attributes:
-        base_model: The name of the encoder.
-        metrics: The scores of each evaluator that has run, by its name.
+        base_model: Name of the encoder.
+        metrics: Latest scores of each evaluator, by evaluator name.
     """
 
     def __init__(self, base_model: str | None) -> None:
@@ -68,31 +68,34 @@ class CardData:
     def set_evaluation_metrics(
         self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
     ) -> None:
-        """Keep the scores of an evaluator; those of its last run count."""
+        """Store the scores of an evaluator, replacing those of its earlier runs."""
         self.metrics[getattr(evaluator, "name", "") or type(evaluator).__name__] = dict(metrics)
 
 
 class SentenceEncoder(HubMixin):
     """A sentence encoder with its tokenizer.
 
-    sentence-transformers' evaluators and functions run on it, since `encode` and `similarity` have
-    their names, and it is a transformer of scikit-learn. Neither is imported.
+    It works with sentence-transformers' evaluators and utilities, and as a transformer in
+    scikit-learn pipelines. Neither library is required.
 
     Args:
-        model: Any encoder of this package, or the `Weights` of one.
-        tokenizer: The tokenizer that the model was trained with.
-        num_threads: How many threads `encode` uses; -1 for one a core. torch has its own.
+        model: Any sentence encoder of this package, or its `Weights`.
+        tokenizer: Tokenizer that the model was trained with.
+        num_threads: Number of threads that `encode` uses. -1 means one per core. Models that need
+            torch use torch's own setting.
 
     Attributes:
-        name: Of the directory or repository it was loaded from, for reports; None if there is none.
-        model_card_data: The scores that sentence-transformers' evaluators have found.
-        num_threads: How many threads `encode` uses; -1 for one a core.
-        origin: The directory of this model, or of what it was made from; None if there is none.
+        name: Directory or repository name, for reports. None for an encoder built in memory.
+        model_card_data: Scores reported by sentence-transformers' evaluators.
+        num_threads: Number of threads that `encode` uses. -1 means one per core.
+        origin: Directory of the model or of the model it was derived from. None for an encoder
+            built in memory.
 
     Raises:
-        ModelError: The tokenizer has another number of entries than the model has rows.
-        TypeError: `model` is a name, or there is no tokenizer; `from_pretrained` loads by name.
-        ValueError: `num_threads` is 0 or below -1.
+        ModelError: If the vocabulary size differs from the number of embedding rows.
+        TypeError: If `model` is a name or `tokenizer` is missing. Load by name with
+            `from_pretrained`.
+        ValueError: If `num_threads` is 0 or below -1.
 
     Example:
         >>> encoder = SentenceEncoder.from_pretrained("runs/sp")  # doctest: +SKIP
@@ -111,21 +114,21 @@ class SentenceEncoder(HubMixin):
     ) -> None:
         if isinstance(model, (str, os.PathLike)) or tokenizer is None:
             given = repr(str(model)) if isinstance(model, (str, os.PathLike)) else "NAME"
-            raise TypeError(f"load a model by SentenceEncoder.from_pretrained({given})")
+            raise TypeError(f"Load a model with SentenceEncoder.from_pretrained({given})")
         if num_threads < 1 and num_threads != -1:
-            raise ValueError(f"num_threads must be at least 1, or -1 for all, got {num_threads}")
+            raise ValueError(f"num_threads must be positive, or -1 for all, got {num_threads}")
         self._weights = model if isinstance(model, Weights) else Weights(model)
         if self._weights.entries != tokenizer.vocab_size:
             raise ModelError(
-                f"the model has {self._weights.entries} rows but its tokenizer "
-                f"{tokenizer.vocab_size} entries; they belong to different models"
+                f"The model has {self._weights.entries} rows, but the tokenizer has "
+                f"{tokenizer.vocab_size} entries. Load both from one directory"
             )
         self.tokenizer = tokenizer
         self.name: str | None = None
         self.model_card_data = CardData(None)
-        self._settings: dict[str, Any] = dict(SETTINGS)  # of `transform`
+        self._settings: dict[str, Any] = dict(SETTINGS)  # options of `transform`
         self.origin: Path | None = None
-        self._latent: str | None = None  # the variable that was asked for
+        self._latent: str | None = None  # latent variable that the caller chose
         if num_threads > 0 and isinstance(tokenizer, SubwordTokenizer):
             tokenizer.num_threads = num_threads
         self.num_threads = num_threads
@@ -142,29 +145,28 @@ class SentenceEncoder(HubMixin):
         device: Any = None,
         **hub: Unpack[HubOptions],
     ) -> SentenceEncoder:
-        """Load a model directory, a packaged model, or a Hub repository written by this package.
+        """Load a model directory, a packaged model or a Hub repository written by this package.
 
-        An averaging model is ready without torch, which is imported when `model` is asked for. One
-        that stock sentence-transformers has trained further and saved is loaded, too, unless it was
-        given prompts, fewer dimensions or another similarity, which only it follows.
+        Averaging models load without torch. They may have been trained further with
+        sentence-transformers, unless its settings add prompts, truncate dimensions or change the
+        similarity.
 
         Args:
-            name: A directory, the name of a packaged model, or that of a repository; where several
-                fit, the first in this order is taken. None is the packaged English model, which
-                needs no download. `simile` is the same with more even rows (`with_norm_power`), as
-                chosen on newstest2015.
-            num_threads: How many threads `encode` uses; -1 for one a core.
-            latent: For a generative model, the variable whose mean is the embedding: `semantic`,
-                which None stands for, or a language's code (thesis, 5.5).
-            device: Where it computes, such as `cuda`. If None, an averaging model stays on the CPU,
-                which is fast enough, and others go to a GPU, if there is one.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
+            name: Directory, packaged model or Hub repository, tried in this order. None means
+                `english`, which needs no download. `simile` is `english` with row lengths raised to
+                the power 0.5 (`with_norm_power`), chosen on newstest2015.
+            num_threads: Number of threads that `encode` uses. -1 means one per core.
+            latent: For generative models, the latent variable whose mean is the embedding:
+                `semantic` or a language code (thesis, 5.5). None means `semantic`.
+            device: Device to compute on, such as `cuda`. By default, averaging models stay on the
+                CPU, which is fast enough, and others use a GPU if available.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
 
         Raises:
-            ModelError: It is not there, no model of this package, damaged, or lacks the variable.
-            TypeError: There is no option of a name.
-            ValueError: `num_threads` is 0 or below -1, or there is no such device.
+            ModelError: If the model does not exist, is damaged, was not written by this package, or
+                lacks the latent variable.
+            TypeError: If an option is unknown.
+            ValueError: If `num_threads` is 0 or below -1, or the device is not available.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english")
@@ -208,17 +210,18 @@ class SentenceEncoder(HubMixin):
         *,
         num_threads: int = -1,
     ) -> SentenceEncoder:
-        """An averaging encoder of given token vectors.
+        """Build an averaging encoder from token vectors.
 
         Args:
-            table: A row for each entry of the tokenizer, (vocab, dim), taken as float32.
+            table: One row for each entry of the tokenizer, (vocab, dim). Converted to float32.
             tokenizer: Any tokenizer of this package.
-            name: For reports.
-            num_threads: How many threads `encode` uses; -1 for one a core.
+            name: Name shown in reports.
+            num_threads: Number of threads that `encode` uses. -1 means one per core.
 
         Raises:
-            ModelError: There are not as many rows as entries, or a number is NaN or infinite.
-            ValueError: `num_threads` is 0 or below -1.
+            ModelError: If the number of rows differs from the vocabulary size, or a value is NaN or
+                infinite.
+            ValueError: If `num_threads` is 0 or below -1.
 
         Example:
             >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -232,7 +235,7 @@ class SentenceEncoder(HubMixin):
         return encoder
 
     def _to(self, device: Any) -> None:
-        """Move the model to a device; unless one is named, means stay on the CPU."""
+        """Move the model to a device. Averaging models stay on the CPU unless a device is named."""
         if self._weights.is_averaging and (device is None or str(device) == "cpu"):
             return
         require("train", "torch", "transformers", what=f"device={str(device)!r}")
@@ -241,14 +244,11 @@ class SentenceEncoder(HubMixin):
         self.model.to(chosen_device(device))
 
     def __repr__(self) -> str:
-        """The encoder's name, and what can be told apart at a glance."""
         known = languages_of(self.origin)
         return (
             f"SentenceEncoder({self.name!r}, rows={self._weights.entries}, "
             f"dimensions={self.dimension}, languages={known or 'unknown'})"
         )
-
-    # -- texts to vectors --------------------------------------------------------------------------
 
     def encode(
         self,
@@ -267,36 +267,37 @@ class SentenceEncoder(HubMixin):
         prompt_name: str | None = None,
         **unknown: Any,
     ) -> Any:
-        """Encode texts as vectors, their embeddings.
+        """Return the embeddings of texts.
 
-        Options have the names and meanings of sentence-transformers; `apart` is our own.
+        Options have the names and meanings of sentence-transformers. `apart` is specific to this
+        package.
 
         Args:
-            texts: One text or many. The empty text, and one without a known token, gives zeros.
-            batch_size: How many texts a batch has, where there are batches. It changes the speed
-                and not the vectors.
-            normalize_embeddings: Whether to scale vectors to unit length (zeros stay zeros).
-            show_progress_bar: Whether to show a progress bar; not if None.
-            apart: Whether the texts are in a language that training kept apart (thesis 5.3.2).
-            truncate_dim: How many leading dimensions are kept, before vectors are scaled; all if
-                None.
-            precision: `float32`; `int8` or `uint8`, steps of the range of these texts; `binary` or
-                `ubinary`, one bit a number.
-            convert_to_tensor: Whether to return one tensor.
-            convert_to_numpy: Whether to return an array; if False, a list of tensors.
-            device: Where tensors go, and where a model that does not average computes; an average
-                is computed where it is.
-            prompt: What to put before each text; nothing if None.
-            prompt_name: None, since models of this package have no prompts with names.
-            **unknown: Refused, with the most similar name.
+            texts: One text or many. Empty texts and texts without known tokens give zero vectors.
+            batch_size: Number of texts per batch. It affects speed and memory, not the embeddings.
+            normalize_embeddings: Scale embeddings to unit length. Zero vectors stay zero.
+            show_progress_bar: Show a progress bar. None means no.
+            apart: Encode texts in the language whose vocabulary training kept separate (thesis
+                5.3.2).
+            truncate_dim: Number of leading dimensions to keep, applied before normalization. None
+                keeps all.
+            precision: `float32`, `int8` or `uint8` (255 steps over the range of these texts), or
+                `binary` or `ubinary` (one bit per dimension).
+            convert_to_tensor: Return one tensor.
+            convert_to_numpy: Return one array. If False, a list of tensors.
+            device: Device of returned tensors. Models that need torch also compute there.
+            prompt: Text to prepend to each input.
+            prompt_name: Must be None unless `prompt` is given: models of this package have no named
+                prompts.
+            **unknown: Rejected, with a suggestion.
 
         Returns:
-            (texts, dim) float32, or (dim,) for one text.
+            (texts, dim) float32, or (dim,) for a single text.
 
         Raises:
-            TypeError: `texts` holds anything but strings, or there is no option of a name.
-            ValueError: `batch_size` is below 1; `truncate_dim` is out of range; there is no such
-                precision; or a prompt is asked for by name.
+            TypeError: If `texts` contains anything but strings, or an option is unknown.
+            ValueError: If `batch_size` is below 1, `truncate_dim` is out of range, `precision` is
+                unknown, or only `prompt_name` is given.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -304,16 +305,16 @@ class SentenceEncoder(HubMixin):
             (1, 512)
         """
         if unknown:
-            asked = [key for key in unknown if key not in ASK_NOTHING or unknown[key] is not None]
-            refuse_keywords(asked, SentenceEncoder.encode)
+            bad = [k for k, v in unknown.items() if k not in IGNORED_IF_NONE or v is not None]
+            refuse_keywords(bad, SentenceEncoder.encode)
         if prompt is None and prompt_name is not None:
-            raise ValueError(f"the model has no prompt {prompt_name!r}, nor any other: give prompt")
+            raise ValueError(f"prompt_name {prompt_name!r} is unknown. Pass the text as prompt")
         chosen = _listed(texts)
         if prompt:
             chosen = [prompt + text for text in chosen]
         if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
-            raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}")
-        is_whole = truncate_dim is None  # then C scales the vectors
+            raise ValueError(f"batch_size must be a positive integer, got {batch_size!r}")
+        is_whole = truncate_dim is None  # the C extension can then normalize
         vectors = self._embed(
             chosen,
             batch_size=batch_size,
@@ -322,57 +323,56 @@ class SentenceEncoder(HubMixin):
             apart=apart,
             device=device,
         )
-        output = format_embeddings(
-            vectors,
-            normalize_embeddings=normalize_embeddings and not is_whole,
-            truncate_dim=truncate_dim,
-            precision=precision,
-            as_tensor=convert_to_tensor,
-            as_array=convert_to_numpy,
-            device=device,
-        )
+        if not is_whole:
+            vectors = leading(vectors, truncate_dim)
+            vectors = unit_length(vectors) if normalize_embeddings else vectors
+        output: Any = quantized(vectors, precision)
+        if convert_to_tensor or not convert_to_numpy:
+            import torch
+
+            tensor = torch.from_numpy(output).to(device or "cpu")
+            output = tensor if convert_to_tensor else list(tensor)
         return output[0] if isinstance(texts, str) else output
 
     def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode questions, for a search among what `encode_document` gives; the same as `encode`,
-        as nothing here is trained to tell the two apart.
+        """Encode search queries. Same as `encode`: models here treat queries and documents equally.
 
         Args:
             texts: One text or many.
-            **options: Those of `encode`.
+            **options: Options of `encode`.
 
         Returns:
-            (texts, dim), or (dim,) for one text.
+            (texts, dim), or (dim,) for a single text.
         """
         return self.encode(texts, **options)
 
     def encode_document(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode what is searched; the same as `encode`.
+        """Encode documents to search. Same as `encode`.
 
         Args:
             texts: One text or many.
-            **options: Those of `encode`.
+            **options: Options of `encode`.
 
         Returns:
-            (texts, dim), or (dim,) for one text.
+            (texts, dim), or (dim,) for a single text.
         """
         return self.encode(texts, **options)
 
     def similarity(self, first: Any, second: Any) -> Any:
-        """Cosine of every text or vector of one side with every one of the other.
+        """Return the cosine of every pair of a first and a second text or vector.
 
         Args:
-            first: Texts, or vectors as an array, a tensor or a list, (n, dim). One text or one
-                vector, (dim,), is a list of one.
-            second: The other side, (m, dim) or m texts.
+            first: Texts, or vectors as an array, tensor or list, (n, dim). A single text or vector,
+                (dim,), counts as a list of one.
+            second: Texts or vectors to compare with, m texts or (m, dim).
 
         Returns:
-            (n, m), from -1 to 1; 0 where a side has no known token. A tensor where a side is one,
-            else an array.
+            Cosines, (n, m), from -1 to 1, and 0 if either text has no known tokens. A tensor if
+            either input is one, otherwise an array.
 
         Raises:
-            TypeError: A side holds anything but texts or numbers.
-            ValueError: The vectors have another dimension than the encoder's or the other side's.
+            TypeError: If an input contains anything but texts or numbers.
+            ValueError: If the dimensions of the two inputs differ.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -383,19 +383,19 @@ class SentenceEncoder(HubMixin):
         return _like(cosine_matrix(one, other), first, second)
 
     def similarity_pairwise(self, first: Any, second: Any) -> Any:
-        """Cosine of each text or vector of one side with the one at the same place of the other.
+        """Return the cosine of each first text or vector with its counterpart in `second`.
 
         Args:
-            first: Texts, or vectors, (n, dim), as `similarity` takes them.
-            second: The other side, as many.
+            first: Texts, or vectors, (n, dim), as in `similarity`.
+            second: As many texts or vectors.
 
         Returns:
-            (n,), from -1 to 1; 0 where a side has no known token. A tensor where a side is one,
-            else an array.
+            Cosines, (n,), from -1 to 1, and 0 if either text has no known tokens. A tensor if
+            either input is one, otherwise an array.
 
         Raises:
-            TypeError: A side holds anything but texts or numbers.
-            ValueError: The two sides differ in length or dimension.
+            TypeError: If an input contains anything but texts or numbers.
+            ValueError: If the inputs differ in length or dimension.
 
         Example:
             >>> encoder = SentenceEncoder.from_pretrained("english")
@@ -404,20 +404,20 @@ class SentenceEncoder(HubMixin):
         """
         one, other = self._two_sides(first, second)
         if len(one) != len(other):
-            raise ValueError(f"the two sides must be equally many, got {len(one)} and {len(other)}")
+            raise ValueError(f"Both sides must have equal length, got {len(one)} and {len(other)}")
         return _like(pairwise_cosine(one, other), first, second)
 
     @property
     def similarity_fn_name(self) -> str:
-        """What `similarity` computes, as sentence-transformers calls it."""
+        """Name of the similarity function in sentence-transformers."""
         return "cosine"
 
     def get_embedding_dimension(self) -> int:
-        """How many numbers an embedding has."""
+        """Return the embedding dimension."""
         return self.dimension
 
     def get_sentence_embedding_dimension(self) -> int:
-        """How many numbers an embedding has; the older name in sentence-transformers."""
+        """Return the embedding dimension (older name in sentence-transformers)."""
         return self.dimension
 
     def _embed(
@@ -430,10 +430,10 @@ class SentenceEncoder(HubMixin):
         apart: bool,
         device: Any,
     ) -> np.ndarray:
-        """Embeddings, (texts, dim) float32, by the fast path where it serves."""
+        """Return float32 embeddings, (texts, dim), from the fastest implementation available."""
         texts = list(texts)
         if self._static is not None and not apart and (table := self._weights.table()) is not None:
-            with np.errstate(all="ignore"):  # what overflows is refused
+            with np.errstate(all="ignore"):  # checked_vectors reports overflow
                 vectors = self._static.encode(
                     texts,
                     table.numbers,
@@ -462,11 +462,12 @@ class SentenceEncoder(HubMixin):
         return unit_length(vectors) if normalize_embeddings else vectors
 
     def encode_and_count(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Embeddings of texts, (texts, dim) float32, and how many tokens each has, (texts,); in one
-        pass where the fast path serves.
+        """Return the embeddings, (texts, dim) float32, and token counts, (texts,), of texts.
+
+        The C extension computes both in one pass.
 
         Raises:
-            TypeError: `texts` holds anything but strings.
+            TypeError: If `texts` contains anything but strings.
         """
         table = self._weights.table()
         if self._static is None or table is None:
@@ -475,13 +476,13 @@ class SentenceEncoder(HubMixin):
         return self._static.encode(texts, table.numbers, tokens=counts), counts
 
     def forget(self) -> bool:
-        """Forget the words met so far, which changes the speed of `encode` and nothing else.
+        """Clear the cache of tokenized words.
 
-        An averaging encoder remembers the tokens of words, so text that it has met is encoded
-        faster than text that it has not; to measure the speed on the latter, forget first.
+        Averaging encoders cache the tokens of each word, so repeated words encode faster. Clear the
+        cache before measuring speed on new text. Embeddings do not change.
 
         Returns:
-            Whether this encoder remembers words at all.
+            Whether this encoder has such a cache.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english").forget()
@@ -496,13 +497,13 @@ class SentenceEncoder(HubMixin):
         one, other = self._vectors(first), self._vectors(second)
         if one.shape[1] != other.shape[1]:
             raise ValueError(
-                f"the vectors of the two sides have {one.shape[1]} and {other.shape[1]} numbers; "
+                f"Both sides must have equal dimension, got {one.shape[1]} and {other.shape[1]}; "
                 "compare texts or vectors of one encoder"
             )
         return one, other
 
     def _vectors(self, side: Any) -> np.ndarray:
-        """Texts or vectors as vectors, (n, dim) float32."""
+        """Return texts or vectors as vectors, (n, dim) float32."""
         rows: Any = as_array(side) if hasattr(side, "ndim") else list(_listed(side))
         if _are_texts(rows):
             return np.asarray(self.encode(rows))
@@ -518,50 +519,51 @@ class SentenceEncoder(HubMixin):
             raise ValueError(f"vectors must be (n, dim) or (dim,), got shape {vectors.shape}")
         return vectors.astype(np.float32, copy=False)
 
-    # -- its model and table -----------------------------------------------------------------------
-
     @property
     def model(self) -> SentenceEncoderModel:
-        """The encoder as a transformers model. If it is trained, `encode` follows at once."""
+        """The transformers model. `encode` uses its current weights, so it may be trained."""
         return self._weights.model
 
     def model_apart(self) -> SentenceEncoderModel:
-        """The encoder as a transformers model; of a table that is kept it is made anew."""
+        """Return the transformers model without replacing the encoder's table by it.
+
+        An encoder that holds a table builds a new model on each call.
+        """
         return self._weights.model_to_save()
 
     @property
     def dimension(self) -> int:
-        """How many numbers an embedding has."""
+        """Embedding dimension."""
         return self._weights.dimension
 
     @property
     def rounding_error(self) -> float:
-        """How far a row is from the exact one at most, as a share of its length; 0 if exact."""
+        """Largest rounding error of a row, relative to the row's length. 0 for exact tables."""
         return self._weights.rounding_error
 
     def table(self, rows: np.ndarray | slice | None = None) -> np.ndarray | None:
-        """The rows that an averaging model takes means of, (rows, dim) float32.
+        """Return token vectors of an averaging model, (rows, dim) float32.
 
         Args:
-            rows: The numbers of those that are wanted, (rows,), or a slice; all if None.
+            rows: Row numbers, (rows,), or a slice. None returns all rows.
 
         Returns:
-            None for other kinds of model, and for one that is not on the CPU in float32.
+            None for models that do not average, or that are not float32 on the CPU.
         """
         table = self._weights.table()
         return None if table is None else table.rows(rows)
 
     @property
     def device(self) -> Any:
-        """Where it computes: the CPU for an averaging model, unless its `model` was moved."""
+        """Device of the computation. The CPU for an averaging model unless `model` was moved."""
         return "cpu" if self._weights.table() is not None else self.model.device
 
     @property
     def encoders(self) -> dict[str, SentenceEncoder]:
-        """The encoders that a generative model consists of, one for each of its variables, by name.
+        """Encoders of a generative model, one per latent variable, by variable name.
 
         Returns:
-            Nothing for a model that is one encoder, and where `latent` has chosen one.
+            An empty dictionary for models with a single encoder, or if `latent` selected one.
 
         Example:
             >>> SentenceEncoder.from_pretrained("runs/bgt").encoders.keys()  # doctest: +SKIP
@@ -572,20 +574,18 @@ class SentenceEncoder(HubMixin):
         model: Any = self.model
         return {n: SentenceEncoder(model.reading(n), self.tokenizer) for n in model.variables()}
 
-    # -- encoders made of it by a change of its table ----------------------------------------------
-
     def with_norm_power(self, power: float) -> Self:
-        """This averaging encoder with the lengths of its rows raised to a power.
+        """Return a copy whose row lengths are raised to a power.
 
-        Training with negatives makes rows long that tell topics apart. Below 1 the words of a text
-        count more evenly, as they should when translations are judged (recipes/beyond-bleu-2019).
+        Training with negatives lengthens the vectors of topical words. A power below 1 weights
+        words more evenly, which helps when judging translations (recipes/beyond-bleu-2019).
 
         Args:
-            power: 0 makes all rows equally long; 1 changes nothing.
+            power: Exponent. 0 gives all rows equal length, 1 changes nothing.
 
         Raises:
-            ModelError: The encoder is no averaging model, or it is rounded.
-            ValueError: `power` is NaN or infinite.
+            ModelError: If the encoder does not average or its table is rounded.
+            ValueError: If `power` is NaN or infinite.
 
         Example:
             >>> even = SentenceEncoder.from_pretrained("english").with_norm_power(0.5)
@@ -595,20 +595,20 @@ class SentenceEncoder(HubMixin):
         )
 
     def with_precision(self, precision: str) -> Self:
-        """This averaging encoder with two bytes a number, one or half a one; float32 has four.
+        """Return a copy whose table uses 2 bytes (bfloat16), 1 byte (int8) or 0.5 bytes (int4) per
+        value.
 
-        How far that is off is in its `rounding_error`. The packaged models are held in int4, in
-        which they are saved, so that bfloat16 and float32 are exact for them. Of a table of floats
-        a row is moved by some hundredths of its length in int8 and by up to some tenths in int4.
-        Its `model` has the rounded numbers as float32, as what is saved has where none is asked
-        for.
+        `rounding_error` reports the loss: a few percent of a row's length for int8, up to tens of
+        percent for int4. Packaged models are stored as int4, so bfloat16 and float32 represent them
+        exactly. The copy's `model` holds the rounded values as float32, and so does what it saves
+        by default.
 
         Args:
-            precision: `float32`, `bfloat16`, `int8` or `int4`, as `packing.packed` rounds to them.
+            precision: `float32`, `bfloat16`, `int8` or `int4`, rounded as in `packing.packed`.
 
         Raises:
-            ModelError: The encoder is no averaging model, or it is rounded already.
-            ValueError: `precision` is none of these.
+            ModelError: If the encoder does not average or its table is rounded.
+            ValueError: If `precision` is unknown.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english").with_precision("int4").dimension
@@ -619,16 +619,16 @@ class SentenceEncoder(HubMixin):
         )
 
     def with_dimension(self, dimension: int) -> Self:
-        """This averaging encoder with its leading dimensions alone, so much smaller and faster.
+        """Return a smaller and faster copy that keeps only the leading dimensions.
 
-        The packaged models are made for it: any prefix is a good model (recipes/default).
+        Packaged models are trained so that every prefix is a good model (recipes/default).
 
         Args:
-            dimension: How many, from 1 to those it has.
+            dimension: Number of dimensions to keep, 1 to the current number.
 
         Raises:
-            ModelError: The encoder is no averaging model, or it is rounded.
-            ValueError: `dimension` is out of range.
+            ModelError: If the encoder does not average or its table is rounded.
+            ValueError: If `dimension` is out of range.
 
         Example:
             >>> SentenceEncoder.from_pretrained("english").with_dimension(128).dimension
@@ -639,29 +639,27 @@ class SentenceEncoder(HubMixin):
         )
 
     def _with_table(self, table: Table, suffix: str) -> Self:
-        """The same tokenizer over another table, with the suffix at the end of the name."""
         encoder = type(self)(Weights(table), self.tokenizer, num_threads=self.num_threads)
         encoder.name = None if self.name is None else f"{self.name}-{suffix}"
         encoder.model_card_data.base_model = encoder.name
         encoder.origin = self.origin
         return encoder
 
-    # -- scikit-learn ------------------------------------------------------------------------------
-
     def fit(self, texts: Sequence[str], labels: Any = None, **_: Any) -> Self:
-        """Do nothing, as a transformer of scikit-learn that needs no fitting does.
+        """Do nothing. scikit-learn calls this before `transform`.
 
         Args:
-            texts: Left alone.
-            labels: Left alone.
+            texts: Ignored.
+            labels: Ignored.
         """
         return self
 
     def transform(self, texts: Sequence[str]) -> Any:
-        """Encode texts with the settings of `set_params`, as a step of a scikit-learn `Pipeline`.
+        """Encode texts as a step of a scikit-learn `Pipeline`, with the options set by
+        `set_params`.
 
         Args:
-            texts: A list, an array or a column of texts.
+            texts: List, array or column of texts.
 
         Returns:
             (texts, dim) float32.
@@ -674,11 +672,11 @@ class SentenceEncoder(HubMixin):
         return self.encode(texts, **self._settings)
 
     def fit_transform(self, texts: Sequence[str], labels: Any = None, **_: Any) -> Any:
-        """Encode texts as `transform` does; there is nothing to fit.
+        """Encode texts, as `transform` does.
 
         Args:
-            texts: A list, an array or a column of texts.
-            labels: Left alone.
+            texts: List, array or column of texts.
+            labels: Ignored.
 
         Returns:
             (texts, dim) float32.
@@ -686,22 +684,24 @@ class SentenceEncoder(HubMixin):
         return self.transform(texts)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings of `transform`: `normalize_embeddings`, `truncate_dim` and `batch_size`.
+        """Return the options of `transform`: `normalize_embeddings`, `truncate_dim` and
+        `batch_size`.
 
         Args:
-            deep: Makes no difference, as no setting has settings of its own.
+            deep: Ignored. No option has parameters of its own.
         """
         return dict(self._settings)
 
     def set_params(self, **settings: Any) -> Self:
-        """Change settings of `transform`. A grid search names them after the step of the pipeline,
-        as in `encoder__normalize_embeddings`.
+        """Change options of `transform`.
+
+        A grid search prefixes them with the pipeline step, as in `encoder__normalize_embeddings`.
 
         Args:
-            **settings: `normalize_embeddings`, `truncate_dim` or `batch_size`, as of `encode`.
+            **settings: `normalize_embeddings`, `truncate_dim` or `batch_size`, as in `encode`.
 
         Raises:
-            ValueError: There is no such setting.
+            ValueError: If an option is unknown.
         """
         for name in settings:
             if name not in self._settings:
@@ -711,7 +711,7 @@ class SentenceEncoder(HubMixin):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        """An encoder with the same table and settings of its own; nothing is learned in `fit`."""
+        """Return a copy that shares the table but has its own options."""
         clone = copy.copy(self)
         clone._settings = dict(self._settings)
         return clone
@@ -730,21 +730,21 @@ class SentenceEncoder(HubMixin):
             requires_fit=False,
         )
 
-    # -- saving ------------------------------------------------------------------------------------
-
     def save_pretrained(
         self, directory: str | os.PathLike[str], *, precision: str = "float32"
     ) -> None:
-        """Write a directory that every loader of the README reads, its numbers as float32.
+        """Write a model directory that this package, transformers and sentence-transformers can
+        load.
 
         Args:
-            directory: Where to write; made if need be.
-            precision: Or as `float16`, or, of an averaging encoder, as `int8` or `int4`, which
-                stock sentence-transformers cannot read; this package and `AutoModel` can.
+            directory: Directory to write, created if missing.
+            precision: `float32`, `bfloat16` or `float16`. Averaging encoders also support `int8`
+                and `int4`, which this package and `AutoModel` read but stock sentence-transformers
+                does not.
 
         Raises:
-            OSError: The disk is full or the directory cannot be written.
-            ValueError: `precision` is none of these, or not for this encoder.
+            OSError: If the disk is full or the directory is not writable.
+            ValueError: If `precision` is unknown or not supported for this encoder.
 
         Example:
             >>> tiny = SentenceEncoder.from_pretrained("english").with_dimension(80)
@@ -766,25 +766,21 @@ class SentenceEncoder(HubMixin):
 
 
 def _listed(texts: str | Sequence[str]) -> Sequence[str]:
-    """Texts as a sequence; one text is a list of one.
-
-    Raises:
-        TypeError: They have no order (a set), are a table, or are no texts at all.
-    """
+    """Return texts as a sequence. A single text becomes a list of one."""
     if isinstance(texts, str):
         return [texts]
     if isinstance(texts, (bytes, Mapping, set, frozenset)) or not isinstance(texts, Iterable):
-        raise TypeError(f"texts must be a string or a list of strings, got {type(texts).__name__}")
+        raise TypeError(f"Texts must be a string or a list of strings, got {type(texts).__name__}")
     if getattr(texts, "ndim", 1) != 1:
         raise TypeError(
-            f"texts must be a list of strings, or one column; got {type(texts).__name__} of "
+            f"Texts must be one-dimensional, got {type(texts).__name__} with "
             f"{getattr(texts, 'ndim', None)} dimensions"
         )
     return texts
 
 
 def _are_texts(rows: Any) -> bool:
-    """Whether rows are for `encode`, which refuses what is no text, and not vectors or numbers."""
+    """Return whether rows look like texts, rather than vectors or numbers."""
     if hasattr(rows, "dtype"):
         return rows.dtype.kind in ("U", "O", "T") and rows.ndim == 1
     return not all(
@@ -796,7 +792,7 @@ def _are_texts(rows: Any) -> bool:
 
 
 def _like(scores: np.ndarray, *sides: Any) -> Any:
-    """Scores as a tensor where a side is one, or a list of them; on its device."""
+    """Return scores as a tensor, on the same device, if any side is a tensor or a list of them."""
     for side in sides:
         part = side[0] if isinstance(side, list) and side else side
         if hasattr(part, "detach"):

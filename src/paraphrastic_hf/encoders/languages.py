@@ -1,4 +1,4 @@
-"""The languages of a model, as its directory tells them."""
+"""The languages of a model, read from its directory."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.io.files import write_json
 
 CONFIG, RECIPE = "config.json", "recipe.yaml"
-KEY = "languages"  # in the configuration
+KEY = "languages"  # key in config.json
 
 
 def languages_of(directory: Path | None) -> list[str]:
-    """Codes of the languages that a model was made for.
+    """Return the distinct language codes of a model, in order. An empty list if unknown.
 
-    Args:
-        directory: A model directory; None if there is none.
-
-    Returns:
-        Those that its card declares, else those of its configuration, else those that a student
-        learns by its recipe, else those of the sources there, in their order; an empty list if none
-        of them says any.
+    The first of these sources that names any is used: the model card, `config.json`, the
+    `languages` of a distillation recipe, the sources of the recipe.
     """
     if directory is None:
         return []
@@ -45,36 +40,27 @@ def languages_of(directory: Path | None) -> list[str]:
     for source in sources if isinstance(sources, list) else ():
         named = source.get("languages") if isinstance(source, dict) else []
         if not named and isinstance(source, dict) and source.get("path"):
-            found.append("en")  # the default
+            found.append("en")  # default language of a source
         found += map(str, named) if isinstance(named, list) else []
     return list(dict.fromkeys(found))
 
 
 def written_language(directory: Path | None) -> str | None:
-    """The language that a translator which this package has trained writes, by its recipe.
-
-    Args:
-        directory: A model directory; None if there is none.
-
-    Returns:
-        The code; None where no recipe of a translator is there.
-    """
+    """Return the target language in the recipe of a translation model, or None if unknown."""
     recipe = {} if directory is None else _parsed(_read(directory / RECIPE))
     data = recipe.get("data")
     if recipe.get("kind") not in ("translation", "minimum_risk") or not isinstance(data, dict):
         return None
-    written = data.get("target_language") or data.get("to")  # its name before 0.2
+    written = data.get("target_language") or data.get("to")  # `to` in recipes before 0.2
     return str(written) if written else None
 
 
 @contextmanager
 def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
-    """Write the languages of a model to the configuration of what is saved meanwhile, which has
-    neither its card nor its recipe; a model whose setting they are has written them itself.
+    """Copy a model's languages to `config.json` when it is saved to another directory.
 
-    Args:
-        origin: The directory that the model was loaded from; None if there is none.
-        directory: The directory that it is saved to, which may be the same.
+    The new directory lacks the card and recipe of `origin`, which named them. A `languages` key
+    that the model wrote itself is kept.
     """
     known = languages_of(origin)
     yield
@@ -102,7 +88,7 @@ def _parsed(text: str) -> dict[str, Any]:
     from paraphrastic_hf.config.parse_yaml import parse_yaml
 
     try:
-        found = parse_yaml(text, "what lies beside a model")
+        found = parse_yaml(text, "model metadata")
     except RecipeError:
         return {}
     return found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""`load_encoder`: any model by name, of this package or one that sentence-transformers loads."""
+"""`load_encoder`: load any sentence encoder by name, from this package or sentence-transformers."""
 
 from __future__ import annotations
 
@@ -29,25 +29,16 @@ def load_encoder(
     trust_remote_code: bool = False,
     **hub: Unpack[HubOptions],
 ) -> Any:
-    """A `SentenceEncoder` of a model of this package, else a `SentenceTransformer`.
+    """Load a `SentenceEncoder`, or a `SentenceTransformer` if the model is not of this package.
 
-    Args:
-        name: A directory, the name of a packaged model, or that of a Hub repository. None is
-            `english`.
-        num_threads: As of `SentenceEncoder`; a `SentenceTransformer` uses the threads of torch.
-        latent: The variable of a generative model whose mean is the embedding; `semantic` if None.
-        device: Where it computes; if None, averages of this package on the CPU, and others on a
-            GPU, if there is one.
-        trust_remote_code: Whether Python code that comes with a model for sentence-transformers may
-            run; it can do whatever you can.
-        **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory` takes
-            them.
+    Args are those of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` uses torch's
+    threads. `trust_remote_code` allows Python code of its model to run, with all your permissions.
 
     Raises:
-        ModelError: Neither can load it, or nothing can be of that name.
-        MissingExtraError: What it needs is not installed.
-        TypeError: There is no option of a name.
-        ValueError: `num_threads` is 0 or below -1, or there is no such device.
+        ModelError: If no model of that name exists or neither library can load it.
+        MissingExtraError: If a required package is not installed.
+        TypeError: If an option is unknown.
+        ValueError: If `num_threads` is 0 or below -1, or the device is not available.
     """
     check_hub_options(hub, load_encoder)
     if name is not None:
@@ -60,10 +51,10 @@ def load_encoder(
         from huggingface_hub.errors import LocalEntryNotFoundError
 
         if isinstance(ours.__cause__, LocalEntryNotFoundError):
-            hub["local_files_only"] = True  # the Hub does not answer, and was waited for once
+            hub["local_files_only"] = True  # the Hub did not answer, so do not wait again
         if name is None or latent is not None or not _is_theirs(name, hub):
             raise
-        require("all", "sentence_transformers", what=f"{name}, no model of this package,")
+        require("all", "sentence_transformers", what=f"{name} (not a model of this package)")
         try:
             from sentence_transformers import SentenceTransformer
 
@@ -79,13 +70,16 @@ def load_encoder(
                 )
         except Exception as theirs:
             raise ModelError(
-                f"cannot load {name}: {ours}; sentence-transformers: {in_a_line(theirs)}"
+                f"Cannot load {name}: {ours}; sentence-transformers: {in_a_line(theirs)}"
             ) from theirs
 
 
 def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextManager[None]:
-    """What refuses sizes that the weights cannot have; nothing for adapters of other weights, and
-    for a name to which sentence-transformers adds its organization."""
+    """Limit model sizes to what the weights file can hold.
+
+    Adapters have no weights of their own, and names without an organization are resolved only by
+    sentence-transformers. Neither is limited.
+    """
     try:
         directory = local_directory(name, **hub)
     except ModelError:
@@ -97,11 +91,13 @@ def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextMana
 
 
 def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
-    """Whether sentence-transformers may load what this package has refused. It would load a damaged
-    model of this package without a word, so it is not given one."""
+    """Return whether sentence-transformers may load a model that this package refused.
+
+    It would load a damaged model of this package without an error, so such models are excluded.
+    """
     try:
         directory = local_directory(name, **hub)
-    except ModelError:  # such as a name without an organization, to which it adds its own
+    except ModelError:  # for example a name without an organization, which it completes
         return not Path(name).exists()
     is_ours = any((directory / file).exists() for file in OWN_TOKENIZER_FILES)
     return (directory / "modules.json").exists() and not is_ours

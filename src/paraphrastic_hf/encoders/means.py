@@ -1,7 +1,7 @@
-"""Token ids to means of the rows of a table, in numpy: the slow path of averaging models.
+"""Averages of table rows in numpy: the slow path of averaging models.
 
-It needs neither torch nor the compiled module, and serves every tokenizer. The fast path is in
-`static/engine.py`, models that do more than average are computed in `batches.py`.
+It needs neither torch nor the C extension and supports every tokenizer. `static/engine.py` is the
+fast path.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ import numpy as np
 from paraphrastic_hf.encoders.storage.packing import unpacked, width
 from paraphrastic_hf.text.ragged import Ragged
 
-TOKENS_AT_A_TIME = 16_384  # of a long text
+TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
 def mean_rows(numbers: np.ndarray, texts: Ragged, *, progress: bool = False) -> np.ndarray:
-    """The mean of the rows of each text's tokens, summed in float64.
+    """Return the mean of the rows of each text's tokens, summed in float64.
 
     Args:
-        numbers: The row of every token, (vocab, dim) float32, or packed as
-            `storage/packing.py` describes.
-        texts: The token ids of all texts. One without tokens gives zeros.
-        progress: Whether to show a progress bar.
+        numbers: Token table, (vocab, dim) float32, or packed as in `storage/packing.py`.
+        texts: Token ids. A text without tokens gives zeros.
 
     Returns:
         (texts, dim) float32.

@@ -1,9 +1,8 @@
-"""The mean of the tables of several runs over one vocabulary, for `finish.merge_with`.
+"""Mean of the token tables of several runs with one vocabulary, for `finish.merge_with`.
 
-The packaged model `multilingual` is such a mean of four runs (recipes/default, "Two runs made
-one"), which is why merging is kept. What training does not settle in a table is noise: it differs
-from run to run and shrinks in a mean. Two runs also differ by a rotation, which changes no cosine
-and is undone first (orthogonal Procrustes).
+Noise differs from run to run, so averaging reduces it. Runs also differ by a rotation, which
+changes no cosine and is removed first (orthogonal Procrustes). The packaged model `multilingual`
+merges four runs (recipes/default, "Two runs made one").
 """
 
 from __future__ import annotations
@@ -16,23 +15,18 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.text.contract import TextTokenizer
 
-BLOCK = 65_536  # rows whose products are summed at a time
-LEAST = 1e-30  # that anything is divided by
+BLOCK = 65_536  # rows multiplied at a time
+LEAST = 1e-30  # smallest divisor
 
 
 def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """The mean of tables, each turned by the rotation that brings its rows nearest to those of the
-    mean of the ones before it, and counted alike whatever its scale.
+    """Return the mean, float32, of tables (vocab, dim), aligned by rotation and scaled to equal
+    weight.
 
-    A row that the runs disagree on would be short in the mean, and its token count for less than in
-    any of them. So every row has the mean length that it has in the tables, and the mean decides
-    where it points.
-
-    Args:
-        tables: One or more, (vocab, dim), the same shape in all.
-
-    Returns:
-        (vocab, dim) float32, in the scale of the first (root mean square of its rows' lengths).
+    Each table is rotated to match the mean of the tables before it. A row that the runs disagree on
+    would be short in the mean, and its token would lose weight. So every row gets the mean of its
+    lengths, and only its direction comes from the mean. The result has the root mean square row
+    length of the first table.
     """
     mean = tables[0].astype(np.float32)
     size = _size(mean)
@@ -49,35 +43,28 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 def check_alike(
     encoder: SentenceEncoder, tokenizer: TextTokenizer, dimension: int, name: str
 ) -> None:
-    """Refuse an encoder that cannot be merged with another.
+    """Raise a `ModelError` unless an encoder can be merged with one of this tokenizer and
+    dimension.
 
-    Args:
-        encoder: The encoder.
-        tokenizer: The other's tokenizer.
-        dimension: The other's dimension.
-        name: What the other is called.
-
-    Raises:
-        ModelError: It is no averaging model, or has another vocabulary or dimension.
+    `name` is the name of the other one, for messages.
     """
     if encoder.table(slice(0, 0)) is None:
-        raise ModelError(f"{encoder.name} is no average, and only averages are merged")
+        raise ModelError(f"{encoder.name} is not an averaging model and cannot be merged")
     own, other = encoder.tokenizer, tokenizer
     if own.lowercase != other.lowercase or own.tokens() != other.tokens():
         raise ModelError(
-            f"{encoder.name} has another vocabulary than {name} ({own.vocab_size:,} and "
-            f"{other.vocab_size:,} entries): train it with "
-            "--tokenizer.from_model and the name of the other"
+            f"{encoder.name} and {name} have different vocabularies ({own.vocab_size:,} and "
+            f"{other.vocab_size:,} entries). Train one with --tokenizer.from_model set to the other"
         )
     if encoder.dimension != dimension:
         raise ModelError(
-            f"{encoder.name} has {encoder.dimension} dimensions and {name} {dimension}: merge "
-            "models of one size"
+            f"{encoder.name} has {encoder.dimension} dimensions but {name} has {dimension}; "
+            "merge models of equal dimension"
         )
 
 
 def _rotation(table: np.ndarray, onto: np.ndarray) -> np.ndarray:
-    """The rotation, reflections included, by which `table` comes nearest to `onto`."""
+    """Return the orthogonal matrix that best maps `table` onto `onto`."""
     product = np.zeros((table.shape[1], onto.shape[1]))
     for start in range(0, len(table), BLOCK):
         rows = slice(start, start + BLOCK)

@@ -1,4 +1,4 @@
-"""A model directory to a Hub repository."""
+"""Upload of models to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -16,38 +16,37 @@ CARD = "README.md"
 
 
 class HubMixin(ABC):
-    """Base of what is loaded from a model directory, and is saved and uploaded as one."""
+    """Base of classes that are saved to and loaded from a model directory."""
 
-    saving_options: ClassVar[tuple[str, ...]] = ()  # of `save_pretrained`, beside a directory
-    _directory: Path | None = None  # that it was loaded from, with its card
+    saving_options: ClassVar[tuple[str, ...]] = ()  # keywords of `save_pretrained`
+    _directory: Path | None = None  # directory it was loaded from, which may hold a card
 
     @abstractmethod
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a model directory, its numbers as float32.
+        """Write a model directory with float32 weights, created if missing.
 
         Args:
-            directory: Where to write; made if need be.
+            directory: Directory to write.
 
         Raises:
-            OSError: The disk is full or the directory cannot be written.
+            OSError: If the disk is full or the directory is not writable.
         """
 
     def push_to_hub(self, repo_id: str, **options: Any) -> str:
-        """Upload what `save_pretrained` writes, with the card of the directory that it was loaded
-        from, if there is one.
+        """Save the model and upload it, with the model card of the directory it was loaded from.
 
         Args:
-            repo_id: Repository, `someone/model`; made if need be.
-            **options: `private`, `token`, `revision`, `commit_message` and `create_pr`, as `push`
-                takes them; and what `save_pretrained` takes, the `precision` of an encoder.
+            repo_id: Repository, `someone/model`, created if missing.
+            **options: `private`, `token`, `revision`, `commit_message` and `create_pr`, as in
+                `push`, and the options of `save_pretrained`, such as `precision`.
 
         Returns:
-            The address of the commit, or of the pull request.
+            URL of the commit or pull request.
 
         Raises:
-            PublishError: The Hub cannot be reached, or refuses; the token is missing or may only
-                read; or a file holds a secret or an absolute path.
-            TypeError: There is no option of a name.
+            PublishError: If the Hub is out of reach or refuses the upload, the token is missing or
+                read-only, or a file contains a secret or an absolute path.
+            TypeError: If an option is unknown.
 
         Example:
             >>> from paraphrastic_hf import SentenceEncoder
@@ -71,29 +70,24 @@ def push(
     create_pr: bool = False,
     **unknown: Any,
 ) -> str:
-    """Upload the files that a function writes.
+    """Upload the files that a function writes. Returns the URL of the commit or pull request.
 
     `paraphrastic publish` also writes the card and checks the licenses of the sources.
 
     Args:
-        save: Writes the model to the folder that it is given.
-        repo_id: Repository, `someone/model`; made if need be.
-        card: A model card that goes along, if there is such a file. It is named `README.md`.
-        private: Whether a new repository is private; as the account has it if None.
-        token: Of the account; the one of `hf auth login` if None.
-        revision: Branch; the main one if None.
-        commit_message: What the commit says.
-        create_pr: Open a pull request instead of writing to the main branch.
-        **unknown: Refused, with the most similar name.
-
-    Returns:
-        The address of the commit, or of the pull request.
+        save: Writes the model to a given folder.
+        repo_id: Repository, `someone/model`, created if missing.
+        card: Model card to upload as `README.md`, if the file exists.
+        private: Visibility of a new repository. None uses the account's default.
+        token: Access token. None uses the one stored by `hf auth login`.
+        revision: Branch. None means the main branch.
+        create_pr: Open a pull request instead of committing directly.
+        **unknown: Rejected, with a suggestion.
 
     Raises:
-        PublishError: The Hub cannot be reached, or refuses; the token is missing or may only read;
-            or a file holds a secret or an absolute path.
-        TypeError: There is no option of a name.
-        OSError: The disk is full.
+        PublishError: If the Hub is out of reach or refuses the upload, the token is missing or
+            read-only, or a file contains a secret or an absolute path.
+        TypeError: If an option is unknown.
     """
     refuse_keywords(unknown, push)
     to = Destination(

@@ -1,8 +1,4 @@
-"""A model and its tokenizer, to and from a model directory: what is alike in the public classes.
-
-`SentenceEncoder`, which needs no torch, and those whose tokenizer transformers loads have their own
-way; all are uploaded as `push.py` says.
-"""
+"""Base of the public classes that pair a model with its tokenizer and need torch."""
 
 from __future__ import annotations
 
@@ -27,18 +23,11 @@ from paraphrastic_hf.text.load import load_tokenizer
 
 
 class SavedModel(HubMixin):
-    """A model with its tokenizer.
-
-    Args:
-        model: The model.
-        tokenizer: Its tokenizer, with as many entries as its tables have rows.
-
-    Raises:
-        ModelError: The two do not fit each other.
+    """A model with its tokenizer, which must have as many entries as the model's tables have rows.
 
     Attributes:
-        layout: What its directory has.
-        noun: What messages call it.
+        layout: Files of its model directory.
+        noun: Name of this kind of model in messages.
     """
 
     layout: ClassVar[Layout]
@@ -50,8 +39,8 @@ class SavedModel(HubMixin):
         rows = sum(len(table.weight) for table in model.tables())
         if rows != tokenizer.vocab_size:
             raise ModelError(
-                f"the {self.noun} has {rows:,} rows, but its tokenizer {tokenizer.vocab_size:,} "
-                "entries: they are not of one model"
+                f"The {self.noun} has {rows:,} rows, but the tokenizer has "
+                f"{tokenizer.vocab_size:,} entries. Load both from one directory"
             )
         self.model, self.tokenizer = model, tokenizer
 
@@ -63,21 +52,17 @@ class SavedModel(HubMixin):
         device: str | torch.device | None = None,
         **hub: Unpack[HubOptions],
     ) -> Self:
-        """Load what `paraphrastic train` wrote for a recipe of the kind that this class is for.
+        """Load a model directory written by `paraphrastic train`, or a Hub repository.
 
         Args:
-            name: A directory, or a Hub repository, `someone/model`.
-            device: Where to compute; a GPU if there is one, if None.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
-
-        Returns:
-            The model with its tokenizer, as an object of this class.
+            name: Directory or Hub repository, `someone/model`.
+            device: Device to compute on. None means a GPU if available.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as in `local_directory`.
 
         Raises:
-            ModelError: It is not there, is damaged, or is a model for another task.
-            TypeError: There is no option of a name.
-            ValueError: There is no such device.
+            ModelError: If the model does not exist, is damaged, or is of another kind.
+            TypeError: If an option is unknown.
+            ValueError: If the device is not available.
         """
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
@@ -88,12 +73,12 @@ class SavedModel(HubMixin):
         return loaded
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto class read.
+        """Write a directory that `from_pretrained` and transformers' Auto class can load.
 
         Args:
-            directory: Where to write; made if need be.
+            directory: Directory to write, created if missing.
 
         Raises:
-            OSError: The disk is full or the directory cannot be written.
+            OSError: If the disk is full or the directory is not writable.
         """
         save_model(self.model, self.tokenizer, Path(directory), self.layout)

@@ -1,4 +1,4 @@
-"""Texts with their vectors as a folder of parquet files, complete or not at all."""
+"""Writer of texts and vectors to a folder of parquet files."""
 
 from __future__ import annotations
 
@@ -20,30 +20,19 @@ TEXTS_PER_FILE = 1_000_000
 def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
     """Write columns `text` and `vector` to `part-00000.parquet`, `part-00001.parquet`, ...
 
-    If the block raises, there is no folder.
-
-    Args:
-        folder: The folder to make, in which a file has a million texts or a block more.
+    The folder is created, and appears only if the block succeeds. A file holds about a million
+    texts.
 
     Yields:
         A function that appends texts with their vectors, (texts, dim).
 
     Raises:
-        DataError: The folder is there already, or cannot be written.
-        DiskError: The disk is full.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp()) / "vectors"
-        >>> with shard_writer(folder) as write:
-        ...     write(["a"], np.ones((1, 3)))
-        >>> import pyarrow.parquet
-        >>> pyarrow.parquet.read_table(folder).num_rows
-        1
+        DataError: If the folder exists already or is not writable.
+        DiskError: If the disk is full.
     """
-    require("data", "pyarrow", what=f"{folder}, a folder of parquet files,")
+    require("data", "pyarrow", what=f"writing parquet files to {folder}")
     if folder.exists():
-        raise DataError(f"{folder} is there already; choose another folder, or remove it")
+        raise DataError(f"{folder} exists already. Choose another folder, or remove it")
     with naming(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with replacing(folder, is_shared=True) as partial:
@@ -56,12 +45,10 @@ def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray],
 
 
 class _Shards:
-    """The files of a folder, one of them open."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._writer: Any = None
-        self._files = self._texts = 0  # in the folder; in the last file
+        self._files = self._texts = 0  # number of files, and of texts in the last file
 
     def write(self, texts: Sequence[str], vectors: np.ndarray) -> None:
         import pyarrow as pa

@@ -1,6 +1,6 @@
-"""Model cards, of every kind and family: values for the template `model_card.md.jinja`.
+"""Model cards: values for the template `model_card.md.jinja`.
 
-A card names only what the folder of a run and the given evaluations hold, and what follows from
+A card states only what the model's folder and the given evaluations contain, or what follows from
 the construction of the model.
 """
 
@@ -41,53 +41,45 @@ from paraphrastic_hf.io.markdown import code, literal, markdown_table
 from paraphrastic_hf.metrics.resampling import p_text
 
 TEMPLATE = Path(__file__).with_name("model_card.md.jinja")
-NOT_STATED = "not stated"
+NOT_STATED = "not stated"  # license
 SPLITS = ("train", "validation", "test")
 TASKS = {
-    "relatedness": "scores of two texts",
-    "entailment": "the relation of two texts",
-    "sentiment": "the class of a text",
+    "relatedness": "the similarity of two texts",
+    "entailment": "the relation between two texts",
+    "sentiment": "the sentiment of a text",
     "tagging": "a tag for every word of a sentence",
     "parsing": "the constituency tree of a sentence",
 }
-WORDS = {"sentencepiece": "word pieces", "word": "words"}  # tokens within words
+WORDS = {"sentencepiece": "word pieces", "word": "words"}  # tokens that do not span words
 TOKENS = {**WORDS, "char": "characters", "char_ngram": "character n-grams"}
-# How a contrastive run selected its checkpoint, by the development set of its recipe.
+# Checkpoint selection of contrastive runs, by the development set of the recipe.
+BEST = "This checkpoint scored best on"
 SELECTION = {
-    "none": "The last state was kept. No development set had a part in it.",
-    "clean": "The state that scored best on the clean development set was kept: pairs of STS-B "
-    "dev, SICK trial and Annotated-PPDB dev that no reported test set holds.",
-    "clean-and-bitext": "The state that scored best on the clean development set and on "
-    "translations held out of training was kept. The former are pairs of STS-B dev, SICK trial and "
-    "Annotated-PPDB dev that no reported test set holds.",
-    "stsb-dev": "The state that scored best on STS-B dev was kept. Of its 1,500 pairs 1,131 are "
-    "also in STS 2012-2016 and 125 in STS 2017 en-en, so scores on these are in part scores on "
-    "what the model was chosen by.",
-    "sts17-en-en": "The state that scored best on STS 2017 en-en was kept, so the score on it is "
-    "no test. Of its 250 pairs 125 are also in STS-B test.",
-    "ws353-tuning": "The state that scored best on the two parts of WordSim-353 was kept, so "
-    "scores on WS353, WS-S and WS-R are no test.",
+    "none": "The last checkpoint was kept, without a development set.",
+    "clean": f"{BEST} the clean development set. It consists of pairs from STS-B dev, SICK trial "
+    "and Annotated-PPDB dev that are in no reported test set.",
+    "clean-and-bitext": f"{BEST} the clean development set and held-out translations. The clean "
+    "set consists of pairs from STS-B dev, SICK trial and Annotated-PPDB dev that are in no "
+    "reported test set.",
+    "stsb-dev": f"{BEST} STS-B dev. Of its 1,500 pairs, 1,131 are also in STS 2012-2016 and 125 "
+    "in STS 2017 en-en, so scores on these sets are partly scores on development data.",
+    "sts17-en-en": f"{BEST} STS 2017 en-en, so its score on that set is not a test score. Of its "
+    "250 pairs, 125 are also in STS-B test.",
+    "ws353-tuning": f"{BEST} the two parts of WordSim-353, so its scores on WS353, WS-S and WS-R "
+    "are not test scores.",
 }
-RISK = {  # of minimum risk training, by the development score of its recipe
-    "expected_cost": "The state was kept whose candidates for held-out pairs cost least, weighted "
-    "by their probabilities; scores are minus that cost, x 100.",
-    "first": "The state was kept whose likeliest candidates for held-out pairs cost least; scores "
-    "are minus that cost, x 100.",
+RISK = {  # minimum risk training, by the development score of the recipe
+    "expected_cost": "The checkpoint with the lowest expected cost of candidates for held-out "
+    "pairs was kept. Scores are minus that cost, x 100.",
+    "first": "The checkpoint with the lowest cost of the most likely candidates for held-out pairs "
+    "was kept. Scores are minus that cost, x 100.",
 }
 
 
 def run_card(directory: str | Path, *, run: Mapping[str, Any] | None = None) -> str:
-    """The card that `paraphrastic train` writes for every model, from its own records alone.
+    """Return the card that `paraphrastic train` writes, based on its own records.
 
-    Args:
-        directory: The model.
-        run: Contents of `run.json`, if the run has not written it yet.
-
-    Raises:
-        ModelError: The folder holds no finished run.
-
-    Example:
-        >>> print(run_card("runs/mine"))  # doctest: +SKIP
+    `run` is the content of `run.json`, if it is not written yet.
     """
     return render(TrainedModel.read(directory, run=run))
 
@@ -102,21 +94,19 @@ def model_card(
     languages: Sequence[str] = (),
     license: str = "cc-by-sa-4.0",
 ) -> str:
-    """The full card of a trained encoder, with its scores and the checksums of its sources.
+    """Return the full card of a trained encoder, with scores and checksums of its sources.
 
     Args:
-        directory: The model.
-        data_root: Folder of its sources, which `train/SOURCES.tsv` and the like list.
-        evaluation: Folder that `paraphrastic evaluate --output` wrote.
-        command: The command that trained it.
-        summary: One or two sentences.
-        languages: Codes of its languages; if there are none, those of its recipe, else English.
-        license: Of the weights, as the Hub names it.
+        data_root: Folder of its sources, listed in files such as `train/SOURCES.tsv`.
+        evaluation: Folder written by `paraphrastic evaluate --output`.
+        command: Training command.
+        languages: Language codes. By default those of the recipe, else English.
+        license: License of the weights, as named on the Hub.
 
     Raises:
-        PublishError: The sources are unknown or do not allow the license, the scores are another
-            model's, or the weights are not those that the run left.
-        ModelError: The folder holds no finished run.
+        PublishError: If the sources are unknown or do not allow the license, the scores are of
+            another model, or the weights were changed after the run.
+        ModelError: If the folder has no finished run.
     """
     trained = TrainedModel.read(directory)
     sources = source_licenses(trained, data_root=data_root)
@@ -154,26 +144,22 @@ def render(
     """Render the card of a trained model.
 
     Args:
-        trained: The model.
-        repository: Its repository on the Hub, which the code of the card names; None for a card
-            beside the model here.
-        title: The title; the name of the repository, or of the folder, if None.
-        sources: Its sources, with licenses.
-        data_root: Folder of all data, for checksums of the sources; none if None.
-        license: Of the weights, as the Hub names it; None if there is none.
-        figures: The figures of `model-index`.
-        suites: Results of `paraphrastic evaluate`, whose tables and plots the card shows.
-        summary: One or two sentences that come first.
-        languages: Codes of its languages; those of its recipe if there are none.
-        base_model: Hub names of the models that it began with.
+        repository: Its repository on the Hub, used in code examples. None for a local card.
+        data_root: Data folder, for checksums of the sources. None omits them.
+        license: License of the weights, as named on the Hub, if any.
+        figures: Scores for `model-index`.
+        suites: Results of `paraphrastic evaluate`, shown as tables and plots.
+        summary: One or two sentences at the start.
+        languages: Language codes. By default those of the recipe.
+        base_model: Hub names of the models it started from.
         datasets: Hub names of its training data.
-        command: The command that trained it; one with its recipe if None.
-        is_packaged: Whether its code loads it as a packaged model.
+        command: Training command. By default with the saved recipe.
+        is_packaged: Whether the code examples load a packaged model.
     """
     run, recipe = trained.run, trained.recipe
     title = title or (repository or trained.name).rpartition("/")[2]
     table, begun = _sources(trained, sources, data_root)
-    is_half = trained.is_stock and _first_dtype(trained) == "F16"  # sums of many rows overflow
+    is_half = trained.is_stock and _first_dtype(trained) == "F16"  # long texts overflow
     module = own_module(trained.encoder)
     has_code = module or str(trained.config["model_type"]).startswith("paraphrastic-")
     size = (trained.directory / WEIGHTS).stat().st_size
@@ -215,7 +201,6 @@ def render(
 
 
 def write_card(directory: str | Path, text: str) -> None:
-    """Write the card as the folder's README."""
     write_bytes(Path(directory) / CARD, text.encode("utf-8"))
 
 
@@ -240,7 +225,7 @@ def _front(
     base_model: Sequence[str],
     datasets: Sequence[str],
 ) -> str:
-    """The YAML block that the Hub reads, without what is unknown."""
+    """Return the metadata block that the Hub reads."""
     from huggingface_hub import ModelCardData
 
     library = "sentence-transformers" if trained.is_encoder else "transformers"
@@ -269,31 +254,28 @@ def _front(
 
 
 def composition(config: Mapping[str, Any], tokenizer: Path) -> str:
-    """How a model computes, from the `card_sentence` of its class.
-
-    Args:
-        config: Configuration of the model, or of the encoder of a supervised model.
-        tokenizer: Folder of its tokenizer.
-    """
+    """Describe how an encoder with this configuration computes, from the `card_sentence` of its
+    class."""
     found = []
     for part, kind in _parts(config, tokenizer):
         sentence = getattr(model_class(part), "card_sentence", "") or (
-            "{% if is_encoder_decoder %}a transformer of transformers' class for {{ model_type }}"
-            "{% if encoder_layers %}, {{ counted(encoder_layers, 'encoder block') }}, "
-            "{{ counted(decoder_layers, 'decoder block') }}{% endif %}, over {{ tokens }}; "
-            "{{ d_model or hidden_size }} dimensions, {{ number(vocab_size) }} entries."
+            "{% if is_encoder_decoder %}a {{ model_type }} encoder-decoder of transformers over "
+            "{{ tokens }}"
+            "{% if encoder_layers %}, with {{ counted(encoder_layers, 'encoder block') }} and "
+            "{{ counted(decoder_layers, 'decoder block') }}{% endif %}, "
+            "{{ d_model or hidden_size }} dimensions and {{ number(vocab_size) }} entries."
             "{% else %}the output of a {{ model_type }} model over its {{ tokens }}{% endif %}"
         )
         found.append(_template(sentence).render({**part, "tokens": TOKENS.get(kind, "tokens")}))
     if len(found) == 1:
         return str(found[0])
     joined = "; ".join(f"({number}) {text}" for number, text in enumerate(found, 1))
-    how = {"concatenate": "side by side", "add": "added up"}[config["combine"]]
-    return f"made of {len(found)}, {how} (thesis, 4.5.6): {joined}"
+    how = {"concatenate": "concatenation", "add": "sum"}[config["combine"]]
+    return f"the {how} of {len(found)} vectors (thesis, 4.5.6): {joined}"
 
 
 def word_order(config: Mapping[str, Any], tokenizer: Path) -> str:
-    """What the order of words means to an encoder; empty if it may mean anything."""
+    """Describe how word order affects an encoder, empty if there is no simple rule."""
     parts = _parts(config, tokenizer)
     for part, _ in parts:
         is_average = part.get("encoder_kind") == "average"
@@ -301,14 +283,14 @@ def word_order(config: Mapping[str, Any], tokenizer: Path) -> str:
             return ""
     kinds = {kind for _, kind in parts}
     if kinds <= WORDS.keys():
-        return 'Word order does not count: "dog bites man" has the vector of "man bites dog".'
+        return 'It ignores word order: "dog bites man" and "man bites dog" have equal vectors.'
     if "char_ngram" in kinds:
-        return "The order of words counts only where an n-gram of characters spans several."
-    return "The order of characters, and so that of words, does not count."
+        return "Word order matters only for character n-grams that span several words."
+    return "It ignores the order of characters, and therefore of words."
 
 
 def _parts(config: Mapping[str, Any], tokenizer: Path) -> list[tuple[Mapping[str, Any], str]]:
-    """The encoders of a mixture, or the one encoder, each with its kind of tokens."""
+    """Return the encoders of a mixture, or the single encoder, each with its kind of tokens."""
     kind = _token_kind(tokenizer)
     if kind != "mixed":
         return [(config, kind)]
@@ -333,8 +315,8 @@ def _first_dtype(trained: TrainedModel) -> str:
 
 
 def _writing(config: Mapping[str, Any]) -> str:
-    """The call by which a generative model writes; empty for other models."""
-    # a multilingual one translates into all its languages
+    """Return an example call with which a generative model writes text, empty for other models."""
+    # an MGT model translates into all its languages
     is_mgt = config["model_type"] == "paraphrastic-mgt"
     for verb, argument, languages in (
         ("translate", "to", config["languages"] if is_mgt else config.get("translates")),
@@ -346,41 +328,32 @@ def _writing(config: Mapping[str, Any]) -> str:
 
 
 def _selection(trained: TrainedModel) -> str:
-    """How the saved state was selected."""
     run = trained.run
     if run["progress"]["best_step"] is None:
         return SELECTION["none"]
     if trained.task:
         name = run.get("development", "validation")
         where = literal(PurePath(name).name) if names_file(name) else f"the {name} split"
-        best = f"The state with the best {run['measure']} on {where} was kept"
-        return f"{best}, so its score there is no test."
+        best = f"The checkpoint with the best {run['measure']} on {where} was kept"
+        return f"{best}, so its score there is not a test score."
     if "cost" in run:
         return RISK.get(run["development"], RISK["expected_cost"])
     if trained.generates:
-        return "The state that predicted the held-out sentences best, in nats a token, was kept."
+        return "The checkpoint with the lowest cross-entropy on held-out sentences was kept."
     name = PurePath(run["development"]).name
-    best = f"The state that scored best on {literal(name)} was kept"
-    return SELECTION.get(name, f"{best}, so its score there is no test.")
+    return SELECTION.get(name, f"{BEST} {literal(name)}, so that is not a test score.")
 
 
 def _is_changed(finish: Mapping[str, Any]) -> bool:
-    """Whether the saved table differs from the selected one."""
-    steps = (
-        "merge_with",
-        "whiten",
-        "dimension",
-        "nested_dimensions",
-        "drop_apart",
-        "significant_bits",
-    )
-    return any(map(finish.get, steps)) or finish.get("precision", "float32") != "float32"
+    steps = ("merge_with", "whiten", "dimension", "nested_dimensions", "drop_apart")
+    is_rounded = finish.get("significant_bits") or finish.get("precision", "float32") != "float32"
+    return bool(is_rounded) or any(map(finish.get, steps))
 
 
 def _sources(
     trained: TrainedModel, known: Sequence[SourceLicense], data_root: Path | None
 ) -> tuple[list[str], str]:
-    """The table of sources with licenses, and the sources that are not in it, in a sentence."""
+    """Return the table of sources with licenses, and a sentence naming all other sources."""
     if len(known) == 1 and known[0].packaged:
         return packaged_table(known[0].packaged), ""
     licenses = {source.name: source.license for source in known}
@@ -415,7 +388,7 @@ def _sources(
 
 
 def _shown(name: str) -> str:
-    """A source without the folders of this machine."""
+    """Return the name of a source without the folders of this machine."""
     return PurePath(name).name if PurePath(name).is_absolute() else name
 
 
@@ -428,7 +401,7 @@ def _headline(results: Mapping[str, Any]) -> list[str]:
     lines = headline_table(dict(results))
     if results["suite"] != "sts":
         return lines
-    rows = [  # the tracks and splits that no year holds
+    rows = [  # tracks and splits outside the yearly tasks
         [f"{row['group']} {row['name']}"]
         + [f"{row['scores'][measure]:.1f}" for measure in ("pearson", "spearman")]
         for row in results["rows"]
@@ -438,7 +411,6 @@ def _headline(results: Mapping[str, Any]) -> list[str]:
 
 
 def _figures_table(run: Mapping[str, Any], trained: TrainedModel) -> list[str]:
-    """The figures that the run measured on held-out examples."""
     if trained.task:
         measures = [name for name, value in run["test"].items() if isinstance(value, (int, float))]
         rows = [[split, *(f"{run[split][name]:,.4g}" for name in measures)] for split in SPLITS[1:]]
@@ -446,11 +418,11 @@ def _figures_table(run: Mapping[str, Any], trained: TrainedModel) -> list[str]:
     if "held_out" not in run or (trained.generates and "cost" not in run):
         return []
     rows = [[name, f"{value:.4g}"] for name, value in _numbers(run["held_out"])]
-    return markdown_table(["of held-out examples", "figure"], rows)
+    return markdown_table(["measure on held-out examples", "value"], rows)
 
 
 def _numbers(record: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float]]:
-    """The numbers of a record, and those of nested records by both names."""
+    """Yield the numbers of a record. Nested ones are named by both keys."""
     for name, value in record.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{within}{name}, ")
@@ -459,13 +431,13 @@ def _numbers(record: Mapping[str, Any], within: str = "") -> Iterator[tuple[str,
 
 
 def _measured(run: Mapping[str, Any]) -> str:
-    known = ["the figures above"] * ("held_out" in run)
+    known = ["the scores above"] * ("held_out" in run)
     known += ["the development score"] * (run["progress"]["best_step"] is not None)
     return " and ".join(known)
 
 
 def _held_out(trained: TrainedModel) -> str:
-    """The examples that perplexity was measured on."""
+    """Describe the examples that perplexity was measured on."""
     run, file = trained.run, trained.run.get("development")
     what = f"{run['held_out'].get('sentences', 0):,} sentences"
     if trained.translates:

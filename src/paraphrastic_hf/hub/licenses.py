@@ -1,8 +1,8 @@
 """Licenses that the sources of a model allow for its weights.
 
-A source is a file or corpus that the recipe names, or a model or vectors that the run began with.
-Its license comes from the publisher, the record of the corpus, or a `SOURCES.tsv` of the data.
-Text without a stated license, or for non-commercial use, may not train a public model.
+Sources are the files and corpora named in the recipe, and the models and vectors that the run
+started from. Licenses come from the publisher, the corpus registry, or a `SOURCES.tsv`. Text
+without a stated license, or for non-commercial use, may not train a public model.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 from paraphrastic_hf.io.files import WEIGHTS, content_hash
 
 RELEASABLE = ("open", "share-alike")
-DEFAULT = "cc-by-sa-4.0"  # of the weights; the text of most open sources asks for no less
-SHARED = ("cc-by-sa-4.0", "gpl-3.0")  # that share-alike sources (CC BY-SA) allow
+DEFAULT = "cc-by-sa-4.0"  # license of weights; most open sources require at least this
+SHARED = ("cc-by-sa-4.0", "gpl-3.0")  # licenses that share-alike sources (CC BY-SA) allow
 
 
 @dataclass(frozen=True)
 class SourceLicense:
-    """The license of one source of a model.
+    """License of one source of a model.
 
     Attributes:
-        name: Its name on the card.
-        license: As its authors, a record or the publisher state it.
+        name: Name on the card.
+        license: License as stated by its authors, the registry or the publisher.
         release: `open`, `share-alike`, `non-commercial`, `no-derivatives` or `unstated`.
-        packaged: The name of the packaged model that it is, if it is one.
+        packaged: Name of the packaged model, if the source is one.
     """
 
     name: str
@@ -49,41 +49,34 @@ def source_licenses(
     data_root: str | Path | None = None,
     stated: Mapping[str, str] | None = None,
 ) -> list[SourceLicense]:
-    """Return the license of each source of a model, those of the runs it began with included.
+    """Return the license of each source of a model, including the sources of runs it started from.
 
     Args:
-        trained: The model.
-        data_root: Folder of all data, whose folders list their files in `SOURCES.tsv`.
-        stated: Licenses that the publisher states, by the name of the source or its file.
+        data_root: Data folder, whose subfolders list their files in `SOURCES.tsv`.
+        stated: Licenses stated by the publisher, by the name of the source or its file.
 
     Raises:
-        PublishError: `stated` names something that is no source, or the weights are not those that
-            the run left.
+        PublishError: If `stated` names an unknown source, or the weights were changed after the
+            run.
     """
     stated = stated or {}
     found = list(dict.fromkeys(_all_sources(trained, data_root, stated)))
     names = {name for source in found for name in (source.name, Path(source.name).name)}
     for name in stated.keys() - names:
         known = ", ".join(source.name for source in found) or "none"
-        raise PublishError(f"--source-license {name}: not a source of the model, which has {known}")
+        raise PublishError(f"--source-license {name}: the model has no such source, only {known}")
     return found
 
 
 def checked_license(
     sources: Sequence[SourceLicense], wanted: str | None, *, private: bool
 ) -> str | None:
-    """Return the license of the weights, if the sources allow it.
+    """Return the license of the weights if the sources allow it.
 
-    Args:
-        sources: The sources of the model.
-        wanted: The license asked for, as the Hub names it; None for the default.
-        private: Whether the repository is private.
-
-    Returns:
-        The license; None for a private model whose sources allow none.
+    By default it is `DEFAULT`, or None for a private model whose sources allow no license.
 
     Raises:
-        PublishError: The sources do not allow the license, or no public model.
+        PublishError: If the sources do not allow the wanted license, or no public model.
     """
     refused = [
         f"{source.name}: {source.license} ({source.release})"
@@ -93,10 +86,10 @@ def checked_license(
     if not sources:
         refused = ["no sources on record"]
     if refused and (wanted is not None or not private):
-        more = f"; and {len(refused) - 3} more" if len(refused) > 3 else ""
+        more = f"; {len(refused) - 3} more" if len(refused) > 3 else ""
         raise PublishError(
-            f"the sources of the model do not allow to publish it ({'; '.join(refused[:3])}{more});"
-            " make it --private without --license, or state a license that you know by "
+            f"The sources do not allow publishing the model ({'; '.join(refused[:3])}{more}). Use "
+            "--private without --license, or state known licenses with "
             "--source-license NAME=LICENSE"
         )
     if refused:
@@ -104,13 +97,12 @@ def checked_license(
     shared = [source.name for source in sources if source.release == "share-alike"]
     if wanted is not None and shared and wanted not in SHARED:
         raise PublishError(
-            f"{shared[0]} is share-alike, so the weights may be {' or '.join(SHARED)}, not {wanted}"
+            f"{shared[0]} is share-alike, which allows {' or '.join(SHARED)}, not {wanted}"
         )
     return wanted or DEFAULT
 
 
 def packaged_table(name: str) -> list[str]:
-    """The table of sources on the card of a packaged model, with licenses and checksums."""
     lines = (packaged_folder(name) / "README.md").read_text(encoding="utf-8").splitlines()
     table = dropwhile(lambda line: not line.startswith("| source |"), lines)
     return list(takewhile(lambda line: line.startswith("|"), table))
@@ -119,10 +111,10 @@ def packaged_table(name: str) -> list[str]:
 def _all_sources(
     trained: TrainedModel, data_root: str | Path | None, stated: Mapping[str, str]
 ) -> Iterator[SourceLicense]:
-    """Yield the sources of a model, and those of the runs that it began with.
+    """Yield the sources of a model and of the runs it started from.
 
     Raises:
-        PublishError: The weights are not those that the run left, so its sources are unknown.
+        PublishError: If the weights were changed after the run, so that the sources are unknown.
     """
     packaged = _identical_packaged(trained)
     if packaged is not None:
@@ -131,8 +123,8 @@ def _all_sources(
     weights, expected = trained.directory / WEIGHTS, trained.run.get("weights_sha256")
     if expected is not None and content_hash(weights) != expected:
         raise PublishError(
-            f"{weights} was not written by the run beside it (weights_sha256 in run.json), so its "
-            "sources are unknown: train it again, or upload it by push_to_hub"
+            f"{weights} changed after the run (weights_sha256 in run.json differs), so its sources "
+            "are unknown. Train it again, or upload it with push_to_hub"
         )
     listed = listed_sources(data_root)
     for name, record in _names(trained):
@@ -147,7 +139,7 @@ def _all_sources(
 
 
 def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
-    """The sources that a recipe names, each with the name of its record, if it has one."""
+    """Return the sources that a recipe names, each with the name of its registry entry or None."""
     task = (trained.recipe.get("task") or {}).get("dataset")
     found: list[tuple[str, str | None]] = []
     for source in [*trained.sources, *([{"dataset": task}] if task else [])]:
@@ -163,7 +155,7 @@ def _names(trained: TrainedModel) -> list[tuple[str, str | None]]:
 def _source(
     name: str, record: str | None, listed: Mapping[str, tuple[str, str]], stated: Mapping[str, str]
 ) -> SourceLicense:
-    """Find the license of one source; what the publisher states counts first."""
+    """Find the license of one source. The publisher's statement comes first."""
     shown = Path(name).name if Path(name).is_absolute() else name
     license = stated.get(name) or stated.get(Path(name).name)
     if license is None and record in SOURCES:
@@ -179,7 +171,7 @@ def _source(
 
 
 def _identical_packaged(trained: TrainedModel) -> SourceLicense | None:
-    """The packaged model with the same weights, whose sources were checked already."""
+    """Return the packaged model with equal weights, whose sources are already checked."""
     if not trained.is_stock:
         return None
     for name in packaged_names():

@@ -1,4 +1,4 @@
-"""What of a model's folder goes to the Hub, and what is written for it there."""
+"""Files of a model that are uploaded to the Hub."""
 
 from __future__ import annotations
 
@@ -39,48 +39,49 @@ from paraphrastic_hf.io.files import (
 from paraphrastic_hf.io.remote_code import rewrite_code, write_remote_code
 from paraphrastic_hf.io.send import copy_files
 
-# Files of a model's folder that any loader reads; the rest, such as checkpoints, stays here.
+# Files that some loader reads. Others, such as checkpoints, are not uploaded.
 FILES = (
     *("config.json", "model*.safetensors", "model.safetensors.index.json", GENERATION_CONFIG),
     *("*.py", *TOKENIZER_FILES, *SENTENCE_TRANSFORMERS_FILES),
     *("special_tokens_map.json", "vocab.json", "merges.txt", "*.spm", TEMPLATES),
 )
-# Python that some version of this package has written beside a model.
+# Python files that some version of this package writes to model directories.
 WRITTEN = re.compile(r"paraphrastic_(layers|losses|models|text)_\w+\.py")
 RECORDS = ("recipe.yaml", "run.json", PICTURE)
-# What an earlier version of a model may have left in its repository.
+# Files of an earlier version of a model, deleted from its repository.
 STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
 
 PACKAGED = {
-    "english": "The model english that comes with the package paraphrastic_hf: a table taught by "
-    "all-MiniLM-L6-v2 and by a table trained on pairs, and chosen by pairs that no reported test "
-    "set holds.",
-    "tiny": "The model tiny that comes with the package paraphrastic_hf: 80 dimensions of a table "
-    "taught by all-MiniLM-L6-v2 and by a table trained on pairs, in a megabyte.",
-    "multilingual": "The model multilingual that comes with the package paraphrastic_hf. Its "
-    "settings were chosen on STS-B dev and on STS 2017 en-en, so scores on these are in part "
-    "scores on what it was chosen by.",
+    "english": "The model `english` of the package paraphrastic_hf. Its token vectors were "
+    "distilled from all-MiniLM-L6-v2 and from vectors trained on paraphrase pairs, and selected on "
+    "pairs that are in no reported test set.",
+    "tiny": "The model `tiny` of the package paraphrastic_hf: 80 dimensions in one megabyte. Its "
+    "token vectors were distilled from all-MiniLM-L6-v2 and from vectors trained on paraphrase "
+    "pairs.",
+    "multilingual": "The model `multilingual` of the package paraphrastic_hf. Its settings were "
+    "chosen on STS-B dev and STS 2017 en-en, so scores on these sets are partly scores on "
+    "development data.",
 }
 
 
 @dataclass(frozen=True)
 class ModelDetails:
-    """Facts about a model that its folder does not hold, and how to send it. All are optional.
+    """Facts about a model that its folder does not contain, and upload options.
 
     Attributes:
-        evaluation: Folder that `paraphrastic evaluate --output` wrote for it.
-        data_root: Folder of all data, whose folders list licenses in `SOURCES.tsv`.
-        source_licenses: Licenses of sources that have no record, by name or file name.
-        license: Of the weights, as the Hub names it; by default as the sources allow.
+        evaluation: Folder written by `paraphrastic evaluate --output`.
+        data_root: Data folder, whose subfolders list licenses in `SOURCES.tsv`.
+        source_licenses: Licenses of sources outside the registry, by name or file name.
+        license: License of the weights, as named on the Hub. By default what the sources allow.
         summary: One or two sentences about the model.
-        languages: Codes of its languages; those that its recipe names if there are none.
-        base_model: Hub names of the models that it began with; by default the recipe's `start`.
+        languages: Language codes. By default those of the recipe.
+        base_model: Hub names of the models it started from. By default the recipe's `start`.
         datasets: Hub names of its training data.
-        card: A card to send instead of the one that is written.
-        hide_paths: Whether to cut absolute paths in the recipe and in the record of the run to
-            their last part; otherwise they are refused.
-        allow_code: Whether to send the Python files in the folder as they are. By default those of
-            this package are written again, and others are refused.
+        card: Card to upload instead of the generated one.
+        hide_paths: Shorten absolute paths in recipe and training record to their last part.
+            Otherwise they are rejected.
+        allow_code: Upload Python files in the folder unchanged. By default, files of this package
+            are regenerated and others are rejected.
     """
 
     evaluation: str | Path | None = None
@@ -99,25 +100,18 @@ class ModelDetails:
 def gather_model(
     trained: TrainedModel, repository: str, details: ModelDetails, output: Path, *, private: bool
 ) -> list[str]:
-    """Write the files of a model that go to the Hub to an empty folder.
-
-    Args:
-        trained: The model.
-        repository: Its repository.
-        details: Facts that its folder does not hold.
-        output: The empty folder.
-        private: Whether the repository is private.
+    """Write the files of a model for the Hub to an empty folder.
 
     Returns:
-        Patterns of files that an earlier version may have left.
+        Patterns of files that an earlier version may have left in the repository.
 
     Raises:
-        PublishError: The license has no ground, the scores are another model's, or the card has a
-            figure that was not measured.
-        DataError: The scores cannot be read.
+        PublishError: If the sources do not allow the license, the scores are of another model, or
+            the card states a score that was not measured.
+        DataError: If the scores cannot be read.
     """
     if not (trained.directory / WEIGHTS).is_file():
-        raise PublishError(f"{trained.directory} has no weights: {WEIGHTS} does not exist")
+        raise PublishError(f"{trained.directory}/{WEIGHTS} does not exist")
     sources = source_licenses(trained, data_root=details.data_root, stated=details.source_licenses)
     license = checked_license(sources, details.license, private=private)
     details = _packaged_details(sources, details)
@@ -153,7 +147,7 @@ def gather_model(
 
 
 def _packaged_details(sources: Sequence[SourceLicense], details: ModelDetails) -> ModelDetails:
-    """Of a packaged model, what its own card says of its languages and of how it was chosen."""
+    """For a packaged model, add its summary and the languages of its card."""
     name = next((it.packaged for it in sources if it.packaged and len(sources) == 1), None)
     if name is None or details.summary:
         return details
@@ -165,7 +159,6 @@ def _packaged_details(sources: Sequence[SourceLicense], details: ModelDetails) -
 
 
 def _files(directory: Path) -> list[Path]:
-    """The files that are sent, those of the parts of a tokenizer included."""
     found = {path for pattern in (*FILES, *RECORDS) for path in directory.glob(pattern)}
     parts = [path for path in found if path.is_dir()]
     inner = {path for part in parts for pattern in FILES for path in part.rglob(pattern)}
@@ -173,12 +166,10 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
-    """Copy the files of a model. Python is written anew from this package, not copied, unless
-    `allow_code` is set; files that only an earlier version wrote are left out.
+    """Copy the files of a model, none of which may link outside the folder.
 
-    Raises:
-        PublishError: A file is a link to a place outside the folder, or is Python that this package
-            never wrote.
+    Unless `allow_code` is set, Python files are regenerated from this package, those that it no
+    longer uses are omitted, and others are refused.
     """
     files = _files(directory)
     code = [] if allow_code else [path for path in files if path.suffix == ".py"]
@@ -187,14 +178,17 @@ def _copy_model(directory: Path, output: Path, *, allow_code: bool) -> None:
         is_ours = rewrite_code(path.name, output / path.parent.relative_to(directory))
         if not is_ours and not WRITTEN.fullmatch(path.name):
             raise PublishError(
-                f"nothing was sent: {path} is not code of this package; remove it, or send it as "
-                "it is by --allow-code"
+                f"Nothing was uploaded: {path} is not code of this package. Remove it, or upload "
+                "it with --allow-code"
             )
 
 
 def _add_code(output: Path) -> None:
-    """Write the Python that `trust_remote_code=True` loads, if the configuration names none that is
-    there: packaged models are saved without it, and earlier versions had other file names."""
+    """Write the Python files that `trust_remote_code=True` loads, if the config names no existing
+    one.
+
+    Packaged models are saved without code, and earlier versions used other file names.
+    """
     from transformers import AutoConfig
 
     from paraphrastic_hf.models.base import ParaphrasticModel
@@ -215,24 +209,20 @@ def _add_code(output: Path) -> None:
 
 
 def _check_card(card: Path, license: str | None, found: Sequence[EvalResult]) -> None:
-    """Refuse a card of one's own with an unmeasured figure, or another license than the sources'.
-
-    Raises:
-        PublishError: It names one.
-    """
+    """Raise an error if a user's card has an unmeasured score or another license than the sources
+    allow."""
     from huggingface_hub import ModelCard
 
     refuse_unmeasured(card, found)
     named = ModelCard.load(card).data.license
     if named != license:
         raise PublishError(
-            f"the card names the license {named}, but the sources allow {license}: change the "
-            "card, or give --license"
+            f"The card names the license {named}, but the sources allow {license}. Change the "
+            "card, or use --license"
         )
 
 
 def _hide_paths(output: Path) -> None:
-    """Cut the absolute paths in the records of a run to their last parts."""
     recipe, run = output / "recipe.yaml", output / "run.json"
     hidden = _without_paths(dict(read_mapping(recipe)))
     write_bytes(recipe, yaml.safe_dump(hidden, sort_keys=False, allow_unicode=True).encode())
@@ -249,7 +239,7 @@ def _without_paths(value: Any) -> Any:
 
 
 def _start_on_hub(trained: TrainedModel) -> list[str]:
-    """The model that a recipe starts from, if it is named as a repository of the Hub."""
+    """Return the Hub repository that a recipe starts from, if any."""
     start = trained.recipe.get("start")
     if not isinstance(start, str) or start.count("/") != 1 or start.startswith((".", "/", "runs/")):
         return []

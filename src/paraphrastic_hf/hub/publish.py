@@ -1,6 +1,6 @@
-"""Publish a model, dataset, metric or Space as a repository of the Hub: the files of each kind.
+"""Publishing of models, datasets, metrics and Spaces as repositories of the Hub.
 
-`io/send.py` uploads them; cards, licenses and scores have files of their own beside this one.
+Each kind has a function that gathers its files, and `io/send.py` uploads them.
 """
 
 from __future__ import annotations
@@ -30,13 +30,7 @@ HIDDEN = {"__pycache__", ".git", ".ipynb_checkpoints"}
 
 @dataclass
 class Release:
-    """A folder to publish.
-
-    Attributes:
-        folder: The folder.
-        private: Whether its repository is private.
-        details: Facts about a model that its folder does not hold.
-    """
+    """A folder to publish, with facts about a model that it does not contain."""
 
     folder: Path
     private: bool = False
@@ -44,27 +38,24 @@ class Release:
 
 
 def _gather_model(release: Release, output: Path, repository: str) -> list[str]:
-    """Write a model's files, card, scores and plots."""
     try:
         trained = TrainedModel.read(release.folder)
     except ModelError as error:
-        raise PublishError(f"{error}; upload other models with their push_to_hub") from error
+        raise PublishError(f"{error}. Upload other models with their push_to_hub") from error
     return gather_model(trained, repository, release.details, output, private=release.private)
 
 
 def _gather_dataset(release: Release, output: Path, _: str) -> list[str]:
-    """Copy the parquet files of an exported corpus and write its card."""
     name = export.exported_corpus(release.folder)
     if name is None:
         raise PublishError(
-            f"{release.folder} is not an exported corpus; write one with `paraphrastic data export`"
+            f"{release.folder} is not an exported corpus. Write one with `paraphrastic data export`"
         )
     export.check_exported(name, release.folder, public=not release.private)
     return export.gather(name, release.folder, output)
 
 
 def _gather_space(release: Release, output: Path, _: str) -> list[str]:
-    """Copy the files of a Space, apart from those that tools leave behind."""
     folder, front = release.folder, _front(release.folder / CARD)
     if not front.get("sdk"):
         raise PublishError(f"{folder} is not a Space: its {CARD} must name `sdk` and `app_file`")
@@ -77,12 +68,12 @@ def _gather_space(release: Release, output: Path, _: str) -> list[str]:
 
 
 def _gather_metric(release: Release, output: Path, repository: str) -> list[str]:
-    """Copy the files of a metric of `evaluate`, which loads `ME/NAME` from `NAME.py`."""
+    """Copy the files of an `evaluate` metric, which loads `ME/NAME` from `NAME.py`."""
     name = repository.rpartition("/")[2]
     metrics = [path.stem for path in sorted(release.folder.glob("*.py")) if _is_metric(path)]
     if name not in metrics:
-        found = f"rename the repository to {metrics[0]}" if metrics else "no script defines one"
-        raise PublishError(f"{release.folder / name}.py is not a metric of `evaluate`: {found}")
+        found = f"Rename the repository to {metrics[0]}" if metrics else "No script defines one"
+        raise PublishError(f"{release.folder / name}.py is not a metric of `evaluate`. {found}")
     _gather_space(release, output, repository)
     card = (output / CARD).read_text(encoding="utf-8").replace(PLACE, repository)
     write_bytes(output / CARD, card.encode("utf-8"))
@@ -112,40 +103,40 @@ def publish(
 ) -> str:
     """Publish a model, dataset, metric or Space on the Hub.
 
-    A model gets a card written from its run and its scores, the license that its sources allow,
-    `model-index` and `.eval_results/`, recipe and plots. Everything goes in one commit. If a call
-    fails, repeat it.
+    A model gets a card with its training record and scores, the license that its sources allow,
+    `model-index`, `.eval_results/`, recipe and plots. Everything is uploaded in one commit. If a
+    call fails, repeat it.
 
     Args:
         kind: `model`, `dataset`, `metric` or `space`.
         directory: Folder written by `paraphrastic train`, `paraphrastic data export` or
-            `paraphrastic install-metric --space`, or the folder of a Space. Or a name: `english`,
-            `tiny` and `multilingual` are packaged models, `simile` the packaged metric.
+            `paraphrastic install-metric --space`, or folder of a Space. Packaged models (`english`,
+            `tiny`, `multilingual`) and the metric `simile` have names.
         repository: Such as `someone/model`.
-        dry_run: New folder to write the files to. Nothing is sent then, and no token needed.
+        dry_run: New folder to write the files to instead of uploading. Needs no token.
         private: Whether the repository is private, as some licenses require.
-        token: Of the account; the one of `hf auth login` or of HF_TOKEN if None.
-        revision: Branch, created if need be.
+        token: Access token. None uses the one of `hf auth login` or HF_TOKEN.
+        revision: Branch, created if missing.
         message: Commit message.
-        pull_request: Open a pull request at an existing repository.
-        details: Facts about a model that its folder does not hold: scores, licenses, ...
+        pull_request: Open a pull request on an existing repository.
+        details: Facts about a model that its folder does not contain, such as scores and licenses.
 
     Returns:
-        The address of the commit or pull request, or the folder of the dry run.
+        URL of the commit or pull request, or the folder of the dry run.
 
     Raises:
-        PublishError: The folder is not of that kind, the sources of a model do not allow the
-            license, a figure of the card was not measured, a file holds a secret or an absolute
-            path, a link leads out of the folder, or the Hub refuses or cannot be reached.
+        PublishError: If the folder is not of that kind, the sources of a model do not allow the
+            license, the card has an unmeasured score, a file contains a secret or an absolute path,
+            a link leads out of the folder, or the Hub refuses or is out of reach.
 
     Example:
         >>> publish("model", "runs/mine", "me/mine", dry_run="mine")  # doctest: +SKIP
     """
     if kind not in GATHER:
-        raise PublishError(f"no kind {kind!r} to publish; {nearest_name(kind, GATHER)}")
+        raise PublishError(f"Cannot publish a {kind!r}; {nearest_name(kind, GATHER)}")
     check_name(repository)
     if details is not None and kind != "model":
-        raise PublishError(f"details describe a model, not a {kind}")
+        raise PublishError(f"details apply to models, not to a {kind}")
     with tempfile.TemporaryDirectory() as place:
         release = Release(_folder(kind, directory, Path(place)), private, details or ModelDetails())
         if dry_run is not None:
@@ -166,7 +157,6 @@ def publish(
 
 
 def _folder(kind: str, directory: str | Path, place: Path) -> Path:
-    """The folder that a name stands for."""
     if Path(directory).is_dir():
         return Path(directory)
     if kind == "metric" and str(directory) == "simile":
@@ -176,19 +166,14 @@ def _folder(kind: str, directory: str | Path, place: Path) -> Path:
         return packaged_model(str(directory))
     if kind == "model":
         check_model_name(directory)
-    raise PublishError(f"folder {directory} does not exist")
+    raise PublishError(f"The folder {directory} does not exist")
 
 
 def _write(release: Release, kind: str, output: Path, repository: str) -> Path:
-    """Write the files of a release to a folder of their own, with the same refusals.
-
-    Raises:
-        PublishError: The folder is not empty, or a file may not be sent.
-        BusyError: Another process writes there.
-    """
+    """Write the files of a release to a new folder, with all checks of an upload."""
     with locked(output, doing="publishing"):
         if output.is_dir() and any(output.iterdir()):
-            raise PublishError(f"{output} is not empty; choose a new folder for the dry run")
+            raise PublishError(f"{output} is not empty. Choose a new folder for the dry run")
         with replacing(output) as partial:
             partial.mkdir()
             GATHER[kind](release, partial, repository)
@@ -197,7 +182,7 @@ def _write(release: Release, kind: str, output: Path, repository: str) -> Path:
 
 
 def _front(card: Path) -> Mapping[str, Any]:
-    """The metadata of a card; empty if they cannot be read."""
+    """Return the metadata of a card, empty if unreadable."""
     from huggingface_hub import RepoCard
 
     try:
@@ -208,7 +193,7 @@ def _front(card: Path) -> Mapping[str, Any]:
 
 
 def _is_metric(script: Path) -> bool:
-    """Whether a file defines a subclass of `evaluate.Metric`, found without running it."""
+    """Return whether a file defines a subclass of `evaluate.Metric`, without running it."""
     try:
         tree = ast.parse(script.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError):

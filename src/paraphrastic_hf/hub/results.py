@@ -1,7 +1,7 @@
-"""Scores of a model as the Hub reads them: `model-index` on the card, and `.eval_results/`.
+"""Scores of a model in the Hub's formats: `model-index` on the card, and `.eval_results/`.
 
-`model-index` has every headline figure of a run and of `paraphrastic evaluate`. `.eval_results/`
-feeds the leaderboards of benchmarks on the Hub, so it has only scores on exactly their rows.
+`model-index` has every headline score of a run and of `paraphrastic evaluate`. `.eval_results/`
+feeds the Hub's leaderboards, so it has only scores on exactly the rows of a benchmark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from paraphrastic_hf.evaluation.suite import SIMILARITY
 from paraphrastic_hf.hub.trained import TrainedModel, dataset_title
 
 RESULTS_FOLDER = ".eval_results"
-MEASURES = {  # a word in the unit or name of a figure: what the Hub calls the measure
+MEASURES = {  # word in the unit or name of a score: name of the measure on the Hub
     "pearson": "pearson",
     "spearman": "spearmanr",
     "accuracy": "accuracy",
@@ -33,7 +33,7 @@ MEASURES = {  # a word in the unit or name of a figure: what the Hub calls the m
     "mse": "mse",
     "cost": "expected_cost",
 }
-# Benchmarks with the rows of ours, and how many these are: (group, name, measure): id, task, size.
+# Benchmarks that equal a row of a suite, as (group, name, measure): (id, task, number of rows).
 BENCHMARKS = {
     ("2012", "all pairs", "spearman"): ("mteb/sts12-sts", "STS12", 3108),
     ("2013", "all pairs", "spearman"): ("mteb/sts13-sts", "STS13", 1500),
@@ -46,15 +46,10 @@ BENCHMARKS = {
 
 
 def figures(trained: TrainedModel, suites: Sequence[Mapping[str, Any]] = ()) -> list[EvalResult]:
-    """Return all measured figures of a model: those of its own run, then those of each suite.
-
-    Args:
-        trained: The model.
-        suites: What `paraphrastic evaluate --output` wrote, as `read_results` reads it.
-    """
+    """Return all measured scores of a model: those of its run, then those of each suite."""
     found = list(_of_run(trained))
     for results in suites:
-        suite = results["suite"]  # or the name of a file of scored pairs
+        suite = results["suite"]  # a suite, or the name of a file of scored pairs
         task = SUITES[suite].hub_task if suite in SUITES else SIMILARITY
         if task is None:
             continue
@@ -72,7 +67,7 @@ def _figure(
         task_type=task,
         dataset_type=dataset,
         dataset_name=f"{dataset} {name}",
-        dataset_config=name,  # keeps the figures of a suite apart
+        dataset_config=name,  # distinguishes the scores of a suite
         metric_type=measure,
         metric_name=unit,
         metric_value=round(float(value), 4),
@@ -80,28 +75,27 @@ def _figure(
 
 
 def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str, Any]]:
-    """Read the results in a folder that `paraphrastic evaluate --output` wrote for a model.
+    """Read the results that `paraphrastic evaluate --output` wrote for a model.
 
     Raises:
-        PublishError: They are another model's, or the model is no encoder.
-        DataError: They cannot be read.
+        PublishError: If they are of another model, or the model is not an encoder.
+        DataError: If they cannot be read.
     """
     if not trained.is_encoder:
-        raise PublishError(f"only encoders are evaluated, and {trained.directory} holds none")
+        raise PublishError(f"{trained.directory} is not an encoder, so it has no evaluation")
     suites = read_results(evaluation)
     encoder = load_encoder(trained.directory)
     for results in suites:
         if not is_identified(encoder, results["settings"]):
             raise PublishError(
-                f"{evaluation} holds scores on {results['suite']} of another model than that in "
-                f"{trained.directory}: evaluate this one, without --latent, --dimension or "
-                "--precision"
+                f"The {results['suite']} scores in {evaluation} belong to another model than "
+                f"{trained.directory}. Evaluate it without --latent, --dimension or --precision"
             )
     return suites
 
 
 def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The files of `.eval_results/`, by name: of each suite the rows that are a benchmark's."""
+    """Return the files of `.eval_results/` by name: the benchmark rows of each suite."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     files = {}
@@ -123,15 +117,7 @@ def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def refuse_unmeasured(card: Path, found: Sequence[EvalResult]) -> None:
-    """Refuse a card with a figure that was not measured.
-
-    Args:
-        card: The card.
-        found: The measured figures, as `figures` gives them.
-
-    Raises:
-        PublishError: It has such a figure or metric, or cannot be read.
-    """
+    """Raise a `PublishError` for a card with a score or metric that `figures` did not find."""
     from huggingface_hub import ModelCard
 
     try:
@@ -147,8 +133,8 @@ def refuse_unmeasured(card: Path, found: Sequence[EvalResult]) -> None:
     unmeasured += [name for name in data.metrics or [] if name not in {it[0] for it in known}]
     if unmeasured:
         raise PublishError(
-            f"the card names {unmeasured[0]}, which was not measured: give the folder of "
-            "`paraphrastic evaluate --output` as --evaluation, or leave it out"
+            f"The card states {unmeasured[0]}, which was not measured. Pass the folder of "
+            "`paraphrastic evaluate --output` as --evaluation, or remove the score"
         )
 
 
@@ -160,7 +146,7 @@ def _rounded(value: Any) -> float:
 
 
 def _of_run(trained: TrainedModel) -> Iterator[EvalResult]:
-    """Yield the figures of `run.json` on examples that were not trained on."""
+    """Yield the scores in `run.json` on examples outside the training data."""
     run = trained.run
     if trained.task:
         name = dataset_title(trained.recipe["task"]["dataset"])
@@ -178,7 +164,7 @@ def _of_run(trained: TrainedModel) -> Iterator[EvalResult]:
 
 
 def _unit(name: str, unit: str) -> str:
-    """The unit of one figure, where a suite's says `A; NAMES: B`."""
+    """Return the unit of one score from a suite's `A; NAMES: B`."""
     common, *others = (part.strip() for part in unit.split(";"))
     for other in others:
         names, colon, own = other.partition(":")
@@ -194,7 +180,7 @@ def _measure(text: str) -> str:
 
 
 def _benchmarks(results: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]]:
-    """Rows of a suite that are a benchmark's: its id and task, the measure and the value."""
+    """Yield the benchmark rows of a suite: id, task, measure and value."""
     for row in results["rows"]:
         for measure, value in row["scores"].items():
             found = BENCHMARKS.get((row["group"], row["name"], measure))

@@ -1,4 +1,4 @@
-"""`SOURCES.tsv` in folders of the data: the license of each file, and its release class."""
+"""`SOURCES.tsv` in data folders: the license of each file, and its release class."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ OPEN = re.compile(
 
 
 def release_class(license: str) -> str:
-    """Return what a license allows a model that was trained on the text.
+    """Return what a license allows for a model trained on the text.
 
     Args:
-        license: As a record or the Hub writes it, `CC BY-SA 4.0` or `cc-by-sa-4.0`.
+        license: Such as `CC BY-SA 4.0` or `cc-by-sa-4.0`.
 
     Example:
         >>> [release_class(it) for it in ("CC BY-SA 3.0 (Wikipedia)", "mit", "CC BY-NC 4.0", "?")]
@@ -39,13 +39,12 @@ def release_class(license: str) -> str:
 
 
 def listed_sources(data_root: str | Path | None) -> dict[str, tuple[str, str]]:
-    """Return license and release class of each file in `*/SOURCES.tsv`, by its path in the data.
+    """Return license and release class of each file in `*/SOURCES.tsv`, by path in the data folder.
 
-    Args:
-        data_root: Folder of all data. Lists with another header are skipped.
+    Lists with another header are skipped.
 
     Raises:
-        DataError: A list is damaged.
+        DataError: If a list is damaged.
     """
     paths = () if data_root is None else sorted(Path(data_root).glob(f"*/{LIST}"))
     return {
@@ -68,19 +67,11 @@ def write_source(
     """Write pairs to `FOLDER/LANGUAGES/NAME.tsv.xz`, and their line in `FOLDER/SOURCES.tsv`.
 
     Args:
-        folder: A folder directly in the data.
+        folder: Subfolder of the data folder.
         languages: Codes of both sides, such as `en-tr`.
-        name: Of the source.
-        pairs: Texts without tabs or ends of lines.
-        license: As its authors state it.
-        domain: What it is, in a word or two.
-
-    Returns:
-        The file of pairs.
-
-    Raises:
-        DataError: The list that is there is damaged.
-        OSError: The disk is full or the folder cannot be written.
+        pairs: Texts without tabs or line ends.
+        license: License as stated by the authors.
+        domain: One or two words.
     """
     path, listed = folder / languages / f"{name}.tsv.xz", folder / LIST
     rows = {}

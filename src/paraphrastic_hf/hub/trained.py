@@ -1,4 +1,4 @@
-"""What the folder of a finished run says of its model: settings, what happened, configuration."""
+"""Records of a finished run: recipe, training record and configuration."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from paraphrastic_hf.errors import ModelError, in_a_line
 from paraphrastic_hf.io.files import GENERATION_CONFIG, STATIC_EMBEDDING, read_json
 from paraphrastic_hf.io.remote_code import PACKAGE
 
-PICTURE = "training.png"  # the training curve, beside the model
+PICTURE = "training.png"  # training curve
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model and the records of its training; every word of a card comes from here.
+    """A model with the records of its training, the source of every statement on its card.
 
     Attributes:
-        directory: Folder of the model.
-        recipe: `recipe.yaml`, every setting.
-        run: `run.json`, what happened.
-        config: The model's configuration, with the settings that have their defaults.
+        directory: Model directory.
+        recipe: Content of `recipe.yaml`, with every setting.
+        run: Content of `run.json`, the training record.
+        config: The model's configuration, including defaults.
     """
 
     directory: Path
@@ -33,15 +33,8 @@ class TrainedModel:
 
     @classmethod
     def read(cls, directory: str | Path, *, run: Mapping[str, Any] | None = None) -> TrainedModel:
-        """Read the folder of a run.
-
-        Args:
-            directory: The folder.
-            run: What `run.json` is going to hold, of a run that has not written it yet.
-
-        Raises:
-            ModelError: The folder holds no finished run.
-        """
+        """Read the folder of a finished run. `run` is the content of `run.json`, if it is not
+        written yet."""
         directory = Path(directory)
         try:
             if run is None:
@@ -52,18 +45,17 @@ class TrainedModel:
             config = AutoConfig.from_pretrained(directory, trust_remote_code=False).to_dict()
         except (OSError, ValueError) as error:
             raise ModelError(
-                f"{directory} holds no finished run of `paraphrastic train`: {in_a_line(error)}"
+                f"{directory} has no finished run of `paraphrastic train`: {in_a_line(error)}"
             ) from error
         return cls(directory, recipe, run, config)
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
         return self.directory.resolve().name
 
     @property
     def task(self) -> str | None:
-        """What a supervised model learned, such as `tagging`; None of other kinds."""
+        """Task of a supervised model, such as `tagging`. None for other kinds."""
         return self.run.get("task")
 
     @property
@@ -73,17 +65,17 @@ class TrainedModel:
 
     @property
     def generates(self) -> bool:
-        """Whether it generates text and does nothing else."""
+        """Whether it only generates text."""
         return (self.directory / GENERATION_CONFIG).exists() and not self.is_encoder
 
     @property
     def translates(self) -> bool:
-        """Whether what it generates is a translation."""
+        """Whether it generates translations or paraphrases of its input."""
         return self.generates and bool(self.config.get("is_encoder_decoder"))
 
     @property
     def paraphrases(self) -> bool:
-        """Whether what it generates is a paraphrase, or the parse of one."""
+        """Whether it generates paraphrases, or their parses."""
         return self.generates and self.recipe.get("kind") == "paraphrase"
 
     @property
@@ -94,30 +86,27 @@ class TrainedModel:
 
     @property
     def encoder(self) -> Mapping[str, Any]:
-        """The configuration of its encoder, which is a part of that of a supervised model."""
         return self.config["encoder"] if self.task else self.config
 
     @property
     def starts(self) -> list[str]:
-        """The trained encoder, or the vectors, that its recipe begins with."""
+        """Encoders and vectors that the recipe starts from."""
         encoders = [self.recipe, *(self.recipe.get("parts") or ())]
         vectors = [(encoder.get("model") or {}).get("vectors") for encoder in encoders]
         return [str(name) for name in (self.recipe.get("start"), *vectors) if name]
 
     @property
     def teachers(self) -> list[str]:
-        """The encoders whose vectors it learned, of kind distillation."""
         return [str(teacher["model"]) for teacher in self.recipe.get("teachers") or ()]
 
     @property
     def merges(self) -> list[str]:
-        """The runs whose tables were averaged with its own."""
+        """Runs whose tables were averaged with its own."""
         return [str(name) for name in (self.recipe.get("finish") or {}).get("merge_with") or ()]
 
     @property
     def counts(self) -> tuple[str, Mapping[str, int]] | None:
-        """What was counted of every source, `pairs` or `sentences`, and how many; None if the run
-        has not counted by source."""
+        """What was counted, `pairs` or `sentences`, and the count by source. None if unknown."""
         for what in ("pairs", "sentences"):
             if f"{what}_by_source" in self.run:
                 return what, self.run[f"{what}_by_source"]
@@ -125,14 +114,15 @@ class TrainedModel:
 
     @property
     def sources(self) -> list[dict[str, Any]]:
-        """What its recipe names to train on, each with the keys of a source."""
         return [dict(source) for source in (self.recipe.get("data") or {}).get("sources") or []]
 
     @property
     def languages(self) -> list[str]:
-        """The languages that its recipe names: of a student those that it learns; else those of
-        the sources, but for those whose pieces were dropped in the end. A default is nothing that
-        is known of a text."""
+        """Languages named in the recipe.
+
+        These are the languages of a distillation, or else those of the sources, except languages
+        whose pieces were dropped at the end. Default languages do not count.
+        """
         data = self.recipe.get("data", {})
         if data.get("languages"):
             return sorted(map(str, data["languages"]))
@@ -144,12 +134,12 @@ class TrainedModel:
 
 
 def dataset_title(dataset: Mapping[str, Any]) -> str:
-    """What a card calls a corpus of a recipe, as messages of training do."""
+    """Return the name of a recipe's corpus, as in messages of training."""
     return " ".join(filter(None, (dataset["name"], dataset.get("config"))))
 
 
 def own_module(config: Mapping[str, Any]) -> str | None:
-    """The module of an encoder that `register_encoder` added; None if it cannot be imported."""
+    """Return the module of an encoder added by `register_encoder`, None for built-in models."""
     from paraphrastic_hf.models.families import families_by_type
 
     module = getattr(families_by_type().get(config["model_type"]), "__module__", PACKAGE)
@@ -157,7 +147,7 @@ def own_module(config: Mapping[str, Any]) -> str | None:
 
 
 def model_class(config: Mapping[str, Any]) -> type | None:
-    """The class that computes a model, from its configuration; None if it is unknown."""
+    """Return the model class of a configuration, or None if unknown."""
     from transformers import CONFIG_MAPPING
 
     from paraphrastic_hf.encoders.storage.directory import LAYOUTS

@@ -1,4 +1,4 @@
-"""Unpack an archive safely, once and whole."""
+"""Safe unpacking of archives."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ DAMAGED = (
     LZMAError,
     tarfile.TarError,
     zipfile.BadZipFile,
-    UnicodeDecodeError,  # in a name
-    RuntimeError,  # encrypted, or packed in an unknown way
+    UnicodeDecodeError,  # in a member's name
+    RuntimeError,  # encrypted, or an unknown compression method
 )
 
 
 def is_archive(path: str | Path) -> bool:
-    """Return whether a file has the name of an archive that this module can unpack."""
+    """Return whether a file name is of an archive that `unpack` supports."""
     return str(path).endswith(ARCHIVES)
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack an archive into a folder of its own; if the folder is there, nothing is done."""
+    """Unpack an archive into a folder, unless the folder exists."""
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -48,23 +48,23 @@ def _extract(archive: Path, folder: Path) -> None:
     try:
         if archive.suffix == ".zip":
             with zipfile.ZipFile(archive) as packed:
-                for name in packed.namelist():  # which extractall would change without a word
+                for name in packed.namelist():  # extractall would silently rename these
                     if not (folder / name).resolve().is_relative_to(folder.resolve()):
-                        raise DataError(f"{archive} holds {name!r}, which leads out of its folder")
+                        raise DataError(f"{archive} contains {name!r}, a path outside its folder")
                 packed.extractall(folder)
         else:
             with tarfile.open(archive) as packed_tar:
                 packed_tar.extractall(folder, filter=_plain)
                 while packed_tar.fileobj.read(1 << 20):  # type: ignore[union-attr]
-                    pass  # to the checksum at the end
+                    pass  # read to the end to verify the checksum
     except DAMAGED as error:
         if disk_error(error, folder):
             raise
-        raise DataError(f"cannot unpack {archive}: {error}") from error
+        raise DataError(f"Cannot unpack {archive}: {error}") from error
 
 
 def _plain(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-    """The filter `data`, without links: by links, members leave the folder before Python 3.11.13
+    """Apply the filter `data` and reject links, which could escape the folder before Python 3.11.13
     (CVE-2025-4517)."""
     if not (member.isfile() or member.isdir()):
         raise tarfile.SpecialFileError(member)

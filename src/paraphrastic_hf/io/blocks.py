@@ -1,6 +1,6 @@
-"""Lines of text, a block at a time: files, .gz, .xz, .bz2, and `-` for standard input.
+"""Blocks of text lines from files (plain, .gz, .xz, .bz2) or standard input (`-`).
 
-What is done about a blank line, or one that is no text, is said here for all commands.
+All commands handle blank and damaged lines by the rules here.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from paraphrastic_hf.io.lines import (
 BLOCK = 16384
 MOST_BYTES = 2**23  # read at a time
 SHOWN = 5  # line numbers of each kind in a message
-BLANK, NO_TEXT = "blank", "damaged by bytes that are not UTF-8 or are NUL"
+BLANK, NO_TEXT = "blank", "damaged (invalid UTF-8 or NUL)"
 
 
 class Remarks:
-    """How many lines of one input are blank or hold what is no text, and which the first are."""
+    """Counts and first line numbers of blank and damaged lines of an input."""
 
     def __init__(self, name: str, *, refuse: bool = False) -> None:
         self.name, self.refuse = name, refuse
@@ -35,19 +35,19 @@ class Remarks:
         self.first: dict[str, list[int]] = {}
 
     def add(self, kind: str, number: int) -> None:
-        """Count a line."""
+        """Count a line, or raise an error if such lines are refused."""
         if self.refuse:
-            raise DataError(f"{self.name}:{number} is {kind}; mend it, or give --bad-lines keep")
+            raise DataError(f"{self.name}:{number} is {kind}. Fix it, or use --bad-lines keep")
         self.counts[kind] = self.counts.get(kind, 0) + 1
         shown = self.first.setdefault(kind, [])
         if len(shown) < SHOWN:
             shown.append(number)
 
     def tell(self) -> None:
-        """Say on standard error what was found, if anything was."""
+        """Print the counts on standard error."""
         if not self.counts:
             return
-        from tqdm.auto import tqdm  # which writes above a progress bar
+        from tqdm.auto import tqdm  # its `write` does not break progress bars
 
         found = []
         for kind, count in self.counts.items():
@@ -57,26 +57,24 @@ class Remarks:
 
 
 def shown_input(path: str) -> str:
-    """What messages call a text that is read: its path, or `standard input` for `-`."""
     return "standard input" if path == "-" else path
 
 
 def read_blocks(
     path: str, size: int = BLOCK, *, bad_lines: str = "keep", as_they_come: bool = False
 ) -> Iterator[list[str]]:
-    """Lines of a file or of standard input, at most `size` at a time, and fewer if they are long.
+    """Yield the lines of a file or of standard input in blocks.
 
-    Every line keeps its place, blank lines included. NUL and bytes that are not UTF-8
-    become U+FFFD. At the end, standard error shows how many lines are blank or damaged, and
-    where the first are.
+    Every line keeps its place, even if blank. NUL and invalid UTF-8 become U+FFFD. At the end,
+    counts and positions of blank and damaged lines are printed on standard error.
 
     Args:
-        path: The file, or `-`.
-        size: The most lines in a block.
-        bad_lines: `keep`, or `refuse`, and then such a line is an error.
+        path: File, or `-`.
+        size: Maximum number of lines in a block. Blocks of long lines are smaller.
+        bad_lines: `keep`, or `refuse` to raise an error at a blank or damaged line.
     """
     if path == "-" and sys.stdin is None:
-        raise DataError("standard input is closed; name a file")
+        raise DataError("Standard input is closed. Name a file")
     stream: contextlib.AbstractContextManager[IO[bytes]]
     stream = contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open_lines(Path(path))
     name = shown_input(path)
@@ -96,9 +94,11 @@ def read_blocks(
 
 
 def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]:
-    """The lines, without their ends, that each reading completes; one that is too long is refused
-    before it is read whole."""
-    number, rest = 1, bytearray()  # of the line that has begun
+    """Yield the lines, without line ends, that each read completes.
+
+    Too long a line is rejected before it is read completely.
+    """
+    number, rest = 1, bytearray()  # of the incomplete line
     is_first, is_mac = True, False
     while chunk := read(MOST_BYTES):
         if is_first:
@@ -107,8 +107,7 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
         if is_mac:
             if b"\n" in chunk:
                 raise DataError(
-                    f"{name} has lines that end in CR and lines that end in LF; convert it: "
-                    "tr '\\r' '\\n' < OLD > NEW"
+                    f"{name} mixes CR and LF line ends. Convert it: tr '\\r' '\\n' < OLD > NEW"
                 )
             chunk = chunk.replace(b"\r", b"\n")
         first, *others = chunk.split(b"\n")
@@ -124,11 +123,11 @@ def _in_pieces(read: Callable[[int], bytes], name: str) -> Iterator[list[bytes]]
 
 
 def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> list[str]:
-    """Texts of the command line, by the rule for lines.
+    """Return texts of the command line, checked like the lines of a file.
 
     Args:
-        texts: They may hold bytes that are not UTF-8, as Python gives them: lone surrogates.
-        bad_lines: `keep`, or `refuse`, and then a blank text or such bytes are an error.
+        texts: Texts in which Python represents invalid UTF-8 by lone surrogates.
+        bad_lines: `keep`, or `refuse` to raise an error at a blank or damaged text.
     """
     remarks = Remarks(name, refuse=bad_lines == "refuse")
     raw = [text.encode("utf-8", "surrogateescape") for text in texts]
@@ -138,12 +137,11 @@ def valid_texts(texts: Sequence[str], name: str, *, bad_lines: str = "keep") -> 
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line has no text, and so no score."""
     return not line or line.isspace()
 
 
 def _texts(block: Sequence[bytes], before: int, remarks: Remarks) -> list[str]:
-    """The text of some lines, of which `before` others come first."""
+    """Decode lines, of which `before` others come first."""
     try:
         texts = [line.decode("utf-8").rstrip("\r\n") for line in block]
         is_text = b"\0" not in b"".join(block)

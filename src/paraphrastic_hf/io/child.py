@@ -9,22 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-# `read` returns when this process ends, however it ends, since that closes the pipe.
+# `read` returns when this process ends, because that closes the pipe.
 GUARD = 'read -r _; kill -9 "-$0"'
 
 
 @contextmanager
 def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Start a program, which is killed with all that it started when the block ends or this
-    process dies, even by SIGKILL.
+    """Start a program, and kill it and its children when the block ends or this process dies.
 
-    Args:
-        **options: Those of `subprocess.Popen`.
-
-    Example:
-        >>> with child(["echo", "hello"], stdout=subprocess.PIPE, text=True) as process:
-        ...     process.communicate()[0]
-        'hello\\n'
+    This holds even if this process is killed by SIGKILL. Options are those of `subprocess.Popen`.
     """
     with subprocess.Popen(command, start_new_session=True, **options) as process:
         try:
@@ -38,7 +31,7 @@ def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[A
                 try:
                     yield process
                 finally:
-                    guard.kill()  # first: the process id may be reused once the program has ended
+                    guard.kill()  # first, because the process id may be reused
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -1,12 +1,11 @@
-"""Download the official files of corpora: verified, whole, and once for all processes.
+"""Verified downloads of corpora, shared by all processes.
 
-Files on record are verified by their SHA-256, or by that of an archive's members. The SHA-256 of
-any other file is written beside it at the first download, and other bytes under the same address
-are refused from then on.
+Files are verified by a known SHA-256 of the file or of an archive's members. For any other file,
+the SHA-256 of the first download is stored, and different content from the same URL is rejected
+later.
 
-`http_get` of huggingface_hub, which is installed anyway, waits for slow servers, shows a progress
-bar and goes on after a broken connection. pooch 1.9 would be another dependency, starts a broken
-download anew, has no lock between processes, and unpacks a tar without a filter.
+huggingface_hub's `http_get` resumes broken downloads and is already a dependency. pooch 1.9
+restarts them, has no lock between processes and unpacks tar files without a filter.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ logger = logging.getLogger(__name__)
 
 CACHE_VARIABLE = "PARAPHRASTIC_CACHE"
 BLOCK = 1 << 20
-TRIES = 4  # of a request that the server fails to answer
-STARTS = {  # of packed files
+TRIES = 4  # per request, while the server fails
+STARTS = {  # first bytes of packed files
     ".zip": b"PK",
     ".gz": b"\x1f\x8b",
     ".tgz": b"\x1f\x8b",
@@ -47,15 +46,14 @@ class Remote:
     """A file on a server.
 
     Attributes:
-        path: Where it goes in the corpus's folder. `{config}` in it stands for the name of the
-            configuration; where that is a pair of languages, `{first}` and `{second}` stand for
-            the two. An archive is unpacked beside this path.
-        url: Its address, in which the same names in braces may stand.
-        sha256: Its checksum in hexadecimal, or None if it is not known.
-        size: How many bytes it has, or None if that is not known.
-        members: Of an archive whose own checksum is not known, what of its members is: for a
-            pattern of places in it, the checksum and number of all bytes of the members that match,
-            one after another in the order of their places.
+        path: Path in the corpus folder. `{config}` stands for the configuration's name, `{first}`
+            and `{second}` for the languages of a pair. Archives are unpacked next to it.
+        url: URL, with the same placeholders.
+        sha256: SHA-256 in hexadecimal, if known.
+        size: Size in bytes, if known.
+        members: Checksums of members, for archives without a known checksum of their own. Maps a
+            glob pattern to the SHA-256 and size of all matching members, concatenated in order of
+            their paths.
     """
 
     path: str
@@ -66,21 +64,20 @@ class Remote:
 
     @property
     def is_known(self) -> bool:
-        """Whether other bytes than the official ones would be noticed."""
+        """Whether the content can be verified."""
         return self.sha256 is not None or bool(self.members)
 
     def filled(self, config: str) -> Remote:
-        """The file of one configuration, with its name in place of what stands in braces."""
+        """Replace the placeholders for one configuration."""
         first, _, second = config.partition("-")
         names = {"config": config, "first": first, "second": second}
         return replace(self, path=self.path.format(**names), url=self.url.format(**names))
 
 
 def cache_folder() -> Path:
-    """Where downloads and unpacked archives lie.
+    """Return the folder of downloads and unpacked archives.
 
-    That is the folder in the variable `PARAPHRASTIC_CACHE`, or else `paraphrastic_hf` in the home
-    folder of the Hub (`HF_HOME`).
+    This is `PARAPHRASTIC_CACHE`, by default `paraphrastic_hf` in `HF_HOME`.
     """
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
@@ -90,13 +87,10 @@ def cache_folder() -> Path:
 
 
 def fetch(remote: Remote, folder: Path) -> Path:
-    """Download a file unless it is there already, and unpack it if it is an archive.
-
-    Args:
-        folder: The corpus's folder, under which its `path` is looked up.
+    """Download a file to a corpus folder if it is missing, and unpack it if it is an archive.
 
     Returns:
-        The file, or the folder beside it that holds the archive's members.
+        The file, or the folder of the archive's members.
     """
     target = folder / remote.path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +103,7 @@ def fetch(remote: Remote, folder: Path) -> Path:
         try:
             place = _opened(remote, target)
         except DataError:
-            target.unlink()  # to be downloaded again by the next call
+            target.unlink()  # the next call downloads it again
             raise
         if not is_whole and not remote.is_known and _first_sha256(remote, target) is None:
             _write_down(remote, target)
@@ -130,12 +124,12 @@ def _download(url: str, path: Path, name: str) -> None:
             )
     except (httpx.HTTPError, OSError) as error:
         if getattr(error, "errno", None) is not None:
-            raise  # the disk's
-        raise DataError(f"cannot download {url}: {in_a_line(error)}") from error
+            raise  # a disk error
+        raise DataError(f"Cannot download {url}: {in_a_line(error)}") from error
 
 
 def with_retries(request: Callable[[], T]) -> T:
-    """Make a request by huggingface_hub again, up to four times, while the server fails (5xx)."""
+    """Make a huggingface_hub request, up to four times while the server fails (5xx)."""
     for attempt in range(TRIES - 1):
         try:
             return request()
@@ -144,13 +138,12 @@ def with_retries(request: Callable[[], T]) -> T:
             statuses = [getattr(getattr(it, "response", None), "status_code", 0) for it in causes]
             if max(statuses) < 500:
                 raise
-            logger.info("%s; asking again", in_a_line(error))
+            logger.info("%s. Trying again", in_a_line(error))
             time.sleep(2**attempt)
     return request()
 
 
 def _check(remote: Remote, path: Path, target: Path) -> None:
-    """Refuse what came if it is not the file that was asked for."""
     digest, first = content_hash(path), _first_sha256(remote, target)
     if digest in (remote.sha256, first):
         return
@@ -160,18 +153,18 @@ def _check(remote: Remote, path: Path, target: Path) -> None:
     is_page = head.lstrip().lower().startswith((b"<!doctype html", b"<html"))
     if not head or is_page or not head.startswith(start):
         raise DataError(
-            f"{remote.url} gave something other than {target.name}, which begins {head!r}; open "
-            "the address in a browser: it may ask to log in, or the file is gone"
+            f"{remote.url} did not return {target.name} but content that starts with {head!r}. "
+            "Open the URL in a browser: it may require a login, or the file no longer exists"
         )
     if remote.sha256 or first:
-        remedy = f"; if the new file is right, delete {_first(target)}" if first else ""
+        remedy = f". If the new file is correct, delete {_first(target)}" if first else ""
         raise DataError(
-            f"{remote.url} has the SHA-256 {digest}, expected {remote.sha256 or first}{remedy}"
+            f"{remote.url} has SHA-256 {digest}, expected {remote.sha256 or first}{remedy}"
         )
 
 
 def _opened(remote: Remote, target: Path) -> Path:
-    """The file, or the folder of the archive's members, which are those on record."""
+    """Return the file, or the folder with the archive's verified members."""
     if not is_archive(target):
         return target
     folder = target.with_name(target.name + ".unpacked")
@@ -182,8 +175,8 @@ def _opened(remote: Remote, target: Path) -> Path:
         if found != known:
             remove(folder)
             raise DataError(
-                f"{remote.url}: its members {pattern} have {found[1]:,} bytes and the SHA-256 "
-                f"{found[0]}, expected {known[1]:,} and {known[0]}"
+                f"{remote.url}: members {pattern} have {found[1]:,} bytes and SHA-256 {found[0]}, "
+                f"expected {known[1]:,} and {known[0]}"
             )
     return folder
 
@@ -204,7 +197,7 @@ def _first(target: Path) -> Path:
 
 
 def _first_sha256(remote: Remote, target: Path) -> str | None:
-    """The SHA-256 of an unverified file when it was first downloaded."""
+    """Return the SHA-256 of the first download of an unverified file."""
     if remote.is_known or not _first(target).exists():
         return None
     first = read_json(_first(target))
@@ -215,15 +208,15 @@ def _write_down(remote: Remote, target: Path) -> None:
     digest, date = content_hash(target), datetime.now(UTC).date().isoformat()
     write_json(_first(target), {"url": remote.url, "sha256": digest, "date": date})
     logger.warning(
-        "%s is unverified: no checksum of it is on record. Later downloads are compared with its "
-        "SHA-256, %s, in %s",
+        "%s is unverified: its checksum is not known. Later downloads must match its SHA-256, %s, "
+        "stored in %s",
         remote.url,
         digest,
         _first(target),
     )
 
 
-# What a run leaves beside a model, and weights that only other frameworks read.
+# Training records, and weights for other frameworks.
 IGNORED = [
     *("checkpoints/*", "logs/*", "work/*"),
     *("*.h5", "*.msgpack", "*.ot", "*.tflite", "*.onnx", "onnx/*", "openvino/*"),
@@ -231,13 +224,9 @@ IGNORED = [
 
 
 def snapshot(name: str, kind: str = "model", **options: Any) -> Path:
-    """Return the folder of a repository at one commit, downloaded if need be.
+    """Return the folder of a Hub repository at one commit, downloading it if needed.
 
-    Args:
-        name: Such as `someone/model`.
-        kind: `model`, `dataset` or `space`.
-        **options: `revision`, `token`, `cache_dir` and `local_files_only`, as `snapshot_download`
-            of huggingface_hub takes them.
+    Options are `revision`, `token`, `cache_dir` and `local_files_only`.
     """
     from huggingface_hub import snapshot_download
 

@@ -1,4 +1,4 @@
-"""Files and folders written whole: under a temporary name first, then renamed."""
+"""Atomic writing of files and folders, and the file names of model directories."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ from tokenizers import Tokenizer
 
 from paraphrastic_hf.errors import DataError, DiskError, disk_error
 
-MODULES = "modules.json"  # of sentence-transformers: what embeds a text, one after the other
-SETTINGS = "config_sentence_transformers.json"  # of it: prompts, dimensions kept, similarity
+MODULES = "modules.json"  # sentence-transformers modules, in order
+SETTINGS = "config_sentence_transformers.json"  # prompts, truncate_dim, similarity
 STATIC_EMBEDDING = "sentence_transformers.sentence_transformer.modules.StaticEmbedding"
-PARTS_FOLDER = "tokenizers"  # of a mixture: a folder for each part within
+PARTS_FOLDER = "tokenizers"  # one folder for each tokenizer of a mixture
 WEIGHTS = "model.safetensors"
 TOKENIZER_FILES = (
     *("tokenizer.json", "tokenizer_config.json", "paraphrastic_tokenizer.json"),
     *("spiece.model", "ngrams.json", PARTS_FOLDER),
 )
-GENERATION_CONFIG = "generation_config.json"  # how transformers' `generate` searches or samples
+GENERATION_CONFIG = "generation_config.json"  # options of transformers' `generate`
 SENTENCE_TRANSFORMERS_FILES = (MODULES, SETTINGS)
 OLD = ".old.part"
-LONG = 30  # characters of a name, each of up to four bytes, of which a disk takes 255
+LONG = 30  # characters (up to four bytes each) kept of a name, which may have 255 bytes
 SPECIAL_TOKENS = {"pad_token": "<pad>", "unk_token": "<unk>"}
 
 
 @contextmanager
 def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
-    """Give a temporary name beside `path`; what is written there takes its place at the end.
+    """Yield a temporary path whose content replaces `path` at the end of the block.
 
-    If the block raises, what it wrote is removed and `path` is as it was. What a killed process
-    left under the same temporary name is removed first.
+    If the block raises, what it wrote is removed and `path` stays unchanged. Leftovers of a killed
+    process under the same temporary name are removed first.
 
     Args:
-        path: The file or folder to write or to replace. Its parent folder must exist.
-        is_shared: Whether others may write into the folder. The temporary name is then of this call
-            alone; of two who write `path`, the last to end wins.
+        path: File or folder to write or replace. Its parent must exist.
+        is_shared: Use a unique temporary name, because other processes may write to the folder. If
+            two write `path`, the last to finish wins.
 
     Yields:
-        The temporary name, which ends in `.part`. Nothing is there yet.
+        The temporary path, which ends in `.part` and does not exist yet.
 
     Raises:
-        DiskError: The disk is full or damaged, whichever library noticed.
-        OSError: The folder cannot be written.
+        DiskError: If the disk is full or damaged.
+        OSError: If the folder is not writable.
 
     Example:
         >>> import tempfile
@@ -73,12 +73,12 @@ def replacing(path: Path, *, is_shared: bool = False) -> Iterator[Path]:
     except BaseException as error:
         remove(partial)
         if isinstance(error, DiskError) and Path(error.path).is_relative_to(partial):
-            error = OSError(error.errno, "in a file within")  # whose name nobody knows
+            error = OSError(error.errno, "in a temporary file")
         raise (disk_error(error, path) or error) from error.__cause__
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder with all it holds; nothing happens if there is none."""
+    """Remove a file or a folder with its content, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -87,16 +87,16 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Turn an error of the system in writing a file into one that names it."""
+    """Turn a system error while writing a file into an error that names the file."""
     try:
         yield
     except OSError as error:
-        other = DataError(f"cannot write {path}: {error.strerror or error}")
+        other = DataError(f"Cannot write {path}: {error.strerror or error}")
         raise (disk_error(error, path) or other) from error
 
 
 def content_hash(path: str | Path) -> str:
-    """Return the SHA-256 of a file's contents, in hexadecimal.
+    """Return the SHA-256 of a file's content, in hexadecimal.
 
     The hash is cached in memory until the file's inode, size or times change.
     """
@@ -112,13 +112,13 @@ def _content_hash(path: str, *_status: object) -> str:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, complete or not at all."""
+    """Write a file atomically."""
     with replacing(path) as partial:
         partial.write_bytes(content)
 
 
 def _replace_folder(new: Path, target: Path) -> None:
-    """Put a folder in its place; one that is there already goes only once the new one stands."""
+    """Move a folder to its place. An existing one is removed only afterwards."""
     old = new.with_name(new.name.removesuffix(".part") + OLD)
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
@@ -133,21 +133,21 @@ def _replace_folder(new: Path, target: Path) -> None:
 
 
 def output_file(path: str | Path) -> Path:
-    """The file that a name stands for, links followed, which is to be replaced whole."""
+    """Return the file that a path stands for, with links resolved."""
     if not str(path):
-        raise DataError("the name of the file to write is empty; name one")
+        raise DataError("The name of the output file is empty")
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise DataError(f"{path} is a folder; name a file to write")
+        raise DataError(f"{path} is a folder. Name a file to write")
     if target.exists() and not target.is_file():
-        raise DataError(f"{path} is no regular file, and is written whole; name another")
+        raise DataError(f"{path} is not a regular file. Name another file to write")
     return target
 
 
 def other_loader(directory: Path) -> str:
-    """What to do with a model directory that this package does not read, for messages.
+    """Return advice on loading a model directory that this package cannot read.
 
-    Without `modules.json` sentence-transformers would take means over tokens, whatever the model.
+    Without `modules.json`, sentence-transformers would pool any model by the mean.
     """
     if (directory / MODULES).is_file():
         return "load the model with sentence_transformers.SentenceTransformer"
@@ -155,7 +155,7 @@ def other_loader(directory: Path) -> str:
 
 
 def open_to_readers(path: Path) -> None:
-    """Give a file the mode of any new one; what safetensors writes, its owner alone may read."""
+    """Give a file the default mode. safetensors makes files readable only by their owner."""
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
@@ -164,11 +164,7 @@ def open_to_readers(path: Path) -> None:
 def digest_of(
     folder: Path, files: Iterable[Path], hash_of: Callable[[Path], str] = content_hash
 ) -> str:
-    """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal.
-
-    Args:
-        files: Paths in it; those of folders are skipped.
-    """
+    """Return the SHA-256 of the names and contents of files in a folder, in hexadecimal."""
     lines = (
         f"{path.relative_to(folder).as_posix()} {hash_of(path)}\n"
         for path in sorted(files)
@@ -178,22 +174,21 @@ def digest_of(
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:
-        raise ValueError("its brackets are nested too deeply") from error
+        raise ValueError("brackets are nested too deeply") from error
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write indented UTF-8 JSON, complete or not at all."""
+    """Write indented UTF-8 JSON atomically."""
     write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8"))
 
 
 def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
-    """Write `tokenizer.json` and the config by which `AutoTokenizer` loads it with a stock class.
+    """Write `tokenizer.json` and a config with which `AutoTokenizer` loads it.
 
-    `split_special_tokens` makes a literal `<pad>` or `<unk>` in a text ordinary characters.
+    `split_special_tokens` treats a literal `<pad>` or `<unk>` in a text as ordinary characters.
     """
     write_bytes(directory / "tokenizer.json", tokenizer.to_str(pretty=True).encode("utf-8"))
     write_json(
@@ -211,7 +206,7 @@ def write_tokenizer(directory: Path, tokenizer: Tokenizer) -> None:
 def visible_files(folder: Path, pattern: str) -> list[Path]:
     """Return the files in a folder that match a pattern, sorted.
 
-    Hidden files and folders are skipped, and so are the `__MACOSX` folders of macOS archives.
+    Hidden files and folders and the `__MACOSX` folders of macOS archives are skipped.
     """
     return sorted(
         path
@@ -224,7 +219,7 @@ def visible_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def one_line(text: str) -> str:
-    """Return a text with its tabs and line ends as spaces.
+    """Replace tabs and line ends in a text by spaces.
 
     Example:
         >>> one_line("a\\tb\\r\\nc")
@@ -234,5 +229,5 @@ def one_line(text: str) -> str:
 
 
 def tsv_line(*fields: str) -> str:
-    """Return fields as a line of a TSV file, line end included."""
+    """Return fields as a line of a TSV file, with its line end."""
     return "\t".join(map(one_line, fields)) + "\n"

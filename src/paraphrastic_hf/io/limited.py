@@ -1,22 +1,21 @@
-"""Limit on the size of a request to a Space."""
+"""Size limit for requests to a Space."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-MOST_BYTES = 4_000_000  # of a request
+MOST_BYTES = 4_000_000  # per request
 
 
 class Limited:
-    """ASGI app that answers 413 to requests of more than `MOST_BYTES` without reading the rest."""
+    """ASGI app that answers larger requests with status 413 without reading the rest."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request."""
-        from starlette.exceptions import HTTPException  # which gradio brings
+        from starlette.exceptions import HTTPException  # installed with gradio
 
         read = 0
 
@@ -25,7 +24,7 @@ class Limited:
             message = await receive()
             read += len(message.get("body", b""))
             if read > MOST_BYTES:
-                raise HTTPException(413, f"a request may have {MOST_BYTES:,} bytes")
+                raise HTTPException(413, f"A request may have at most {MOST_BYTES:,} bytes")
             return message
 
         await self.app(scope, read_on, send)

@@ -1,4 +1,4 @@
-"""A folder that one process at a time works in."""
+"""Lock on a folder for one process at a time."""
 
 from __future__ import annotations
 
@@ -12,27 +12,25 @@ from paraphrastic_hf.errors import BusyError, CheckpointError
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 logger = logging.getLogger(__name__)
 
-TRIES = 100  # to lock a folder that other processes may remove in between
+TRIES = 100  # other processes may remove the folder before it is locked
 
 
 @contextmanager
 def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> Iterator[None]:
-    """Make a folder, and keep other processes out of it for as long as the block lasts.
+    """Create a folder and lock it against other processes for the duration of the block.
 
-    Every command and function that keeps work in a folder, or writes several files into one, holds
-    this lock. A second one there could take the first one's half-done work for its own.
+    Every command that keeps work in a folder, or writes several files to one, holds this lock.
+    Another process could otherwise mistake incomplete work for its own. Of several processes that
+    train together, only the main one locks.
 
-    The lock is the operating system's, on the folder itself: it leaves no file, and goes with the
-    process however that ends. Whoever holds it removes the folder at the end if it is empty. Where
-    the file system has no locks, a warning says so and there is none.
-
-    Args:
-        is_main: Whether this process locks; of several that train together, one does.
+    The operating system locks the folder itself, without a lock file, and unlocks it when the
+    process ends. At the end, an empty folder is removed. If the file system does not support locks,
+    a warning is logged and the folder is not locked.
     """
     if not is_main:
         yield
@@ -48,7 +46,7 @@ def locked(folder: Path, is_main: bool = True, *, doing: str = "training") -> It
 
 
 def _lock(folder: Path, doing: str) -> int | None:
-    """An open and locked folder; None where there are no locks."""
+    """Return an open and locked folder, or None if locks are not supported."""
     for left in reversed(range(TRIES)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -59,27 +57,27 @@ def _lock(folder: Path, doing: str) -> int | None:
             if left and isinstance(error, FileNotFoundError):
                 continue  # another process has just removed it
             is_file = isinstance(error, (FileExistsError, NotADirectoryError))
-            why = "a file is in its place; name another folder" if is_file else error
-            raise CheckpointError(f"cannot write to {folder}: {why}") from error
+            why = "a file of that name exists. Choose another folder" if is_file else error
+            raise CheckpointError(f"Cannot write to {folder}: {why}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(lock)
             raise BusyError(
-                f"another process is {doing} in {folder}: wait until it ends, or name another "
+                f"Another process is {doing} in {folder}. Wait until it ends, or choose another "
                 "folder"
             ) from error
         except OSError as error:
             os.close(lock)
             logger.warning(
-                "%s cannot be locked (%s): start no second run there while this one lasts",
+                "%s cannot be locked (%s). Do not start a second run there meanwhile",
                 folder,
                 error,
             )
             return None
         if folder.exists() and os.path.samestat(os.fstat(lock), folder.stat()):
             return lock
-        os.close(lock)  # of a folder that its last holder has removed since
+        os.close(lock)  # its previous holder has removed this folder
     raise CheckpointError(
-        f"cannot write to {folder}: it is removed whenever it is made; name another folder"
+        f"Cannot write to {folder}: another process keeps removing it. Choose another folder"
     )

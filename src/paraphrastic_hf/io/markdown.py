@@ -1,7 +1,7 @@
-"""Markdown as GitHub and the Hub render it: tables, and text that is escaped.
+"""Markdown tables and escaping, as GitHub and the Hub render them.
 
-Text that this package did not write goes through `literal`, `code` or `bold`. `markdown_table`
-escapes its cells itself.
+Pass text from other sources through `literal`, `code` or `bold`. `markdown_table` escapes its
+cells.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ class Markdown(str):
 def markdown_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], align: str | None = None
 ) -> list[str]:
-    """The lines of a table.
+    """Return the lines of a table.
 
-    Cells are escaped by `literal`, unless they are `Markdown`, such as `bold` returns.
-    A bar inside a cell is escaped, and white space becomes one space, so that every row stays one
-    line with as many cells as there are columns.
+    Cells are escaped by `literal` unless they are `Markdown`. Bars are escaped and white space is
+    collapsed, so that each row stays one line with one cell per column.
 
     Args:
-        rows: Cells, as many as headers in each row; empty text where there is nothing.
-        align: A letter for each column, `l` for left and `r` for right; the first column left and
-            all others right if None.
+        rows: Cells, one per column.
+        align: `l` or `r` for each column. By default the first column is left-aligned and all
+            others right-aligned.
 
     Example:
         >>> markdown_table(["system", "score"], [["a|b", bold("71.8")]])
@@ -42,9 +41,9 @@ def markdown_table(
 
 
 def literal(text: str) -> Markdown:
-    """Escape text so that Markdown shows it literally: no markup, links, HTML or formulas.
+    """Escape text so that Markdown shows it literally, and collapse white space.
 
-    White space becomes one space. Underscores within words need no escape.
+    Underscores within words need no escape.
 
     Example:
         >>> literal("5 * 3 | _x_ <b> [y](z)")
@@ -53,13 +52,13 @@ def literal(text: str) -> Markdown:
     text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split()))
     text = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
     text = re.sub(r"[\\|*`~$\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
-    # headings, quotations and lists begin so, where the text begins a line
+    # headings, quotations and lists, in case the text starts a line
     text = re.sub(r"^(\d*)([#>]|[-+=](?=[\s=-]|$)|(?<=\d)[.)](?=\s|$))", r"\1\\\2", text)
     return Markdown(text)
 
 
 def code(text: str) -> Markdown:
-    """Format text as inline code; white space becomes one space.
+    """Format text as inline code, and collapse white space.
 
     Example:
         >>> code("a `b`")
@@ -72,18 +71,15 @@ def code(text: str) -> Markdown:
 
 
 def code_block(text: str, language: str) -> str:
-    """Format text as a fenced code block."""
     fence = "`" * max(3, 1 + _backticks(text))
     return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
-def _backticks(text: str) -> int:
-    """Return the length of the longest run of backticks."""
+def _backticks(text: str) -> int:  # length of the longest run
     return max(map(len, re.findall("`+", text)), default=0)
 
 
 def bold(text: str) -> Markdown:
-    """Escape text and make it bold."""
     return Markdown(f"**{literal(text)}**")
 
 

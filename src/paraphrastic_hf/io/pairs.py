@@ -1,9 +1,8 @@
-"""Sentence pairs from the files people have: TSV, CSV, JSON, parquet, aligned text, saved datasets.
+"""Sentence pairs from TSV, CSV, JSON, parquet, aligned text files and saved datasets.
 
-Every command and every recipe reads tables of pairs here. `find_layout` decides by the first rows
-how many columns a table has, whether its first row names them, and which two hold the texts. A bad
-row never stops a run: it is counted by reason, with the place of the first few, and skipped. Only
-too large a share of bad rows does.
+`find_layout` finds the number of columns, the header and the two text columns from the first rows.
+Bad rows are skipped, counted by reason and reported with the place of the first few. Only too large
+a share of them is an error.
 """
 
 from __future__ import annotations
@@ -31,25 +30,25 @@ from paraphrastic_hf.io.lines import raw_lines, table_kind
 logger = logging.getLogger(__name__)
 
 BAD_ROWS = ("skip", "refuse")
-MAX_BAD_ROWS = 0.2  # of the rows of a source, unless a caller says otherwise
+MAX_BAD_ROWS = 0.2  # default share of bad rows in a source
 PLACES_SHOWN = 5
-FIRST_ROWS = 100  # by which the layout of a table is known
+FIRST_ROWS = 100  # they decide the layout of a table
 Pair = tuple[str, str]
-Row = tuple[str, list[str] | str]  # the place of a row, and its cells or what is wrong with it
+Row = tuple[str, list[str] | str]  # the place of a row, and its cells or the reason why it is bad
 
-CR = "\ue00d"  # stands for a CR within a cell while CSV is parsed
+CR = "\ue00d"  # placeholder for a CR within a cell while CSV is parsed
 
 
 class Harmless(str):
-    """Reason to skip a row that is not malformed; it does not count toward `max_bad_rows`."""
+    """Reason to skip a row that does not count toward `max_bad_rows`."""
 
 
 BLANK = Harmless("that are blank")
-TWO, NO_OBJECT = "without two columns", "that are no JSON object"
+TWO, NO_OBJECT = "without two columns", "that are not JSON objects"
 NO_VALUE = "without a score or label"
-NO_TEXT, NUL, NOT_UTF8 = "whose sides are no texts", "with a NUL character", "not valid UTF-8"
+NO_TEXT, NUL, NOT_UTF8 = "whose sides are not texts", "with a NUL character", "not valid UTF-8"
 
-# names of the two columns of text, without marks between letters, the most telling first
+# names of the two text columns, without punctuation, most specific first
 NAMES = (
     "sentence1 sentence2, sentencea sentenceb, question1 question2, premise hypothesis, "
     "1string 2string, text1 text2, texta textb, phrase1 phrase2, sent1 sent2, sent0 sent1, s1 s2, "
@@ -57,7 +56,7 @@ NAMES = (
     "source target, src tgt, src trg"
 )
 HEADERS = [frozenset(names.split()) for names in NAMES.split(",")]
-# names of the column with the score or label of a pair, the most telling first
+# names of the column with the score or label of a pair, most specific first
 VALUES = (
     *("score", "similarity", "relatednessscore", "relatedness", "label", "goldlabel"),
     *("isduplicate", "quality", "entailmentjudgment", "entailmentlabel", "rating", "gold", "class"),
@@ -74,10 +73,10 @@ CODES = (
     "urd vie zho"
 )
 LANGUAGES = frozenset(CODES.split())
-SHOWN = 20  # names of columns in a message
-FEW = 5  # cells, by which ids and texts cannot be told apart
-WORDS = 6  # of a first cell that is text and no name
-MOSTLY = 0.9  # share of the cells of a column by which its kind is known
+SHOWN = 20  # column names in a message
+FEW = 5  # fewest cells that tell ids from texts
+WORDS = 6  # fewest words of a first cell that is text rather than a column name
+MOSTLY = 0.9  # share of a column's cells that decides its kind
 _NUMBERS = re.compile(r"[\s\d.,;:/()%+\-eE]*\d[\s\d.,;:/()%+\-eE]*")
 _ID = re.compile(r"[!-~]*\d[!-~]*")
 _PROSE = re.compile(r"\S\s+\S|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\uffdc]")
@@ -85,22 +84,19 @@ _PROSE = re.compile(r"\S\s+\S|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\uf
 
 @dataclass
 class RowReport:
-    """Counts of the good and bad rows of a source."""
-
     good: int = 0
     bad: Counter[str] = field(default_factory=Counter)
     places: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, reason: str, place: str) -> None:
-        """Count a bad row."""
         self.bad[reason] += 1
         shown = self.places.setdefault(reason, [])
         if len(shown) < PLACES_SHOWN:
             shown.append(place)
 
     def describe(self) -> str:
-        """`3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9); 1 with an empty side
-        (a.tsv:7)`."""
+        """Return, for example, `3 rows skipped: 2 without two columns (a.tsv:4, a.tsv:9); 1 with an
+        empty side (a.tsv:7)`."""
         parts = [
             f"{count:,} {reason} ({', '.join(self.places[reason])})"
             for reason, count in self.bad.items()
@@ -108,7 +104,7 @@ class RowReport:
         return f"{counted(self.bad.total(), 'row')} skipped: {'; '.join(parts)}"
 
     def check(self, name: str, most: float | None = None) -> None:
-        """Refuse a source with too many bad rows; a single one does not count.
+        """Raise an error for a source with too many bad rows. A single one is tolerated.
 
         Args:
             most: Share of rows that may be bad, 0 to 1, if the user can set `max_bad_rows`.
@@ -116,22 +112,22 @@ class RowReport:
         bad = sum(n for reason, n in self.bad.items() if not isinstance(reason, Harmless))
         share = MAX_BAD_ROWS if most is None else most
         if (bad > 1 or not self.good) and bad > share * (self.good + bad):
-            setting = "" if most is None else ", or raise max_bad_rows"
+            setting = "" if most is None else ", or increase max_bad_rows"
             raise DataError(
                 f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than {share:.0%} "
-                f"({self.describe()}); correct them{setting}"
+                f"({self.describe()}). Correct them{setting}"
             )
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which columns of a table to read.
+    """Columns to read from a table.
 
     Attributes:
-        columns: The texts, by names or by numbers from 1; found by `find_layout` if absent.
+        columns: Text columns, by name or number from 1 (None: found automatically).
         beside: Further columns, which follow the texts.
-        prefer: Names of the two texts that are taken, in this order, if a table has both.
-        value: The score or label of a pair, which comes last; "" to find it, None for none.
+        prefer: Names of the two texts to use, in this order, if a table has both.
+        value: Column of the score or label, which comes last. "" finds it, None skips it.
     """
 
     columns: Sequence[str] | None = None
@@ -141,14 +137,14 @@ class Wanted:
 
 
 class Layout(NamedTuple):
-    """The columns of a table.
+    """Columns of a table.
 
     Attributes:
-        names: The first row if it names the columns; else their numbers, from 1.
-        has_header: Whether it does.
-        taken: Places of the wanted columns in a row, from 0: the texts, then the others.
-        value: The column of the score or label, if one is wanted and there is one.
-        more: Further columns that some rows have.
+        names: Column names of the header, or numbers from 1.
+        has_header: Whether the first row is a header.
+        taken: Indices of the wanted columns: the texts, then the others.
+        value: Column of the score or label, if wanted and found.
+        more: Number of further columns that some rows have.
     """
 
     names: list[str]
@@ -158,13 +154,13 @@ class Layout(NamedTuple):
     more: int = 0
 
     def cells(self, row: Sequence[str]) -> list[str] | str:
-        """The wanted cells of a row, or what is wrong with it."""
+        """Return the wanted cells of a row, or the reason why the row is bad."""
         if len(row) != len(self.names) and len(row) != len(self.names) + self.more:
             return TWO if len(row) < 2 else f"without {len(self.names)} columns"
         return [row[place] for place in self.taken]
 
     def describe(self) -> str:
-        """`the texts are in sentence_A and sentence_B`, or `in columns 2 and 3`."""
+        """Return, for example, `the texts are in columns 2 and 3`."""
         texts = " and ".join(self.names[place] for place in self.taken[:2])
         return f"the texts are in {'' if self.has_header else 'columns '}{texts}"
 
@@ -177,19 +173,19 @@ def find_layout(
     header: bool | None = None,
     texts: Sequence[int] | None = None,
 ) -> Layout:
-    """Find the columns of a table by its first rows.
+    """Find the columns of a table from its first rows.
 
-    The number of columns is that of most rows. The first row is a header if it holds known names
-    (`HEADERS`), two language codes, or text above a column of numbers. Without known names, the
-    texts are the first two columns of prose; columns of numbers, ids and labels are skipped.
+    The number of columns is the most frequent one. The first row is a header if it holds known
+    names (`HEADERS`), two language codes, or text above a column of numbers. Without known names,
+    the texts are the first two columns of prose. Columns of numbers, ids and labels are skipped.
 
     Args:
-        header: Whether the first row names the columns; None to find out.
-        texts: Places of the columns that may hold text; any if absent.
+        header: Whether the first row names the columns (None: detected).
+        texts: Indices of columns that may hold text. None for all.
     """
     if not rows:
         return Layout(["1", "2"], False, [0, 1])
-    least = len(wanted.columns) if wanted.columns else 2  # one column is wanted of a list of texts
+    least = len(wanted.columns) if wanted.columns else 2  # a list of texts needs one column
     counts = Counter(len(row) for row in rows if len(row) >= least)
     most = max(counts.values(), default=0)
     count = next((len(row) for row in rows if most and counts[len(row)] == most), least)
@@ -210,12 +206,10 @@ def find_layout(
     value = _find_value(names, below, taken) if wanted.value == "" else wanted.value
     taken = [*taken, *beside, *([] if value is None else [_place(names, value, name)])]
     is_stsb = count == 7 and all(row[0].startswith("main-") for row in same)
-    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # two of licenses
+    return Layout(names, bool(head), taken, value, more=2 if is_stsb else 0)  # license columns
 
 
 class _Column:
-    """Statistics of the cells of a column."""
-
     def __init__(self, cells: Sequence[str]) -> None:
         found = [cell.strip() for cell in cells if cell.strip()]
         most = max(len(found), 1) * MOSTLY
@@ -230,7 +224,7 @@ class _Column:
 
 
 def _is_header(head: Sequence[str], below: Sequence[_Column], wanted: Wanted) -> bool:
-    """Whether a first row names the columns of a table that may have no names."""
+    """Return whether a first row, of a format with optional headers, names the columns."""
     if not head or any(map(_reads_as_text, head)) or any(map(_NUMBERS.fullmatch, head)):
         return False
     cells = {cell.strip() for cell in head}
@@ -240,7 +234,7 @@ def _is_header(head: Sequence[str], below: Sequence[_Column], wanted: Wanted) ->
         return True
     has_numbers = any(column.has_numbers for column in below)
     if len(_codes(head)) == 2 and len(head) == 2:
-        return all(column.length > 3 for column in below)  # else they may be words
+        return all(column.length > 3 for column in below)  # otherwise the codes may be words
     return has_numbers and not any(
         column.has_numbers and not cell.strip() for cell, column in zip(head, below, strict=True)
     )
@@ -255,7 +249,7 @@ def _find_texts(
     texts: Sequence[int] | None,
     beside: Sequence[int],
 ) -> list[int]:
-    """The places of the two texts, by the names of columns or else by their cells."""
+    """Return the indices of the two texts, found by column names or else by cells."""
     plain = list(map(_plain, names))
     if wanted.prefer and set(map(_plain, wanted.prefer)) <= set(plain):
         return [plain.index(_plain(each)) for each in wanted.prefer]
@@ -280,13 +274,13 @@ def _find_texts(
         if len(found) >= 2:
             return found[:2]
     raise DataError(
-        f"{name} needs two columns of text; it has {_shown(names)}, some of which hold numbers, "
-        "ids or labels. Name the two with `columns`"
+        f"{name} has fewer than two columns that look like text (columns: {_shown(names)}). Name "
+        "the two with `columns`"
     )
 
 
 def _are_numbered(columns: Sequence[_Column], has_names: bool) -> bool:
-    """Whether one of two columns holds numbers or ids, and the other texts."""
+    """Return whether one of two columns holds numbers or ids, and the other texts."""
     for one, other in zip(columns, columns[::-1], strict=True):
         if one.has_numbers and has_names and not other.has_numbers:
             return True
@@ -298,8 +292,11 @@ def _are_numbered(columns: Sequence[_Column], has_names: bool) -> bool:
 def _find_value(
     names: Sequence[str], columns: Sequence[_Column], texts: Sequence[int]
 ) -> str | None:
-    """The column of scores or labels: by its name, else numbers after the texts, numbers before
-    them that are no ids, or a column of few values."""
+    """Find the column of scores or labels.
+
+    It is found by name. Otherwise it is the first column of numbers after the texts, the last
+    column of numbers before them that are not ids, or a column with few distinct values.
+    """
     plain = list(map(_plain, names))
     for known in VALUES:
         if known in plain:
@@ -322,10 +319,10 @@ def _place(names: Sequence[str], column: Any, name: str) -> int:
         return int(wanted) - 1
     if names[:1] == ["1"]:
         raise DataError(
-            f"{name} has no column {wanted!r}; its first row names none, so give a number from 1 "
-            f"to {len(names)}"
+            f"{name} has no column {wanted!r}. It has no header, so use a number from 1 to "
+            f"{len(names)}"
         )
-    raise DataError(f"{name} has no column {wanted!r}; it has {_shown(names)}")
+    raise DataError(f"{name} has no column {wanted!r}. Its columns are {_shown(names)}")
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -333,13 +330,13 @@ def _shown(names: Sequence[str]) -> str:
 
 
 def names_columns(row: Sequence[str]) -> bool:
-    """Whether a first row has the names of the two texts of a common corpus (`HEADERS`)."""
+    """Return whether a first row contains the column names of a common corpus (`HEADERS`)."""
     cells = set(map(_plain, row))
     return any(header <= cells for header in HEADERS)
 
 
 def _codes(names: Sequence[str]) -> list[int]:
-    """The places of the names that are codes of languages, without regions, such as pt-BR."""
+    """Return the indices of names that are language codes, ignoring regions such as in pt-BR."""
     codes = [re.split("[-_]", name.strip().casefold())[0] for name in names]
     found = {code: place for place, code in enumerate(codes) if code in LANGUAGES}
     return [place for code, place in found.items() if code != "id" or len(found) == 2]
@@ -362,13 +359,7 @@ def _is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class PairTable:
-    """The good pairs of a table, with the score or label of each.
-
-    Attributes:
-        pairs: The texts, in file order.
-        values: The scores or labels as text; None if the table has none.
-        layout: The columns of the table.
-    """
+    """Good pairs of a table in file order, with any scores or labels as text."""
 
     pairs: list[Pair]
     values: list[str] | None
@@ -381,12 +372,10 @@ def read_table(
     columns: Sequence[str] | None = None,
     value: str | None = "",
 ) -> PairTable:
-    """Read the pairs of a table with their scores or labels, if it has any.
+    """Read the pairs of a table, with scores or labels if it has any.
 
-    Args:
-        path: The file or folder, as `iterate_rows` takes it.
-        columns: The two texts, by the names of their columns or by numbers from 1; found if absent.
-        value: The score or label, by name or number; "" to find it, None for none.
+    Columns are names or numbers from 1. Text columns are found automatically if None. `value` is
+    found if "", and omitted if None.
     """
     layout, rows = open_table(Path(path), Wanted(columns, value=value))
     beside = 0 if layout.value is None else 1
@@ -406,14 +395,9 @@ def read_pairs(
     columns: Sequence[str] | None = None,
     **options: Any,
 ) -> list[Pair]:
-    """The good sentence pairs of one source, in file order.
+    """Return the good sentence pairs of one source, in file order.
 
-    Args:
-        path: The file or folder, as `iterate_rows` takes it.
-        second: The text file of the other side, as `iterate_rows` takes it.
-        columns: The two texts, as `iterate_rows` takes them.
-        **options: Arguments of `clean_pairs`, which say how long and how many pairs may be, and
-            what is done with a malformed row.
+    The source is given as in `iterate_rows`, and options are those of `clean_pairs`.
     """
     rows = iterate_rows(path, second=second, columns=columns)
     return clean_pairs(rows, name=str(path), **options)
@@ -431,13 +415,13 @@ def clean_pairs(
     seed: int = 1,
     beside: int = 0,
 ) -> list[Any]:
-    """The good pairs among the rows of a source, in order, as tuples of texts.
+    """Return the good pairs among the rows of a source, in order, as tuples of texts.
 
     Args:
-        rows: As `iterate_rows` or `rows_of_dataset` gives them.
-        max_pairs: Keep a random sample of at most this many good pairs.
-        bad_rows: `skip`, with a warning that counts them, or `refuse`.
-        max_bad_rows: Share of rows that may be malformed, 0 to 1, if the user can set it.
+        rows: Rows from `iterate_rows` or `rows_of_dataset`.
+        max_pairs: Maximum number of pairs, sampled at random.
+        bad_rows: `skip` bad rows with a warning, or `refuse` them.
+        max_bad_rows: Share of rows that may be bad, 0 to 1, if the user can set it.
     """
     report, outside = RowReport(), 0
 
@@ -454,15 +438,14 @@ def clean_pairs(
 
     pairs = _sample(within(), max_pairs, random.Random(seed), 2 + beside)
     if not pairs:
-        most = "" if max_words is None else f" or more than max_words ({max_words})"
+        most = "" if max_words is None else f" or above max_words ({max_words})"
         reasons = [report.describe()] if report.bad else []
         if outside:
             reasons.append(
-                f"{counted(outside, 'pair')} with a side of fewer words than min_words "
-                f"({min_words}){most}"
+                f"{counted(outside, 'pair')} with a side below min_words ({min_words}){most}"
             )
         why = f": {'; '.join(reasons)}" if reasons else ""
-        raise DataError(f"{name} holds no usable sentence pair{why}")
+        raise DataError(f"{name} has no usable sentence pairs{why}")
     if report.bad:
         logger.warning("%s: %s", name, report.describe())
     return pairs
@@ -477,10 +460,10 @@ def good_rows(
     max_bad_rows: float | None = None,
     report: RowReport | None = None,
 ) -> Iterator[list[str]]:
-    """Yield the good rows, stripped; log a warning that counts the others.
+    """Yield the good rows, stripped, and log a warning that counts the others.
 
     Args:
-        rows: As `iterate_rows` gives them.
+        rows: Rows from `iterate_rows`.
         number: Index of a cell that must hold a finite number.
         bad_rows: `skip` or `refuse`.
         max_bad_rows: Share of rows that may be bad, 0 to 1, if the user can set it.
@@ -497,9 +480,9 @@ def good_rows(
                 found.good += 1
                 yield cells
                 continue
-            wrong = "with a score that is no number" if all(cells[:2]) else "with an empty side"
+            wrong = "with a score that is not a number" if all(cells[:2]) else "with an empty side"
         if bad_rows == "refuse":
-            raise DataError(f"{place} is a row {wrong}; mend it, or set bad_rows to skip")
+            raise DataError(f"{place} is a row {wrong}. Correct it, or set bad_rows to skip")
         found.add(wrong, place)
     found.check(name, max_bad_rows)
     if report is None and found.bad:
@@ -514,15 +497,15 @@ def iterate_rows(
     beside: Sequence[Any] = (),
     prefer: Sequence[str] = (),
 ) -> Iterator[Row]:
-    """`(place, the cells)` or `(place, what is wrong)` for every row of a source.
+    """Yield `(place, cells)` for each good row of a source and `(place, reason)` for each bad one.
 
     Args:
-        path: A TSV file, a text file if `second` is given, a file named .csv, .jsonl or .json, a
-            parquet file, or a folder that holds parquet files or that `Dataset.save_to_disk` wrote.
-            `.gz`, `.xz` and `.bz2` are unpacked on the way.
-        second: The text file whose lines are the other side of `path`'s lines.
-        columns: The two texts, by the names of their columns or by numbers from 1; found by
-            `find_layout` if absent.
+        path: TSV file, text file (with `second`), .csv, .jsonl, .json or parquet file, or a folder
+            with parquet files or written by `Dataset.save_to_disk`. `.gz`, `.xz` and `.bz2` are
+            unpacked.
+        second: Text file with the other side of each line of `path`.
+        columns: The two text columns, by name or number from 1 (None: found automatically) with
+            `find_layout`.
     """
     if second is not None:
         yield from _aligned_rows(Path(path), Path(second))
@@ -534,7 +517,7 @@ def iterate_rows(
 
 
 def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
-    """Return the layout of a table, and an iterator over its rows as `iterate_rows` yields them."""
+    """Return the layout of a table, and an iterator over its rows as in `iterate_rows`."""
     kind = table_kind(path)
     if path.is_dir() or path.suffix == ".parquet":
         return _open_dataset(path, wanted)
@@ -563,25 +546,22 @@ def open_table(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
 
 
 def _csv_has_header(row: Sequence[str], name: str, wanted: Wanted) -> bool:
-    """Return whether the first row of a CSV file is a header."""
     texts = [cell for cell in row if _reads_as_text(cell)]
     if len(texts) >= 2 and not wanted.columns and not any(map(_is_number, row)):
         raise DataError(
-            f"{name} begins with text where the names of its columns should be "
-            f"({texts[0][:60]!r}): put a row of names before it, such as sentence1 and sentence2; "
-            "or, if these are names, set columns of the source"
+            f"{name} starts with text ({texts[0][:60]!r}) instead of column names. Add a header "
+            "such as sentence1,sentence2. If this is the header, set `columns` of the source"
         )
     return not any(map(_is_number, row))
 
 
 def has_named_columns(path: Path) -> bool:
-    """Whether the columns of a source have names: a saved dataset, or a parquet, CSV or JSON
-    file."""
+    """Return whether a source has named columns: saved datasets, parquet, CSV and JSON files."""
     return path.is_dir() or path.suffix == ".parquet" or table_kind(path) is not None
 
 
 def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Line numbers with their text; lines that are no UTF-8 or hold a NUL are passed over."""
+    """Yield line numbers with their text, skipping lines with invalid UTF-8 or NUL."""
     for number, raw in raw_lines(path):
         text, wrong = _decoded(raw)
         if wrong is None:
@@ -589,7 +569,7 @@ def iterate_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _decoded(raw: bytes) -> tuple[str, str | None]:
-    """The text of a line without its end, or what is wrong with it."""
+    """Return the text of a line without its end, and the reason why it is bad or None."""
     if b"\0" in raw:
         return "", NUL
     try:
@@ -619,12 +599,12 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
             other = next(right, None)
             if other is None:
                 raise DataError(
-                    f"{second} ends after line {number - 1}, but {first} goes on; align them first"
+                    f"{second} has {number - 1:,} lines, but {first} has more. Align them first"
                 )
             (a, wrong), (b, wrong_too) = _decoded(raw), _decoded(other[1])
             yield f"{first.name}:{number}", wrong or wrong_too or [a, b]
         if next(right, None) is not None:
-            raise DataError(f"{first} has fewer lines than {second}; align them first")
+            raise DataError(f"{first} has fewer lines than {second}. Align them first")
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
@@ -639,15 +619,15 @@ def _csv_rows(path: Path) -> Iterator[Row]:
     if delimiter == "\t" and any(map(_is_number, head.split("\t"))):
         yield from _tsv_rows(path)
         return
-    record: list[str] = []  # the lines of the row that is being read
+    record: list[str] = []  # lines of the current row
 
     def text() -> Iterator[str]:
         for _, raw in raw_lines(path):
-            # bytes that are no UTF-8 become surrogates, by which their row is found
+            # invalid UTF-8 becomes surrogates, which are detected below
             line = raw.decode("utf-8", "surrogateescape")
             record.append(line)
             end = len(line.rstrip("\r\n"))
-            if "\r" in line[:end]:  # which the parser takes for the end of the row
+            if "\r" in line[:end]:  # the parser would end the row there
                 line = line[:end].replace("\r", CR) + line[end:]
             yield line
 
@@ -663,7 +643,7 @@ def _csv_rows(path: Path) -> Iterator[Row]:
                 yield place, BLANK
             elif "\0" in joined:
                 yield place, NUL
-            elif not joined.isprintable() and _has_surrogates(row):
+            elif not joined.isprintable() and any("\ud800" <= c <= "\udfff" for c in joined):
                 yield place, NOT_UTF8
             else:
                 yield place, row
@@ -671,12 +651,12 @@ def _csv_rows(path: Path) -> Iterator[Row]:
         opened = _opened_quote(record, reader.line_num - len(record) + 1)
         raise DataError(
             f"{path}:{opened} opens a quote that is not closed properly (line {reader.line_num}: "
-            f"{error}). Double every quote inside a cell"
+            f"{error}). Double each quote inside a cell"
         ) from error
 
 
 def _opened_quote(lines: Sequence[str], number: int) -> int:
-    """The number of the line in which the last quote was opened, the first line having `number`."""
+    """Return the number of the line that opened the last quote. The first line has `number`."""
     opened, is_open = number, False
     for place, line in enumerate(lines, number):
         if line.count('"') % 2:
@@ -685,12 +665,7 @@ def _opened_quote(lines: Sequence[str], number: int) -> int:
     return opened
 
 
-def _has_surrogates(row: Sequence[str]) -> bool:
-    return any("\ud800" <= character <= "\udfff" for text in row for character in text)
-
-
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    """Yield the objects of a JSON file: one per line, or a single list."""
     lines = raw_lines(path)
     _, head = next(lines, (1, b""))
     if head.lstrip().startswith(b"["):
@@ -717,25 +692,27 @@ def rows_of_dataset(
     columns: Sequence[str] | None = None,
     beside: Sequence[Any] = (),
 ) -> Iterator[Row]:
-    """Rows of a `datasets.Dataset` or any iterable of mappings; None counts as the empty text.
+    """Yield the rows of a `datasets.Dataset` or an iterable of mappings. None becomes empty text.
 
     Args:
-        columns: Its two columns of text; found by `find_layout` if absent.
+        columns: The two text columns (None: found by `find_layout`).
     """
     if isinstance(dataset, Mapping):
-        raise DataError(f"the dataset has splits, {', '.join(map(str, dataset))}; give one of them")
+        raise DataError(
+            f"The dataset has splits ({', '.join(map(str, dataset))}). Pass one of them"
+        )
     rows = ((f"{name}:{number}", row) for number, row in enumerate(mappings(dataset)))
     yield from _open_mappings(rows, name, Wanted(columns, beside))[1]
 
 
 def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a dataset."""
+    """Yield the rows of a dataset, which must be mappings."""
     for row in rows:
         if not isinstance(row, Mapping):
             shown = repr(row)[:60]
             raise DataError(
-                "rows of a dataset are mappings, such as {'sentence1': 'A cat.', 'sentence2': 'The "
-                f"cat.'}}, got {shown}"
+                "Rows of a dataset must be mappings, such as {'sentence1': 'A cat.', 'sentence2': "
+                f"'The cat.'}}, got {shown}"
             )
         yield row
 
@@ -743,7 +720,6 @@ def mappings(rows: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 def _open_mappings(
     rows: Iterator[tuple[str, Mapping[str, Any] | str]], name: str, wanted: Wanted
 ) -> tuple[Layout, Iterator[Row]]:
-    """Return the layout and the rows of mappings."""
     first = list(islice(rows, FIRST_ROWS))
     layout = _layout_of_mappings(
         [row for _, row in first if isinstance(row, Mapping)], name, wanted
@@ -755,7 +731,7 @@ def _laid_out(
     rows: Iterable[tuple[str, Mapping[str, Any] | str]], layout: Layout, wanted: Wanted
 ) -> Iterator[Row]:
     names = [layout.names[place] for place in layout.taken]
-    count = len(wanted.columns) if wanted.columns else 2  # of texts
+    count = len(wanted.columns) if wanted.columns else 2  # number of texts
     for place, row in rows:
         if isinstance(row, str) or not names:
             yield place, row if isinstance(row, str) else NO_TEXT
@@ -782,7 +758,7 @@ def _layout_of_mappings(rows: Sequence[Mapping[str, Any]], name: str, wanted: Wa
     layout = layout._replace(names=names)
     wrong = [layout.names[place] for place in layout.taken[:count] if place not in texts]
     if wrong:
-        raise DataError(f"{name} has no text in column {wrong[0]!r}; it has {_shown(names)}")
+        raise DataError(f"{name} has no text in column {wrong[0]!r}. Its columns: {_shown(names)}")
     return layout
 
 
@@ -797,21 +773,21 @@ def _open_dataset(path: Path, wanted: Wanted) -> tuple[Layout, Iterator[Row]]:
         dataset = datasets.load_from_disk(str(path))
     except Exception as error:
         raise DataError(
-            f"{path} is a folder but no saved dataset ({error}); write it with save_to_disk, or "
-            "name a folder of parquet files"
+            f"{path} is not a saved dataset ({error}). Use a folder written by save_to_disk, or a "
+            "folder of parquet files"
         ) from error
     if isinstance(dataset, datasets.DatasetDict):
         raise DataError(
-            f"{path} holds the splits {', '.join(dataset)}; name one, such as {path / 'train'}"
+            f"{path} has the splits {', '.join(dataset)}. Name one, such as {path / 'train'}"
         )
 
     def rows() -> Iterator[tuple[str, Mapping[str, Any]]]:
         try:
-            # a length or offset that is damaged would have the reader leave the file, and crash
+            # without validation, a damaged length or offset could crash the reader
             dataset.data.table.validate(full=True)
             for number, row in enumerate(dataset):
                 yield f"{path.name}:{number}", row
-        except Exception as error:  # of pyarrow, or of text that is no UTF-8
+        except Exception as error:  # from pyarrow, or invalid UTF-8
             raise DataError(f"{path} is damaged: {error}") from error
 
     return _open_mappings(rows(), path.name, wanted)
@@ -829,7 +805,7 @@ def _open_parquet(files: Sequence[Path], name: str, wanted: Wanted) -> tuple[Lay
                     for row in batch.to_pylist():
                         yield f"{name}:{number}", row
                         number += 1
-        except Exception as error:  # of pyarrow
+        except Exception as error:  # pyarrow raises many kinds
             raise DataError(f"{name} is damaged: {error}") from error
 
     try:
@@ -853,7 +829,7 @@ def _within(sides: list[str], min_words: int, max_words: int | None) -> bool:
 def _sample(
     rows: Iterable[list[str]], most: int | None, choice: random.Random, columns: int
 ) -> list[tuple[str, ...]]:
-    """Reservoir sampling of the first columns, put back into file order."""
+    """Sample rows uniformly (reservoir sampling), restoring file order."""
     if most is None:
         return [tuple(row[:columns]) for row in rows]
     kept: list[tuple[int, tuple[str, ...]]] = []

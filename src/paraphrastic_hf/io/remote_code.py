@@ -1,9 +1,8 @@
-"""Writes Python files beside a saved model, so that it loads where this package is not installed.
+"""Python files saved with a model, so that it loads without this package.
 
-`trust_remote_code=True` imports files that are in one folder with the weights. This module finds
-all modules of this package that a class needs and writes each as
-`paraphrastic_<folder>_<module>.py`, with its imports made relative. The files of a class that was
-itself loaded that way are copied.
+`trust_remote_code=True` imports files from the model's folder. Each module of this package that a
+class needs is written as `paraphrastic_<folder>_<module>.py` with relative imports. The files of a
+class that was itself loaded that way are copied.
 """
 
 from __future__ import annotations
@@ -20,16 +19,12 @@ PREFIX = "paraphrastic_"
 
 
 def write_remote_code(cls: type, directory: str | Path) -> str | None:
-    """Write the files that a class needs, and return its reference for `auto_map`.
-
-    A reference is, for example, `paraphrastic_models_encoders_averaging.AveragingModel`.
-
-    Args:
-        directory: The folder to write to, which is made if it does not exist.
+    """Write the files that a class needs to a folder, created if missing.
 
     Returns:
-        The reference; None, and nothing is written, for a class that was defined elsewhere, such
-        as in a notebook.
+        The reference for `auto_map`, such as
+        `paraphrastic_models_encoders_averaging.AveragingModel`. None, with nothing written, for a
+        class defined elsewhere, such as in a notebook.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -47,13 +42,9 @@ def write_remote_code(cls: type, directory: str | Path) -> str | None:
 
 
 def rewrite_code(name: str, directory: Path) -> bool:
-    """Write a file of `write_remote_code`, and those that it imports, from this package.
+    """Write a file of `write_remote_code`, and those it imports, with the current code.
 
-    Args:
-        name: The file's name, such as `paraphrastic_models_encoders_averaging.py`.
-
-    Returns:
-        Whether this package writes files of that name; if not, nothing is written.
+    Returns False, with nothing written, if this package has no file of that name.
     """
     package = Path(__file__).parents[1]
     for path in package.rglob("*.py"):
@@ -65,7 +56,7 @@ def rewrite_code(name: str, directory: Path) -> bool:
 
 
 def _write_modules(module: str, directory: Path) -> None:
-    """Write a module, and all of this package that it imports."""
+    """Write a module and all modules of this package that it imports."""
     pending, written = [module], set()
     while pending:
         name = pending.pop()
@@ -77,17 +68,16 @@ def _write_modules(module: str, directory: Path) -> None:
 
 
 def flat_name(module: str) -> str:
-    """Return the name of a module's file: `paraphrastic_hf.models.encoders.averaging` gives
-    `paraphrastic_models_encoders_averaging`."""
+    """Return the file name of a module, such as `paraphrastic_models_encoders_averaging`."""
     return PREFIX + module.removeprefix(PACKAGE + ".").replace(".", "_")
 
 
-@cache  # a process that saves again reads no module twice
+@cache  # repeated saving parses each module only once
 def make_relative(source: str) -> tuple[str, tuple[str, ...]]:
     """Make the imports from this package in a module's source relative.
 
     Returns:
-        The changed source, and the names of the modules that it imports from this package.
+        The new source, and the names of the imported modules.
     """
     lines = source.splitlines(keepends=True)
     needed = []
@@ -105,5 +95,5 @@ def make_relative(source: str) -> tuple[str, tuple[str, ...]]:
 def _source(module: str) -> str:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise ImportError(f"cannot find the source of {module}")
+        raise ImportError(f"Cannot find the source of {module}")
     return Path(spec.origin).read_text(encoding="utf-8")

@@ -1,5 +1,7 @@
-"""Uploads of a folder to a repository of the Hub: the one path of `publish`, `push_to_hub` and
-`data export --push`. Secrets, and paths that name this machine's folders, are refused."""
+"""Uploads to the Hub, for `publish`, `push_to_hub` and `data export --push`.
+
+Files with secrets or absolute paths of this machine are rejected.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from pathlib import Path
 
 from paraphrastic_hf.errors import PublishError
 
-# Each pattern begins with a literal, which `re` finds fast. A look-behind after the literal then
-# checks the characters before it.
+# Each pattern starts with a literal, which `re` finds fast. A look-behind then checks the
+# characters before it.
 TOKENS = {
     "a token of the Hub": rb"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}",
     "an AWS key": rb"A(?:KIA|SIA)(?<![A-Za-z0-9]....)[0-9A-Z]{16}(?![A-Za-z0-9])",
@@ -48,31 +50,25 @@ PATHS = re.compile(
     rb"|\bfile:/+\w[^\s\"'`,;)\]}]*"
     rb"|\b[A-Za-z]:[\\/]{1,2}(?:Users|Documents|data|work|tmp)\b[^\s\"'`]*"
 )
-RECORDS = ("recipe.yaml", "run.json")  # of a run, in which whatever begins with / is a path
+RECORDS = ("recipe.yaml", "run.json")  # training records, in which a leading / means a path
 PATHS_OF_RECORDS = re.compile(PATHS.pattern + rb"|(?<=[\s\"'])/[\w.+-]+/[^\s\"']+")
-VOCABULARIES = (
-    "tokenizer.json",
-    "ngrams.json",
-    "vocab.json",
-    "merges.txt",
-)  # tokens look like paths by chance
+# tokens may look like paths by chance
+VOCABULARIES = ("tokenizer.json", "ngrams.json", "vocab.json", "merges.txt")
 HEAD = 4096  # bytes that decide whether a file is text
-CONTROLS = re.compile(
-    rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]"
-)  # control characters that text does not have
+CONTROLS = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")  # they do not occur in text
 
 
 def find_leaks(folder: str | Path) -> list[str]:
-    """Find secrets and absolute paths in the files of a folder, each with its file and line.
+    """List secrets and absolute paths in the files of a folder, with file and line.
 
-    Every file is read, whatever its name. Binary files are searched for tokens only, and
-    vocabularies for secrets only. Only the first eight characters of a secret are shown.
+    Every file is read. Binary files are searched only for tokens, and vocabularies only for
+    secrets. Only the first eight characters of a secret are shown.
     """
     leaks = []
     for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
         name = path.relative_to(folder)
         if any(map(FILES_OF_SECRETS.fullmatch, name.parts)):
-            leaks.append(f"{name}: a file that holds secrets by its name")
+            leaks.append(f"{name}: a file name used for secrets")
         leaks += (f"{name}{leak}" for leak in _leaks_of(path))
     return leaks
 
@@ -98,7 +94,7 @@ def _leaks_of(path: Path) -> Iterator[str]:
 
 
 def _as_text(content: mmap.mmap) -> bytes | None:
-    """Return the content of a text file, UTF-16 as UTF-8; None for a binary file."""
+    """Return the content of a text file, UTF-16 as UTF-8, or None for a binary file."""
     if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
         return content[:].decode("utf-16", "replace").encode("utf-8")
     if CONTROLS.search(content[:HEAD]):
@@ -107,7 +103,6 @@ def _as_text(content: mmap.mmap) -> bytes | None:
 
 
 def _found(pattern: re.Pattern[bytes], content: bytes | mmap.mmap) -> Iterator[tuple[int, bytes]]:
-    """Yield the line number and the text of each match."""
     line, counted = 1, 0
     for found in pattern.finditer(content):
         line += content[counted : found.start()].count(b"\n")
@@ -120,17 +115,17 @@ SETTINGS = "https://huggingface.co/settings/tokens"
 
 @dataclass(frozen=True)
 class Destination:
-    """Repository that a folder is uploaded to, and how.
+    """Target of an upload.
 
     Attributes:
-        repository: Such as `someone/model`; the account's own if it names no owner.
+        repository: Such as `someone/model`. Without an owner, the account's own.
         kind: `model`, `dataset` or `space`.
-        private: Whether a new repository is private; None leaves that to the account.
-        must_be_private: Whether an existing public repository is refused.
-        token: Of the account; the one of `hf auth login` or of HF_TOKEN if None.
-        revision: Branch, created if need be; the main one if None.
+        private: Visibility of a new repository. None uses the account's default.
+        must_be_private: Reject an existing public repository.
+        token: Access token. None uses the one of `hf auth login` or HF_TOKEN.
+        revision: Branch, created if missing. None means the main branch.
         message: Commit message.
-        pull_request: Open a pull request instead of writing to the branch.
+        pull_request: Open a pull request instead of committing directly.
         sdk: SDK of a Space, such as `gradio`.
     """
 
@@ -146,27 +141,26 @@ class Destination:
 
 
 def check_name(repository: str) -> None:
-    """Refuse an invalid repository name, without asking the network."""
+    """Raise an error for an invalid repository name, without network access."""
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(repository)
     except ValueError as error:
-        raise PublishError(f"invalid repository name {repository!r}: {error}") from error
+        raise PublishError(f"Invalid repository name {repository!r}: {error}") from error
 
 
 def upload(to: Destination, gather: Callable[[Path, str], Sequence[str]]) -> str:
-    """Upload files in one commit. The token and the repository are checked before any work.
+    """Upload files in one commit, after checking the token and the repository.
 
-    Large files that have arrived are not sent again when a failed call is repeated.
+    A repeated call does not send large files again.
 
     Args:
-        gather: Writes the files to the empty folder it is given, for the repository of the given
-            name, and returns patterns of files to delete from the repository if the folder does
-            not have them.
+        gather: Takes an empty folder and the repository name, and writes the files. Returns
+            patterns of remote files to delete if they are not in the folder.
 
     Returns:
-        The address of the commit or of the pull request.
+        URL of the commit or pull request.
     """
     repository, exists = _checked(to)
     with tempfile.TemporaryDirectory() as place:
@@ -182,7 +176,7 @@ def _checked(to: Destination) -> tuple[str, bool]:
 
     check_name(to.repository)
     if to.pull_request and to.revision is not None:
-        raise PublishError("a pull request goes to the main branch; leave out the revision")
+        raise PublishError("A pull request needs the main branch. Omit the revision")
     api = HfApi(token=to.token)
     with _explained(to.repository):
         account = api.whoami()
@@ -193,11 +187,13 @@ def _checked(to: Destination) -> tuple[str, bool]:
         except RepositoryNotFoundError:
             is_private = None
     if account.get("auth", {}).get("accessToken", {}).get("role") == "read":
-        raise PublishError(f"this token is read-only; create one with write access at {SETTINGS}")
+        raise PublishError(f"The token is read-only. Create one with write access at {SETTINGS}")
     if is_private is None and to.pull_request:
-        raise PublishError(f"no {to.kind} {repository} to open a pull request at")
+        raise PublishError(
+            f"The {to.kind} {repository} does not exist, so it takes no pull request"
+        )
     if is_private is False and to.must_be_private:
-        raise PublishError(f"{repository} is public; make it private or choose another name")
+        raise PublishError(f"{repository} is public. Make it private or choose another name")
     return repository, is_private is not None
 
 
@@ -220,7 +216,7 @@ def _send(folder: Path, to: Destination, exists: bool, stale: Sequence[str]) -> 
             revision=to.revision,
             commit_message=to.message or f"Upload a {kind} of paraphrastic_hf",
             create_pr=to.pull_request,
-            parent_commit=before,  # a branch that moves meanwhile is not written over
+            parent_commit=before,  # fail if the branch changes meanwhile
             delete_patterns=list(stale) or None,
         )
     return str(commit.pr_url or commit.commit_url)
@@ -229,9 +225,7 @@ def _send(folder: Path, to: Destination, exists: bool, stale: Sequence[str]) -> 
 def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
     """Copy files of a folder to the same places in another one.
 
-    Args:
-        folder: The folder. It may be a snapshot in the cache of huggingface_hub, whose files are
-            links to its `blobs`.
+    The folder may be a snapshot in the cache of huggingface_hub, whose files are links to `blobs`.
     """
     inside = [folder.resolve()]
     if folder.resolve().parent.name == "snapshots":
@@ -240,7 +234,7 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
         place = path.resolve()
         if not any(place.is_relative_to(each) for each in inside):
             raise PublishError(
-                f"{path} links to {place}, outside of {folder}; replace the link by a copy"
+                f"{path} links to {place}, outside of {folder}. Replace the link by a copy"
             )
         target = output / path.relative_to(folder)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -248,24 +242,23 @@ def copy_files(folder: Path, files: Iterable[Path], output: Path) -> None:
 
 
 def refuse_leaks(folder: str | Path) -> None:
-    """Refuse a folder with secrets or absolute paths."""
     leaks = find_leaks(folder)
     if leaks:
         more = f", and {len(leaks) - 3} more" if len(leaks) > 3 else ""
         is_of_run = all(leak.startswith(RECORDS) and "absolute path" in leak for leak in leaks)
-        fix = "; cut these to their last part with --hide-paths" if is_of_run else ""
+        fix = ". Shorten these to their last part with --hide-paths" if is_of_run else ""
         raise PublishError(
-            f"nothing was sent: private content in {'; '.join(leaks[:3])}{more}{fix}"
+            f"Nothing was uploaded: private content in {'; '.join(leaks[:3])}{more}{fix}"
         )
 
 
 @contextmanager
 def _explained(repository: str) -> Iterator[None]:
-    """Turn the errors of huggingface_hub into one short message."""
+    """Turn errors of huggingface_hub into one short message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError
 
-    # those of its HTTP library, and RuntimeError for a large file that could not be sent
+    # errors of its HTTP library, and RuntimeError if the upload of a large file fails
     failures: tuple[type[Exception], ...]
     failures = (*HfHubHTTPError.__bases__, OSError, ValueError, RuntimeError)
     try:
@@ -273,22 +266,22 @@ def _explained(repository: str) -> Iterator[None]:
     except failures as error:
         status = _status(error)
         if status == 401 or isinstance(error, LocalTokenNotFoundError):
-            message = f"no valid token; create one with write access at {SETTINGS}, then run "
+            message = f"No valid token. Create one with write access at {SETTINGS}, then run "
             message += "`hf auth login` or set HF_TOKEN"
         elif status == 403:
-            message = f"this token may not write to {repository}"
+            message = f"The token may not write to {repository}"
         elif status == 412:
-            message = f"{repository} changed during the upload; repeat the command"
+            message = f"{repository} changed during the upload. Repeat the command"
         elif status:
-            message = f"{constants.ENDPOINT} refused {repository} ({error}); repeat the command"
+            message = f"{constants.ENDPOINT} refused {repository} ({error}). Repeat the command"
         else:
-            message = f"cannot reach {constants.ENDPOINT} ({error}); repeat the command later, or "
+            message = f"Cannot reach {constants.ENDPOINT} ({error}). Repeat the command later, or "
             message += "write the folder with --dry-run"
         raise PublishError(message) from error
 
 
 def _status(error: BaseException | None) -> int:
-    """The HTTP status that an error is about; 0 if there was no response."""
+    """Return the HTTP status behind an error. 0 without a response."""
     while error is not None:
         status = getattr(getattr(error, "response", None), "status_code", None)
         if status:

@@ -1,5 +1,5 @@
-/* SIM by windows of pairs of texts, for `metrics/windows.py`, which says what it is. Rows are
-   float32 and contiguous. A text that is compared with several, one after the other, is read once. */
+/* SIM by windows (`metrics/windows.py`) of pairs of texts, on contiguous float32 rows. A text that
+   is compared with several in succession is read once. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -17,7 +17,7 @@
 #endif
 
 #define ARRAYS 6
-#define LANES 16 /* floats that are multiplied side by side; a window's length is a multiple */
+#define LANES 16 /* floats multiplied in parallel; a window's width is a multiple */
 #define OWN_AT_A_TIME 4
 #define OTHER_AT_A_TIME 2
 
@@ -35,9 +35,9 @@ typedef struct {
     size_t pairs;
 } Arguments;
 
-/* The windows of one text: (count, width) numbers, and the best cosine of each. */
+/* The windows of one text, (count, width), and the best cosine of each. */
 typedef struct {
-    int64_t text; /* its number, -1 at first */
+    int64_t text; /* number of the text, initially -1 */
     size_t count, room;
     float *numbers, *best;
 } Windows;
@@ -46,7 +46,7 @@ static void release(Arguments *a) {
     while (a->held) PyBuffer_Release(&a->views[--a->held]);
 }
 
-/* The memory of an array, and how many numbers it has; NULL with an error where it is another. */
+/* Get the memory and length of an array; NULL with an error for another type. */
 static void *get_array(Arguments *a, PyObject *object, const char *formats, Py_ssize_t size,
                        int writable, size_t *count) {
     Py_buffer *view = &a->views[a->held];
@@ -55,7 +55,7 @@ static void *get_array(Arguments *a, PyObject *object, const char *formats, Py_s
     a->held++;
     if (!view->format || !strchr(formats, view->format[0]) || view->itemsize != size) {
         PyErr_SetString(PyExc_TypeError,
-                        "rows are float32, ids int32, offsets and texts int64, scores float64");
+                        "rows must be float32, ids int32, offsets and texts int64, scores float64");
         return NULL;
     }
     *count = (size_t)(view->len / size);
@@ -68,7 +68,7 @@ static int are_texts(const int64_t *numbers, size_t count, size_t texts) {
     return 1;
 }
 
-/* Whether the ids of a text are there, and each of a row. */
+/* Check that the offsets and ids of a text are in range. */
 static int is_whole(const Arguments *a, int64_t text) {
     int64_t from = a->offsets[text], to = a->offsets[text + 1];
     if (from < 0 || from > to || (uint64_t)to > a->tokens) return 0;
@@ -96,13 +96,13 @@ static int get_arguments(Arguments *a, PyObject **objects) {
     a->texts = offsets ? offsets - 1 : 0;
     if (!offsets || own != a->pairs || other != a->pairs ||
         !are_texts(a->own, a->pairs, a->texts) || !are_texts(a->other, a->pairs, a->texts)) {
-        PyErr_SetString(PyExc_ValueError, "there are no such texts, or not as many scores");
+        PyErr_SetString(PyExc_ValueError, "texts are out of range, or differ in number from scores");
         return -1;
     }
     return 0;
 }
 
-/* LANES floats as one number, where the compiler knows such. */
+/* LANES floats as one vector, if the compiler supports them. */
 #if defined(__GNUC__)
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 #define ADD(sum, a) ((sum) += (a))
@@ -132,7 +132,7 @@ static inline float total(const Lanes *lanes) {
 
 static size_t rounded_up(size_t count, size_t step) { return (count + step - 1) / step * step; }
 
-/* window = the sum of `count` rows, at length 1 unless it is 0. `width` numbers are written. */
+/* Write the sum of `count` rows, scaled to unit length unless it is 0, as `width` numbers. */
 VECTORIZED
 static void add_up(const float *rows, size_t dimension, const int32_t *ids, size_t count,
                    float *window, size_t width) {
@@ -162,7 +162,7 @@ static void add_up(const float *rows, size_t dimension, const int32_t *ids, size
 
 enum { DONE, NO_MEMORY, NOT_WHOLE };
 
-/* Makes the windows of a text unless they are those that are there. */
+/* Compute the windows of a text unless they are already there. */
 static int read_text(const Arguments *a, Windows *the, int64_t text, size_t reach, size_t most) {
     if (the->text == text) return DONE;
     if (!is_whole(a, text)) return NOT_WHOLE;
@@ -190,8 +190,8 @@ static int read_text(const Arguments *a, Windows *the, int64_t text, size_t reac
     return DONE;
 }
 
-/* The products of four windows with two others, side by side so that each is read less often. The
-   sums are named one by one, or the compiler would keep them in memory. */
+/* Multiply four windows by two others in parallel, so that each is read less often. The sums are
+   separate variables, because the compiler would keep an array in memory. */
 VECTORIZED
 static void multiply(const float *own, const float *other, size_t width,
                      float cosines[OWN_AT_A_TIME][OTHER_AT_A_TIME]) {
@@ -229,7 +229,7 @@ static double compare(Windows *own, Windows *other, size_t width) {
             for (size_t k = 0; k < OWN_AT_A_TIME && i + k < own->count; k++)
                 for (size_t l = 0; l < OTHER_AT_A_TIME && j + l < other->count; l++) {
                     float cosine = cosines[k][l];
-                    /* a window of NaN has NaN for its best, and so has the mean */
+                    /* NaN propagates to the best cosine and the mean */
                     if (!(cosine <= own->best[i + k])) own->best[i + k] = cosine;
                     if (!(cosine <= other->best[j + l])) other->best[j + l] = cosine;
                 }
@@ -243,7 +243,7 @@ static double compare(Windows *own, Windows *other, size_t width) {
 
 PyDoc_STRVAR(match_doc,
              "match(rows, ids, offsets, own, other, scores, reach, most): write SIM of each pair of "
-             "texts into scores.");
+             "texts to scores.");
 
 static PyObject *match(PyObject *Py_UNUSED(module), PyObject *given) {
     PyObject *objects[ARRAYS];
@@ -274,7 +274,7 @@ static PyObject *match(PyObject *Py_UNUSED(module), PyObject *given) {
     release(&a);
     if (failed == NO_MEMORY) return PyErr_NoMemory();
     if (failed) {
-        PyErr_SetString(PyExc_ValueError, "the ids of a text are not those of rows");
+        PyErr_SetString(PyExc_ValueError, "the ids of a text are out of range");
         return NULL;
     }
     Py_INCREF(Py_None);

@@ -1,4 +1,4 @@
-"""The card of a corpus, made from its run: what it holds, how it was made, where it is from."""
+"""Card of a corpus, written from the results of its run."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SIZES = {
 COLUMNS = {
     "reference": "a sentence of the bitext",
     "translation": "the other side, as the engine translated it",
-    "translation_score": "mean over its tokens of ln of their probability; empty of engines that "
-    "have none",
-    "paraphrase_score": "cosine of the two sides by the encoder that the recipe names",
-    "overlap": "trigrams that both sides have over those of the side that has fewer",
-    "reference_length": "words, by white space",
-    "translation_length": "words, by white space",
+    "translation_score": "mean log-probability of its tokens, in nats (empty if the engine has "
+    "no scores)",
+    "paraphrase_score": "cosine of the two sides, by the recipe's encoder",
+    "overlap": "shared trigrams, divided by the trigrams of the side with fewer",
+    "reference_length": "words, split at white space",
+    "translation_length": "words, split at white space",
     "source": "the sentence that was translated",
-    "corpus": "where the pair comes from",
-    "license": "the license of that text",
+    "corpus": "name of the source corpus",
+    "license": "license of the text",
 }
 TEMPLATE = """---
 {front}
@@ -36,8 +36,8 @@ TEMPLATE = """---
 
 # A corpus of paraphrases
 
-{rows:,} pairs of {language} sentences: one side is from bitext, the other {how}. Made by
-`paraphrastic corpus make` from {read:,} pairs, after [ParaNMT](https://aclanthology.org/P18-1042).
+{rows:,} pairs of {language} sentences: one side is from bitext, the other {how}. Made from {read:,}
+pairs by `paraphrastic corpus make`, following [ParaNMT](https://aclanthology.org/P18-1042).
 
 ## Load
 
@@ -48,7 +48,7 @@ rows = load_dataset("DIR", split="train")
 rejected = load_dataset("DIR", "rejects", split="train")
 ```
 
-To train an encoder on it, name the folder among a recipe's sources:
+To train an encoder on the corpus:
 
 ```sh
 paraphrastic train own --sources DIR --output runs/mine
@@ -58,21 +58,21 @@ paraphrastic train own --sources DIR --output runs/mine
 
 {columns}
 
-Other columns are scores of steps, by their names. `rejects` has the rows that were left out, with
+Other columns are scores, named after their steps. `rejects` holds the rows that were left out, with
 the step, the score and the reason.
 
-## What was kept
+## Steps
 
 {steps}
 
-Seconds are those of all tasks together.
+Seconds are summed over all tasks.
 
-## Where it comes from
+## Sources
 
 {origins}
 
-A row has the license of its text. Machine translation adds its own mistakes: names, numbers and
-negations may be wrong, and what two sides share may be an error.
+Each row has the license of its text. Machine translation makes mistakes: names, numbers and
+negations may be wrong, and both sides may share an error.
 
 ## Recipe
 
@@ -87,7 +87,7 @@ def corpus_card(
     steps: Sequence[Mapping[str, Any]],
     origins: Sequence[tuple[str, str, int]],
 ) -> str:
-    """A README for the folder of a corpus, by whose head `datasets` loads it."""
+    """Return the README of a corpus folder. `datasets` loads the corpus by its front matter."""
     from huggingface_hub import DatasetCardData
 
     front = DatasetCardData(
@@ -123,8 +123,8 @@ def corpus_card(
         rows=rows,
         read=read,
         language=recipe.data.reference,
-        how=_engine(recipe.engine) if recipe.is_bitext else "was there",
-        columns="\n".join(markdown_table(["column", "what it holds"], columns, "ll")),
+        how=_engine(recipe.engine) if recipe.is_bitext else "was given",
+        columns="\n".join(markdown_table(["column", "content"], columns, "ll")),
         steps="\n".join(markdown_table(["step", "kept", "left out", "seconds"], table)),
         origins="\n".join(
             markdown_table(
@@ -138,16 +138,15 @@ def corpus_card(
 
 
 def _engine(engine: EngineArguments) -> str:
-    """How the other side was written."""
     model = code(str(engine.model))
     if engine.kind == "apertium":
-        return f"is Apertium's translation ({model}), by rules"
+        return f"was translated by Apertium's rules ({model})"
     if engine.kind == "command":
-        return f"is what {model} wrote"
+        return f"was written by {model}"
     how = (
-        f"drawn at temperature {engine.temperature:g}"
+        f"sampled at temperature {engine.temperature:g}"
         if engine.sample
-        else f"beams of {engine.beams}"
+        else f"beam size {engine.beams}"
     )
-    many = f", {engine.outputs} of each sentence" if engine.outputs > 1 else ""
+    many = f", {engine.outputs} per sentence" if engine.outputs > 1 else ""
     return f"was translated by {model} ({engine.kind}, {how}{many})"

@@ -1,10 +1,9 @@
-"""From bitext to the rows of each task: the text is read once, and dealt to as many files as tasks.
+"""Distribute the rows of the sources to one file per task.
 
-A row goes to the task that one of its sides chooses, whatever its case: the reference, unless the
-recipe leaves out duplicates of the other. So rows that are equal there meet in one task, where
-duplicates are found without asking the others; a task that is done again has the same rows, though
-a source may have changed since; and what was packed is unpacked once. Rows stay in the order of the
-sources.
+A hash of one side, lower-cased, chooses the task of a row: the reference, unless the recipe removes
+duplicates of the other side. So duplicates meet in one task and can be removed there. A repeated
+task reads the same rows even if a source has changed, and packed sources are unpacked only once.
+Rows keep the order of the sources.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from paraphrastic_hf.pipelines.recipe import BitextArguments, CorpusData
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
 from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 
-CORPUS, LICENSE = "corpus", "license"  # columns that say where a row comes from
-HELD = 100_000  # rows in memory, of all tasks together
+CORPUS, LICENSE = "corpus", "license"  # columns with the origin of a row
+HELD = 100_000  # rows in memory, over all tasks
 _TO_SPACES = str.maketrans("\t\n\r", "   ")
 
 
@@ -40,15 +39,15 @@ def deal(
     """Write the rows of each task to `folder/00000.tsv`, `folder/00001.tsv`, ...
 
     Args:
-        folder: The folder to write; what is there of an earlier attempt is replaced.
+        folder: Folder to write. Files of an earlier attempt are replaced.
         tasks: Number of tasks, at least 1.
-        by: The side that chooses the task of a row, as `CorpusRecipe.dealt_by` names it.
+        by: Side that chooses the task of a row, from `CorpusRecipe.dealt_by`.
 
     Returns:
-        The number of rows of each task.
+        Number of rows of each task.
     """
     if not data.sources:
-        raise DataError("there is no bitext: name files with data.sources")
+        raise DataError("data.sources is empty. List at least one file of bitext")
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{task:05d}.tsv" for task in range(tasks)]
     for name in names:
@@ -67,8 +66,8 @@ def deal(
         for number, source in enumerate(data.sources):
             before = sum(counts)
             for reference, other in _pairs(source, data, data_root):
-                chooses = reference if by == REFERENCE else other
-                task = zlib.crc32(chooses.lower().encode("utf-8", "replace")) % tasks
+                key = reference if by == REFERENCE else other
+                task = zlib.crc32(key.lower().encode("utf-8", "replace")) % tasks
                 lines[task].append(f"{reference}\t{other}\t{number}\n")
                 counts[task] += 1
                 held += 1
@@ -77,7 +76,7 @@ def deal(
                     bar.update(held)
                     held = 0
             if sum(counts) == before:
-                raise DataError(f"{source.title} has no pair with text on both sides")
+                raise DataError(f"{source.title} contains no pair with text on both sides")
         flush()
         bar.update(held)
     write_json(folder / "rows.json", counts)
@@ -87,7 +86,6 @@ def deal(
 def _pairs(
     source: BitextArguments, data: CorpusData, data_root: str | Path | None
 ) -> Iterator[tuple[str, str]]:
-    """The references of a source with what stands beside them."""
     languages = source.languages or [data.reference, data.reference]
     first = languages.index(data.reference)
     taken = 0
@@ -119,16 +117,16 @@ def _open(
 def dealt_rows(
     path: Path, expected: int, sources: Sequence[BitextArguments], *, is_bitext: bool
 ) -> Iterator[Row]:
-    """The rows of one task.
+    """Yield the rows of one task.
 
     Args:
-        path: The file that `deal` wrote.
-        expected: How many rows it must have, 0 or more.
-        is_bitext: Whether the other side is to be translated; else it is the translation.
+        path: File that `deal` wrote.
+        expected: Number of rows it must have.
+        is_bitext: Whether the other side is to be translated. Otherwise it is the translation.
     """
     wrong = (
-        f"{path} is not as it was written: remove {path.parent}, and give the same command, which "
-        "reads the sources again"
+        f"{path} was changed; remove {path.parent} and repeat the command, which reads the sources "
+        "again"
     )
     other_name = SOURCE if is_bitext else TRANSLATION
     of_source: list[dict[str, Any]] = [

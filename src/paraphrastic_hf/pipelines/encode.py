@@ -1,4 +1,4 @@
-"""Text of many files to vectors, by the executors that make corpora: a task for each file."""
+"""Encode many text files with the executors of `corpus make`, one task per file."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from paraphrastic_hf.pipelines.stages import Stage
 
-FILES = "files.json"  # what the tasks of a folder are
+FILES = "files.json"  # model and files of a folder of vectors
 
 
 class Encode(Stage):
-    """The vectors of one file, in `NAME.npy`: float32, a row for each line, whole or not at all."""
+    """Write the vectors of a file to `NAME.npy`: float32, one row per line."""
 
     def __init__(
         self, files: Sequence[str], output: Path, model: str, *, normalize_embeddings: bool
@@ -38,11 +38,10 @@ class Encode(Stage):
         self._normalize = normalize_embeddings
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
-        """Encode the file of the task `rank`."""
         path = self._files[rank]
         with (
             locked(self._output / f"task-{rank:05d}", doing="at work"),
-            array_writer(array_of(self._output, path)) as write,
+            array_writer(vectors_path(self._output, path)) as write,
         ):
             encoder = load_encoder(self._model, num_threads=1)
             count = 0
@@ -52,30 +51,31 @@ class Encode(Stage):
                     write(block, unit_length(vectors) if self._normalize else vectors)
                     self.count(len(block), 0)
                 count += len(block)
-                self.tell(len(block))
+                self.report(len(block))
             if not count:
-                raise DataError(f"{path} has no line to encode")
+                raise DataError(f"{path} is empty")
         return
         yield  # a generator, as datatrove runs it
 
 
-def array_of(output: Path, path: str) -> Path:
-    """Where the vectors of a file go."""
+def vectors_path(output: Path, path: str) -> Path:
+    """Return the path of a file's vectors."""
     return output / f"{Path(path).name.partition('.')[0]}.npy"
 
 
-def check_begun(record: Path, wanted: dict[str, Any]) -> None:
-    """Keep what a folder is begun with, or see that it was begun with the same."""
+def check_settings(record: Path, wanted: dict[str, Any]) -> None:
+    """Record the settings of a new folder, or check that an existing folder has the same ones."""
     folder = record.parent
     if record.exists():
         begun = read_json(record)
         other = [name for name in wanted if begun.get(name) != wanted[name]]
         if other:
             raise DataError(
-                f"{folder} was begun with other {' and '.join(other)}; choose another --output"
+                f"{folder} was started with a different {' and '.join(other)}. Choose another "
+                "--output"
             )
     elif any(folder.iterdir()):
-        raise DataError(f"{folder} is not empty; choose another --output")
+        raise DataError(f"{folder} is not empty. Choose another --output")
     write_json(record, wanted)
 
 
@@ -88,20 +88,20 @@ def encode_files(
     normalize_embeddings: bool = False,
     progress: bool = False,
 ) -> int:
-    """Encode files, or go on with them: what is complete is kept.
+    """Encode files, skipping those that are complete.
 
     Args:
-        files: The files, one or more; their names before the first dot differ.
-        make: How the work is divided; its tasks are as many as files.
+        files: One or more files. Their names up to the first dot must differ.
+        make: How to run the tasks. `tasks` is set to the number of files.
 
     Returns:
-        The number of files that are not complete, where jobs of a cluster are still at work.
+        Number of files that are not complete, because jobs of a cluster are still running.
     """
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
     if not names:
-        raise DataError("there is no file to encode")
-    if len({array_of(folder, name) for name in names}) < len(names):
-        raise DataError("two files have the same name before the first dot; rename one")
+        raise DataError("give at least one file to encode")
+    if len({vectors_path(folder, name) for name in names}) < len(names):
+        raise DataError("two files have the same name up to the first dot. Rename one")
     stamps = [file_stamp(name) for name in names]
     wanted: dict[str, Any] = {
         "model": model,
@@ -111,7 +111,7 @@ def encode_files(
         "contents": stamps,
     }
     with locked(folder, doing="encoding"):
-        check_begun(folder / FILES, wanted)
+        check_settings(folder / FILES, wanted)
         with tqdm(desc="encoding", unit=" texts", unit_scale=True, disable=not progress) as bar:
             unfinished = run_stages(
                 [Encode(names, folder, model, normalize_embeddings=normalize_embeddings)],

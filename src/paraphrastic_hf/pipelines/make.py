@@ -1,8 +1,8 @@
-"""From a recipe to the folder of a corpus: what is there of an earlier run is gone on with.
+"""Make a corpus from a recipe, or continue an interrupted run.
 
-The folder holds `data/`, the corpus in parquet; `rejects/`, what was left out, with the reason;
-`README.md`, its card; `corpus.json`, what the run came to; `recipe.yaml`; and `logs/`. `work/` is
-there until all is complete.
+The folder holds the corpus in `data/` and the rows left out in `rejects/`, both in parquet. It also
+holds the card `README.md`, the results `corpus.json`, `recipe.yaml` and `logs/`. `work/` is removed
+at the end.
 """
 
 from __future__ import annotations
@@ -41,21 +41,29 @@ from paraphrastic_hf.training.engine.provenance import (
 logger = logging.getLogger(__name__)
 
 RECIPE, RECORD = "recipe.yaml", "corpus.json"
-OURS = ("data", "rejects", "logs", "work", "README.md", RECORD, RECIPE)  # the last marks the folder
+CORPUS_FILES = (
+    "data",
+    "rejects",
+    "logs",
+    "work",
+    "README.md",
+    RECORD,
+    RECIPE,
+)  # the last marks the folder
 START_AFRESH = "use another --output, or start afresh with --overwrite"
-FIXED = ("tasks", "block")  # of `make`, on which the rows of a task depend
-PACE = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine, on which none depends
+ROW_KEYS = ("tasks", "block")  # keys of `make` that change the rows of a task
+SPEED_KEYS = ("batch_tokens", "batch_size", "threads", "timeout")  # of the engine: change no rows
 
 
 @dataclass(frozen=True)
 class StepCount:
-    """What a step did.
+    """Result of a step.
 
     Attributes:
-        step: Its name.
-        kept: Rows that it kept.
-        rejected: Rows that it left out.
-        seconds: What it took, added up over the tasks.
+        step: Name of the step.
+        kept: Rows kept.
+        rejected: Rows left out.
+        seconds: Time, summed over the tasks.
     """
 
     step: str
@@ -66,15 +74,15 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Made:
-    """What making a corpus came to.
+    """Result of making a corpus.
 
     Attributes:
         rows: Rows of the corpus.
         read: Pairs of the bitext.
-        seconds: Of this call, from its beginning to its end.
-        steps: What each step did.
-        origins: Rows of each source, with its license.
-        unfinished: Tasks that are not complete, where jobs of a cluster are still at work.
+        seconds: Duration of the call that completed the corpus.
+        steps: Result of each step.
+        origins: Name, license and number of rows of each source.
+        unfinished: Tasks that are not complete, because jobs of a cluster are still running.
     """
 
     rows: int
@@ -93,11 +101,11 @@ def make_corpus(
     overwrite: bool = False,
     progress: bool = False,
 ) -> Made:
-    """Make a corpus of paraphrases, or go on with one (thesis, 4.3).
+    """Make a corpus of paraphrases, or continue one (thesis, 4.3).
 
     Args:
-        data_root: Folder that the recipe's paths start from; else the variable PARAPHRASTIC_DATA,
-            else the working folder.
+        data_root: Folder that the recipe's paths start from. If None, the variable
+            PARAPHRASTIC_DATA or the working folder.
         overwrite: Start afresh if the folder holds another corpus.
 
     Example:
@@ -129,7 +137,7 @@ def make_corpus(
 
 
 def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
-    """Where the engine's model is: under the data root, in the working folder, or on the Hub."""
+    """Resolve the engine's model: below the data root, in the working folder, or on the Hub."""
     engine = recipe.engine
     if not recipe.is_bitext or engine.kind in PROGRAMS:
         return engine.model
@@ -138,11 +146,10 @@ def _model(recipe: CorpusRecipe, data_root: str | Path | None) -> str | None:
 
 
 def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
-    """Make the folder this recipe's, or refuse."""
     record = folder / RECIPE
     is_ours = is_record(record) or (folder / RECORD).exists()
     if overwrite and is_ours:
-        for name in OURS:
+        for name in CORPUS_FILES:
             path = folder / name
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(
                 missing_ok=True
@@ -150,9 +157,7 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
     if is_ours and not overwrite:
         _refuse_another(record, recipe)
     elif not is_ours and any(path.suffix != ".part" for path in folder.iterdir()):
-        raise RecipeError(
-            f"{folder} is not empty and holds no corpus of this program; choose another --output"
-        )
+        raise RecipeError(f"{folder} is not empty and not a corpus folder. Choose another --output")
     try:
         write_bytes(record, to_record(recipe))
     except OSError as error:
@@ -160,20 +165,21 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
 
 
 def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
-    """Refuse to go on with other rows than the folder was begun with."""
-    folder, way_out = record.parent, START_AFRESH
+    """Refuse to continue a folder whose recipe would give other rows."""
+    folder = record.parent
     try:
         old = corpus_recipe(read_mapping(record))
     except RecipeError as error:
-        raise RecipeError(f"{record} is damaged ({error}); {way_out}") from error
+        raise RecipeError(f"{record} is damaged ({error}); {START_AFRESH}") from error
     if old.make.tasks != recipe.make.tasks:
         raise RecipeError(
-            f"{folder} was begun with {counted(old.make.tasks, 'task')} and goes on with as many, "
-            "got "
-            f"{recipe.make.tasks}: leave make.tasks, or {way_out}"
+            f"{folder} was started with make.tasks {old.make.tasks}, got {recipe.make.tasks}. Keep "
+            f"the number, or {START_AFRESH}"
         )
-    free = {name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in FIXED}
-    pace = {name: getattr(recipe.engine, name) for name in PACE}
+    free = {
+        name: getattr(recipe.make, name) for name in asdict(recipe.make) if name not in ROW_KEYS
+    }
+    pace = {name: getattr(recipe.engine, name) for name in SPEED_KEYS}
     old = replace(old, make=replace(old.make, **free), engine=replace(old.engine, **pace))
     old_text = to_yaml(old).splitlines()
     new_text = to_yaml(recipe).splitlines()
@@ -181,14 +187,13 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
         changed = [line.strip() for line in new_text if line not in old_text]
         shown = "; ".join(changed[:6]) or "the order of entries"
         raise RecipeError(
-            f"{folder} holds a corpus of another recipe (now different: {shown}); {way_out}"
+            f"{folder} holds a corpus of another recipe (changed: {shown}); {START_AFRESH}"
         )
 
 
 def _dealt(
     recipe: CorpusRecipe, folder: Path, data_root: str | Path | None, progress: bool
 ) -> list[int]:
-    """The rows of each task, which are dealt if they are not yet."""
     rows = folder / "work" / "rows"
     try:
         return [int(count) for count in read_json(rows / "rows.json")]
@@ -204,7 +209,6 @@ def _dealt(
 
 
 def _bar(folder: Path, counts: Sequence[int], progress: bool) -> Any:
-    """A progress bar of rows, with those of finished tasks."""
     done = [int(path.name) for path in (folder / "logs" / "completions").glob("[0-9]*")]
     return tqdm(
         total=sum(counts),
@@ -217,7 +221,7 @@ def _bar(folder: Path, counts: Sequence[int], progress: bool) -> Any:
 
 
 def step_counts(logs: Path, tasks: int) -> list[StepCount]:
-    """What each step did, added up over the tasks."""
+    """Return the result of each step, summed over the tasks."""
     found: list[StepCount] = []
     for task in range(tasks):
         path = logs / "stats" / f"{task:05d}.json"
@@ -226,8 +230,8 @@ def step_counts(logs: Path, tasks: int) -> list[StepCount]:
             of_task = [_count_of(stage) for stage in stages]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"{path} is damaged ({error}): remove it and {logs}/completions/{task:05d}, and "
-                "give the same command, which does this task again"
+                f"{path} is damaged ({error}). Remove it and {logs}/completions/{task:05d}, then "
+                "repeat the command, which runs this task again"
             ) from error
         found = (
             [
@@ -251,7 +255,7 @@ def _count_of(stage: dict[str, Any]) -> StepCount:
 
 
 def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: float) -> Made:
-    """Count, write the card, and last the record, with which the corpus is finished."""
+    """Count the rows, write the card and, as the last file, the record."""
     steps = step_counts(folder / "logs", recipe.make.tasks)
     origins: Counter[tuple[str, str]] = Counter()
     for path in visible_files(folder / "data", "*.parquet"):
@@ -261,15 +265,14 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
     rows = origins.total()
     if rows != steps[-1].kept:
         raise DataError(
-            f"{folder}/data has {counted(rows, 'row')}, and written were {steps[-1].kept:,}: a "
-            "file was "
-            "removed or changed; make the corpus again with --overwrite"
+            f"{folder}/data has {counted(rows, 'row')} instead of {steps[-1].kept:,}, so a file "
+            "was removed or changed. Make the corpus again with --overwrite"
         )
     if not rows:
         worst = max(steps, key=lambda step: step.rejected)
         raise DataError(
-            f"no row of {read:,} is left; {worst.step} left out {worst.rejected:,}: widen its "
-            f"bounds (the reasons are in {folder}/rejects), and give another --output"
+            f"all {read:,} rows were left out, {worst.rejected:,} by {worst.step}. Widen its "
+            f"bounds (see the reasons in {folder}/rejects) and choose another --output"
         )
     seconds = time.monotonic() - begun
     listed = [(name, license, count) for (name, license), count in sorted(origins.items())]
@@ -282,16 +285,16 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
 
 
 def _read_record(folder: Path, stamp: Stamp) -> Made:
-    """What a finished corpus came to, if it is of this text."""
+    """Read the result of a finished corpus, if it was made from the same text."""
     try:
         found = read_json(folder / RECORD)
-        # corpora of earlier versions do not say
+        # records of older corpora lack the text
         refuse_other_text(found.get("text", stamp), stamp, f"the corpus in {folder}", START_AFRESH)
         steps = [StepCount(**step) for step in found["steps"]]
         origins = [(name, license, count) for name, license, count in found["origins"]]
         return Made(found["rows"], found["read"], found["seconds"], steps, origins)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"{folder / RECORD} is damaged ({error}); the corpus beside it may be whole: make it "
-            "again with --overwrite, or in another --output"
+            f"{folder / RECORD} is damaged ({error}). Make the corpus again with --overwrite, or "
+            "choose another --output"
         ) from error

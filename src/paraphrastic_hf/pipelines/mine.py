@@ -1,6 +1,8 @@
-"""Pairs of sentences in text of many files: neighbors are searched file against file, by the
-executors that make corpora, and joined before margins are computed, so that the pairs are those of
-one search over all."""
+"""Mine sentence pairs from many files with the executors of `corpus make`.
+
+Neighbors are searched for each pair of files and joined before margins are computed, so the pairs
+equal those of a single search.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ from paraphrastic_hf.mining.neighbors import Neighbors, nearest
 from paraphrastic_hf.mining.shards import join, read_neighbors, stack, write_neighbors
 from paraphrastic_hf.mining.store import NO_TEXT, TextStore, file_stamp
 from paraphrastic_hf.mining.vectors import UnitRows
-from paraphrastic_hf.pipelines.encode import FILES, array_of, check_begun
+from paraphrastic_hf.pipelines.encode import FILES, check_settings, vectors_path
 from paraphrastic_hf.pipelines.executors.registry import run_stages
 from paraphrastic_hf.pipelines.recipe import MakeArguments
 from paraphrastic_hf.pipelines.stages import Stage
 
-RECORD = "mine.json"  # what a folder was begun with
+RECORD = "mine.json"  # settings of a folder
 SIDES = ("source", "target")
 
 
@@ -38,10 +40,10 @@ class Shard:
     """One file of a side.
 
     Attributes:
-        file: Its text.
-        vectors: Its vectors, a row for each line.
-        store: Where its lines are kept, with `rows.npy`: the lines that are searched.
-        lines: How many lines it has.
+        file: Text file.
+        vectors: Its vectors, one row per line.
+        store: Folder with its lines, and with the numbers of the searched lines in `rows.npy`.
+        lines: Number of lines.
     """
 
     file: str
@@ -51,11 +53,11 @@ class Shard:
 
     @property
     def rows(self) -> np.ndarray:
-        """The numbers of the lines that are searched, increasing."""
+        """Increasing numbers of the lines to search."""
         return np.asarray(np.load(self.store / "rows.npy"))
 
     def unit_rows(self) -> UnitRows:
-        """The vectors of these lines, memory-mapped."""
+        """Return the vectors of these lines, memory-mapped."""
         return UnitRows(np.load(self.vectors, mmap_mode="r"), self.rows, str(self.vectors))
 
 
@@ -63,10 +65,10 @@ Sides = tuple[list[Shard], list[Shard]]
 
 
 class Search(Stage):
-    """The neighbors of one file in another, both ways.
+    """Search for the neighbors between two files, in both directions.
 
     Args:
-        sides: The files of both sides; a task for each pair of them.
+        sides: Files of both sides. Each pair of files is a task.
     """
 
     def __init__(
@@ -77,9 +79,8 @@ class Search(Stage):
         self._options: dict[str, Any] = {"precision": precision, "memory": memory}
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Iterator[None]:
-        """Search the pair of files of the task `rank`."""
         first, second = divmod(rank, len(self._sides[1]))
-        path = found_in(self._folder, first, second)
+        path = neighbors_path(self._folder, first, second)
         with locked(self._folder / f"task-{rank:05d}", doing="at work"), self.track_time("block"):
             source = self._sides[0][first].unit_rows()
             target = self._sides[1][second].unit_rows()
@@ -90,7 +91,7 @@ class Search(Stage):
                 self._k,
                 keep=state,
                 key=f"{self._key} {rank}",
-                told=lambda cosines: self.tell(round(cosines)),
+                told=lambda cosines: self.report(round(cosines)),
                 **self._options,
             )
             write_neighbors(path, forward, backward)
@@ -100,19 +101,19 @@ class Search(Stage):
         yield  # a generator, as datatrove runs it
 
 
-def found_in(folder: Path, first: int, second: int) -> Path:
-    """Where the neighbors of two files are kept."""
+def neighbors_path(folder: Path, first: int, second: int) -> Path:
+    """Return the path of the neighbors of two files."""
     return folder / f"{first:05d}-{second:05d}.npz"
 
 
 @dataclass(frozen=True)
 class MinedShards:
-    """The pairs that were found in many files.
+    """Pairs mined from many files.
 
     Attributes:
-        COLUMNS: The columns of `rows`.
-        pairs: The pairs, as numbers of lines counted through all files of a side from 0.
-        sides: The files of both sides.
+        COLUMNS: Columns of `rows`.
+        pairs: Pairs of line numbers, counted from 0 through all files of a side.
+        sides: Files of both sides.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
@@ -123,7 +124,7 @@ class MinedShards:
     sides: Sides
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Give the pairs as columns of a table, `COLUMNS`, some thousands of pairs at a time.
+        """Yield the pairs as columns of a table, `COLUMNS`, some thousands at a time.
 
         Lines are counted from 1 within their file.
         """
@@ -163,33 +164,32 @@ def mine_shards(
     threshold: float | None = None,
     progress: bool = False,
 ) -> Iterator[MinedShards | int]:
-    """Find the pairs of sentences that mean the same in two sides of many files each.
+    """Find sentence pairs with the same meaning between two sides of many files each.
 
-    Lines that are equal but for white space around them count as one sentence, in the place of the
-    first; lines without text, or without a token that the model knows, are in no pair. The pairs
-    are those that `mining.files.mine_lines` finds in each side's files one after the other; only
-    among more than k + 4 lines whose cosines differ by no more than rounding may it be others.
-    Where both sides are the same, every line's best partner is itself, or the first of those with
-    an equal vector, unless `different` is set.
+    Lines that are equal except for surrounding white space count as one sentence, at the first
+    position. Lines without text, or without a token known to the model, are in no pair. The pairs
+    are those that `mining.files.mine_lines` finds in the concatenated files. Exception: among more
+    than k + 4 lines whose cosines differ only by rounding, others may be chosen. If both sides are
+    the same folder, the best partner of a line is itself (or the first line with an equal vector)
+    unless `different` is set.
 
     Args:
-        source: A folder of vectors that `paraphrastic corpus encode` wrote.
-        target: That of the other side, by the same model; it may be the same folder.
-        output: The folder of lines, searches and pairs, which no other process may use meanwhile;
-            what is complete there is kept.
-        make: How the work is divided; its tasks are as many as pairs of files.
-        k: Number of neighbors over which the margin is averaged, 1 or more.
-        precision: What the search computes in, `float32` or `bfloat16`.
-        memory: How many MB a task may use. At the end some 200 bytes for each line of both sides
-            are in memory.
-        different: Never pair a line with an equal one; for paraphrases within one text.
-        score: What ranks the pairs, as of `mining.bitext.mine`; it may change from one call to the
-            next, as what follows may.
-        threshold: The lowest score of a pair; None for no limit.
+        source: Folder of vectors that `paraphrastic corpus encode` wrote.
+        target: Folder of the other side, encoded with the same model. May be the same folder.
+        output: Folder for lines, searches and pairs. Complete searches in it are kept, and no
+            other process may use it at the same time.
+        make: How to run the tasks. `tasks` is set to the number of pairs of files.
+        k: Neighbors over which the margin is averaged, 1 or more.
+        precision: Number format of the search, `float32` or `bfloat16`.
+        memory: MB that a task may use. The last step needs about 200 bytes per line of both sides.
+        different: Never pair a line with an equal one. For paraphrases within one text.
+        score: Ranking of the pairs, as in `mining.bitext.mine`. This and the following options may
+            differ between calls.
+        threshold: Lowest score of a pair. None for no limit.
 
     Yields:
-        The pairs; or the number of searches that are not complete, where jobs of a cluster are
-        still at work or have failed.
+        The pairs. Or the number of incomplete searches, because jobs of a cluster are still running
+        or have failed.
     """
     options: dict[str, Any] = {
         "score": score,
@@ -203,8 +203,8 @@ def mine_shards(
     models = [record.get("model files") or record["model"] for record in records]
     if models[0] != models[1]:
         raise DataError(
-            f"{source} is of {records[0]['model']} and {target} of {records[1]['model']}: encode "
-            "both by one model"
+            f"{source} was encoded with {records[0]['model']} and {target} with "
+            f"{records[1]['model']}. Encode both with the same model"
         )
     wanted = {
         **dict(zip(SIDES, records, strict=True)),
@@ -213,14 +213,14 @@ def mine_shards(
         "different": different,
     }
     with locked(folder, doing="mining"):
-        check_begun(folder / RECORD, wanted)
+        check_settings(folder / RECORD, wanted)
         own, other = (
             _shards(Path(path), record["files"], folder / name, progress)
             for path, record, name in zip((source, target), records, SIDES, strict=True)
         )
         search = folder / "search"
         search.mkdir(exist_ok=True)
-        _forget_lost(folder / "logs" / "completions", search, len(other))
+        _reset_lost(folder / "logs" / "completions", search, len(other))
         total = float(sum(len(shard.rows) for shard in own))
         total *= sum(len(shard.rows) for shard in other)
         stage = Search(
@@ -247,48 +247,48 @@ def mine_shards(
 
 
 def _encoded(folder: Path) -> dict[str, Any]:
-    """What `corpus encode` says of a folder that is complete, and when its vectors were written."""
+    """Return the record of a complete `corpus encode` folder, with the stamps of its vectors."""
     try:
         record: dict[str, Any] = read_json(folder / FILES)
         files, stamps = record["files"], record["contents"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{folder} holds no {FILES}; give a folder that `paraphrastic corpus encode` wrote"
+            f"{folder} holds no {FILES}. Give a folder that `paraphrastic corpus encode` wrote"
         ) from error
-    arrays = [array_of(folder, name) for name in files]
+    arrays = [vectors_path(folder, name) for name in files]
     missing = [name for name, array in zip(files, arrays, strict=True) if not array.exists()]
     if missing:
         raise DataError(
-            f"{folder} has no vectors of {counted(len(missing), 'file')} yet, the first "
-            f"{missing[0]}; let `paraphrastic corpus encode` come to its end"
+            f"{folder} lacks the vectors of {counted(len(missing), 'file')}, such as "
+            f"{missing[0]}. Complete it with `paraphrastic corpus encode`"
         )
     for name, stamp in zip(files, stamps, strict=True):
         if not os.path.isfile(name):
-            raise DataError(f"{name}, of which {folder} has vectors, is not there any more")
+            raise DataError(f"{name}, encoded in {folder}, does not exist any more")
         if file_stamp(name) != stamp:
             raise DataError(
-                f"{name} has changed since {folder} got its vectors: encode all files into another "
-                "folder"
+                f"{name} has changed since it was encoded in {folder}. Encode all files into "
+                "another folder"
             )
     return {**record, "vectors": [file_stamp(str(array)) for array in arrays]}
 
 
 def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -> list[Shard]:
-    """The files of a side, with their lines kept and those chosen that are searched."""
+    """Store the lines of each file of a side and select the lines to search."""
     shards, hashes = [], []
     for number, file in enumerate(files):
-        array, place = array_of(vectors, file), folder / f"{number:05d}"
+        array, place = vectors_path(vectors, file), folder / f"{number:05d}"
         store = TextStore.write(place, read_blocks(file), file_stamp(file), progress=progress)
         rows = np.load(array, mmap_mode="r").shape[0]
         if len(store) != rows:
             raise DataError(
-                f"{file} has {counted(len(store), 'line')}, and {array} vectors of {rows:,}: they "
-                "were not made of each other"
+                f"{file} has {counted(len(store), 'line')}, but {array} has {rows:,} vectors. "
+                "Encode the file again"
             )
         shards.append(Shard(file, array, place, len(store)))
         hashes.append(store.hashes)
     if all((shard.store / "rows.npy").exists() for shard in shards):
-        return shards  # the record has seen to it that text and vectors are those of before
+        return shards  # `check_settings` has checked that text and vectors are unchanged
     every = np.concatenate(hashes)
     _, first = np.unique(every, return_index=True)
     first = np.sort(first[every[first] != NO_TEXT])
@@ -296,21 +296,21 @@ def _shards(vectors: Path, files: Sequence[str], folder: Path, progress: bool) -
     for shard, start in zip(shards, starts, strict=False):
         begin, end = np.searchsorted(first, [start, start + shard.lines])
         lines = first[begin:end] - start
-        buffer = BytesIO()  # without the vectors that are zero
+        buffer = BytesIO()  # lines with a zero vector are left out
         np.save(buffer, UnitRows(np.load(shard.vectors, mmap_mode="r"), lines, shard.file).rows)
         write_bytes(shard.store / "rows.npy", buffer.getvalue())
     return shards
 
 
-def _forget_lost(completions: Path, search: Path, others: int) -> None:
-    """Let a task be done again whose file is gone."""
+def _reset_lost(completions: Path, search: Path, others: int) -> None:
+    """Mark a task as incomplete if its file is gone."""
     for mark in completions.glob("[0-9]*"):
-        if not found_in(search, *divmod(int(mark.name), others)).exists():
+        if not neighbors_path(search, *divmod(int(mark.name), others)).exists():
             mark.unlink()
 
 
 def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any) -> Pairs:
-    """Join what every task has found, and choose pairs."""
+    """Join the results of all tasks and select pairs."""
     rows = [[shard.rows for shard in side] for side in sides]
     sizes = [[len(each) for each in side] for side in rows]
     if not (sum(sizes[0]) and sum(sizes[1])):
@@ -325,21 +325,21 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
             for near, mine, theirs in ((forward, own, other), (backward, other, own))
         )
     pairs = link(forward, backward, **options)
-    lines = [_through(side, chosen) for side, chosen in zip(sides, rows, strict=True)]
+    lines = [_line_numbers(side, chosen) for side, chosen in zip(sides, rows, strict=True)]
     return Pairs(pairs.score, lines[0][pairs.source], lines[1][pairs.target])
 
 
 def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> Iterator[Neighbors]:
-    """For each file of a side the neighbors of its lines in all files of the other."""
+    """Yield, for each file of a side, the neighbors of its lines in all files of the other side."""
 
     def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):
-            path = found_in(search, *((own, other) if side == 0 else (other, own)))
+            path = neighbors_path(search, *((own, other) if side == 0 else (other, own)))
             try:
                 yield read_neighbors(path)[side]
             except DataError as error:
                 path.unlink(missing_ok=True)
-                raise DataError(f"{error}; give the same command, which makes it again") from error
+                raise DataError(f"{error}. Repeat the command to compute it again") from error
 
     for own in range(len(sizes[side])):
         yield join(found(own), sizes[1 - side], k)
@@ -350,7 +350,7 @@ def _hashes(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([TextStore(shard.store).hashes[each] for shard, each in pairs])
 
 
-def _through(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
-    """The numbers of lines, counted through all files of a side."""
+def _line_numbers(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return line numbers, counted through all files of a side."""
     starts = np.cumsum([0, *(shard.lines for shard in side)])
     return np.concatenate([each + start for each, start in zip(rows, starts, strict=False)])

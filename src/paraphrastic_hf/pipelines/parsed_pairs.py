@@ -1,7 +1,7 @@
-"""Pairs of sentences with their trees, for models that write by syntax (thesis, 6.2.2).
+"""Sentence pairs with parses, to train syntactically controlled paraphrase models (thesis, 6.2.2).
 
-A TSV file of them has the columns sentence1, sentence2, tree1, tree2; a dataset has them by name.
-SCPN is trained from sentence1 and tree2 to sentence2, and the other way.
+The columns are sentence1, sentence2, tree1, tree2, in a TSV file or a dataset. SCPN is trained to
+write sentence2 from sentence1 and tree2, and vice versa.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ Row = tuple[str, str, str, str]
 
 @dataclass
 class PairParser:
-    """Parses both sides of pairs, and keeps those that training can use.
+    """Parser of both sides of pairs that drops pairs unfit for training.
+
+    Attributes:
+        keep_same: Keep pairs whose two parses are equal.
+        left_out: Number of dropped pairs by reason.
 
     Example:
         >>> pairs = PairParser(SentenceParser.from_pretrained("runs/parser"))  # doctest: +SKIP
@@ -33,11 +37,7 @@ class PairParser:
     left_out: Counter[str] = field(default_factory=Counter)
 
     def rows(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
-        """The kept pairs, each text parsed once.
-
-        Yields:
-            Two sentences and two trees, on one line each.
-        """
+        """Yield both sentences and both trees of each kept pair. Repeated texts are parsed once."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         found = dict(zip(texts, self.parser.parse(texts), strict=True))
         for first, second in pairs:

@@ -1,5 +1,4 @@
-"""The rows of a finished corpus, from the forms that corpora have: what `paraphrastic corpus make`
-wrote, any parquet, folders of `save_to_disk`, and TSV files with or without names of columns."""
+"""Read a finished corpus: a `corpus make` folder, parquet, a saved dataset, TSV, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -18,36 +17,37 @@ SIDES = (REFERENCE, TRANSLATION)
 
 
 def read_corpus(path: str | Path, columns: Sequence[str] = ()) -> Iterator[list[Row]]:
-    """The rows of a corpus in order, some thousand at a time.
+    """Yield the rows of a corpus in order, thousands at a time.
 
     Args:
         path: A folder that `paraphrastic corpus make` wrote or that holds parquet files, a parquet
-            file, a folder of `save_to_disk`, or a TSV, CSV or JSON file (.gz, .xz). The columns
-            `reference` and `translation` are read, else two of text (`find_layout`).
+            file, a folder of `save_to_disk`, or a TSV, CSV or JSON file (.gz, .xz). Reads the
+            columns `reference` and `translation`, or else two columns of text (`find_layout`).
+        columns: Further columns to read.
 
     Yields:
-        Rows with `reference`, `translation` and these columns; columns of a TSV file are text.
+        Rows with `reference`, `translation` and `columns`. Values of a TSV file are text.
     """
     path = Path(path)
     files = _parquet_files(path)
-    found = _of_parquet(path, files, columns) if files else _of_rows(path, columns)
+    found = _read_parquet(path, files, columns) if files else _read_rows(path, columns)
     is_empty = True
     for rows in found:
         is_empty = is_empty and not rows
         yield rows
     if is_empty:
-        raise DataError(f"{path} holds no row")
+        raise DataError(f"{path} contains no rows")
 
 
 def sample_rows(
     path: str | Path, most: int | None, columns: Sequence[str] = (), *, seed: int = 1
 ) -> list[Row]:
-    """A random sample of a corpus, in its order; all rows if there are no more.
+    """Return a random sample of a corpus, in its order.
 
     Args:
-        path: The corpus, as `read_corpus` takes it.
-        most: Rows wanted; None for all.
-        columns: As of `read_corpus`.
+        path: As in `read_corpus`.
+        most: Size of the sample. None for all rows.
+        columns: As in `read_corpus`.
     """
     choice = random.Random(seed)
     kept: list[tuple[int, Row]] = []
@@ -65,16 +65,16 @@ def sample_rows(
 
 
 def number_of(row: Row, column: str) -> float | None:
-    """The number in a column of a row; None where there is none."""
+    """Return the number in a column of a row, or None if it is empty."""
     value = row[column]
     try:
         return None if value is None or value == "" else float(value)
     except (TypeError, ValueError):
-        raise DataError(f"the column {column} holds {str(value)[:40]!r}, no number") from None
+        raise DataError(f"column {column}: {str(value)[:40]!r} is not a number") from None
 
 
 def numbers_of(column: str) -> Score:
-    """What reads the numbers in a column of rows, as `Step.score` computes others.
+    """Return a `Step.score` function that reads the numbers in a column.
 
     Example:
         >>> numbers_of("score")([{"score": "0.5"}, {"score": None}])
@@ -90,7 +90,7 @@ def _parquet_files(path: Path) -> list[Path]:
     return [path] if path.suffix == ".parquet" else []
 
 
-def _of_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> Iterator[list[Row]]:
+def _read_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> Iterator[list[Row]]:
     import pyarrow
     import pyarrow.parquet as pq
 
@@ -110,10 +110,10 @@ def _of_parquet(path: Path, files: Sequence[Path], columns: Sequence[str]) -> It
                 keys = (*SIDES, *columns)
                 yield [dict(zip(keys, row, strict=True)) for row in zip(*lists, strict=True)]
         except (pyarrow.ArrowException, OSError) as error:
-            raise DataError(f"{file} is damaged, or no parquet file: {error}") from error
+            raise DataError(f"{file} is damaged or not a parquet file: {error}") from error
 
 
-def _of_rows(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
+def _read_rows(path: Path, columns: Sequence[str]) -> Iterator[list[Row]]:
     keys = (*SIDES, *columns)
     good = good_rows(iterate_rows(path, beside=columns, prefer=SIDES), name=str(path))
     while some := [dict(zip(keys, row, strict=True)) for row in islice(good, AT_A_TIME)]:
@@ -125,8 +125,8 @@ def _sides(path: Path, names: Sequence[str], texts: Sequence[str]) -> tuple[str,
         return SIDES
     if len(texts) < 2:
         raise DataError(
-            f"{path} has no columns reference and translation, and no two of text; it has "
-            f"{', '.join(names)}"
+            f"{path} has neither the columns reference and translation nor two columns of text. "
+            f"Its columns are {', '.join(names)}"
         )
     return texts[0], texts[1]
 
@@ -134,4 +134,4 @@ def _sides(path: Path, names: Sequence[str], texts: Sequence[str]) -> tuple[str,
 def _check_columns(path: Path, names: Sequence[str], columns: Sequence[str]) -> None:
     missing = [name for name in columns if name not in names]
     if missing:
-        raise DataError(f"{path} has no column {missing[0]!r}; it has {', '.join(names)}")
+        raise DataError(f"{path} has no column {missing[0]!r}. Its columns are {', '.join(names)}")

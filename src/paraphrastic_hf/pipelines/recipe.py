@@ -1,6 +1,6 @@
-"""Every key of a recipe that makes a corpus of paraphrases.
+"""Keys of a recipe that makes a corpus of paraphrases.
 
-Defaults are those of ParaNMT (thesis, 4.3) where it has any: beams of 12, the best translation.
+Defaults follow ParaNMT (thesis, 4.3) where it states them: beam size 12, the best translation.
 """
 
 from __future__ import annotations
@@ -35,44 +35,44 @@ from paraphrastic_hf.training.engine.recipe import (
     seed_argument,
 )
 
-TRANSLATE = "translate"  # the place among the steps where the engine works
-PROGRAMS = ("apertium", "command")  # engines that are programs, of no directory and without scores
+TRANSLATE = "translate"  # the step that runs the engine
+PROGRAMS = ("apertium", "command")  # engines that are programs, without scores
 
 
 @dataclass(frozen=True)
 class BitextArguments:
-    """One source of sentence pairs, with what the corpus must say of it."""
+    """A source of sentence pairs."""
 
     path: str | None = argument(
         None,
-        help="TSV, CSV, JSON Lines or text file, saved dataset or folder of parquet files; "
-        "relative to the data root; .gz, .xz and .bz2 are read",
+        help="TSV, CSV, JSON Lines or text file (.gz, .xz, .bz2), saved dataset or folder of "
+        "parquet files, relative to the data root",
     )
     dataset: DatasetArguments | None = argument(
-        None, help="instead of a path, a corpus: {name: multi30k, config: en-fr}"
+        None, help="corpus, instead of a path: {name: multi30k, config: en-fr}"
     )
     second: str | None = argument(None, help="text file aligned line by line with `path`")
     languages: list[str] | None = argument(
-        None, help="language of each side; one of them is data.reference; en, en if absent"
+        None, help="languages of both sides, one of them data.reference (default: [en, en])"
     )
     columns: list[str] | None = argument(
-        None, help="the two columns of text, by name or number; found if absent"
+        None, help="names or numbers of the two text columns (default: detected)"
     )
     name: str | None = argument(
-        None, help="what rows say they come from; the file's or corpus's name if absent"
+        None, help="name in the column `corpus` (default: name of the file or corpus)"
     )
-    license: str = argument("not stated", help="the license of the text, which rows carry along")
-    every: int = argument(1, help="take every so many-th pair, from all over the text", at_least=1)
-    max_pairs: int | None = argument(None, help="take at most this many pairs", at_least=1)
+    license: str = argument("not stated", help="license of the text, for the column `license`")
+    every: int = argument(1, help="step of the subsample: 10 takes every tenth pair", at_least=1)
+    max_pairs: int | None = argument(None, help="largest number of pairs", at_least=1)
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """A source given as its path alone."""
+        """Expand a source that is given as a path."""
         return {"path": str(value)}
 
     @property
     def title(self) -> str:
-        """What rows and messages call it."""
+        """Name for rows and messages."""
         if self.name is not None:
             return self.name
         if self.dataset is not None:
@@ -82,17 +82,15 @@ class BitextArguments:
 
 @dataclass(frozen=True)
 class CorpusData:
-    """Which bitext the corpus is made from."""
+    """Bitext of a corpus."""
 
     sources: list[BitextArguments] = argument(
         [], help="files of sentence pairs, or mappings with `path`"
     )
-    reference: str = argument(
-        "en", help="the language of the references, which the corpus will be in"
-    )
+    reference: str = argument("en", help="language of the references, and so of the corpus")
     max_bad_rows: float = argument(
         MAX_BAD_ROWS,
-        help="share of the rows of a source that may be malformed and skipped",
+        help="largest share of a source's rows that may be malformed; they are skipped",
         at_least=0,
         at_most=1,
     )
@@ -100,48 +98,44 @@ class CorpusData:
 
 @dataclass(frozen=True)
 class EngineArguments:
-    """What translates, and how it searches or samples."""
+    """Translation engine, and its search or sampling."""
 
     kind: str = argument(
         "ctranslate2",
-        help="ctranslate2, for Marian, M2M100, NLLB and what else its converter takes; "
-        "transformers, any encoder-decoder, this package's too, and generative models of sentence "
-        "pairs; apertium, the rule-based system of that name; or command, any program that reads a "
-        "sentence a line and writes a translation a line",
+        help="ctranslate2 (Marian, M2M100, NLLB and others), transformers (any encoder-decoder or "
+        "generative model), apertium (rules), or command (program that translates line by line)",
         choices=("ctranslate2", "transformers", *PROGRAMS),
     )
     model: str | None = argument(
         None,
-        help="a model directory, relative to the data root, or the name of a model on the Hub; of "
-        "apertium, the two languages: spa-eng; of command, the program with its arguments, split "
-        "as a shell does but run without one (sh -c '...' for a pipe), whose paths start in the "
-        "working folder",
+        help="model directory below the data root, or Hub name. For apertium, the languages "
+        "(spa-eng). For command, a program with arguments (sh -c '...' for a pipe)",
         names="weights",
     )
     source: str | None = argument(
-        None, help="the language of the lines, for models that must be told: NLLB, M2M100, mBART"
+        None, help="language of the lines, for multilingual models such as NLLB, M2M100, mBART"
     )
-    to: str | None = argument(None, help="the language to write, for models of several")
-    prefix: str = argument("", help="text before every line, as T5 wants it")
-    beams: int = argument(12, help="beginnings kept at each step", at_least=1, at_most=MOST_BEAMS)
+    to: str | None = argument(None, help="language to write, for multilingual models")
+    prefix: str = argument("", help="text put before every line, as T5 needs")
+    beams: int = argument(12, help="beam size", at_least=1, at_most=MOST_BEAMS)
     outputs: int = argument(
         1,
-        help="translations of each line, a row each: the best beams, or draws",
+        help="translations of each line: the best beams or samples, one row each",
         at_least=1,
         at_most=MOST_OUTPUTS,
     )
-    sample: bool = argument(False, help="draw each token instead of searching")
+    sample: bool = argument(False, help="sample tokens instead of beam search")
     top_p: float = argument(
-        1.0, help="with sample, share of the probability to draw from", above=0, at_most=1
+        1.0, help="with sample: probability mass of nucleus sampling", above=0, at_most=1
     )
     temperature: float = argument(
-        1.0, help="with sample, below 1 for likelier tokens, above 1 for others", above=0
+        1.0, help="with sample: temperature, lower for likelier tokens", above=0
     )
     length_penalty: float = argument(
-        1.0, help="power of its length by which a beam's log-probability is divided"
+        1.0, help="exponent of the length by which a beam's log-probability is divided"
     )
     max_tokens: int = argument(
-        200, help="most tokens of a translation", at_least=1, at_most=MOST_TOKENS
+        200, help="maximum length of a translation, in tokens", at_least=1, at_most=MOST_TOKENS
     )
     precision: str = argument(
         "int8",
@@ -149,23 +143,15 @@ class EngineArguments:
         choices=("int8", "int8_float32", "float16", "bfloat16", "float32"),
     )
     batch_tokens: int = argument(
-        1024,
-        help="ctranslate2: most tokens that are translated at a time; a GPU wants more",
-        at_least=1,
+        1024, help="ctranslate2: tokens per batch. Raise it on a GPU", at_least=1
     )
-    batch_size: int = argument(
-        64, help="transformers: most lines that are translated at a time", at_least=1
-    )
-    threads: int = argument(1, help="threads of one worker", at_least=1)
-    timeout: float = argument(
-        600.0,
-        help="seconds after which a block of lines is given up as hanging",
-        above=0,
-    )
+    batch_size: int = argument(64, help="transformers: lines per batch", at_least=1)
+    threads: int = argument(1, help="threads per worker", at_least=1)
+    timeout: float = argument(600.0, help="time limit of a block, in seconds", above=0)
 
 
-def words_of(command: str) -> list[str]:
-    """A program and its arguments; nothing of a command whose quotes are not closed."""
+def split_command(command: str) -> list[str]:
+    """Split a command into a program and its arguments, or nothing if a quote is not closed."""
     try:
         return shlex.split(command)
     except ValueError:
@@ -174,71 +160,69 @@ def words_of(command: str) -> list[str]:
 
 @dataclass(frozen=True)
 class MakeArguments:
-    """Where and in how many parts the work is done."""
+    """Executor and division of the work."""
 
     executor: str = argument(
         "local",
-        help="local, processes of this machine; slurm, jobs of a cluster; or ray, a Ray cluster "
-        "that is running",
+        help="local (processes of this machine), slurm (jobs of a cluster) or ray (a running Ray "
+        "cluster)",
         choices=("local", "slurm", "ray"),
     )
     tasks: int = argument(
         16,
-        help="parts of the work; what is finished is kept by part, so an interrupted corpus goes "
-        "on with as many, and no other number",
+        help="number of tasks; an interrupted corpus must be continued with the same number",
         at_least=1,
         at_most=10_000,
     )
-    workers: int = argument(1, help="parts worked on at a time", at_least=1)
-    block: int = argument(2000, help="rows that pass through the steps at a time", at_least=1)
+    workers: int = argument(1, help="tasks that run at the same time", at_least=1)
+    block: int = argument(2000, help="rows per block that passes through the steps", at_least=1)
     attempts: int = argument(
-        3, help="local: times a part is begun whose worker dies or hangs", at_least=1
+        3, help="local: attempts at a task whose worker dies or hangs", at_least=1
     )
     patience: float = argument(
         1800.0,
-        help="local: seconds without a finished block after which a worker is ended",
+        help="local: time limit for a block, in seconds, after which the worker is killed",
         above=0,
     )
-    memory: float = argument(4.0, help="slurm, ray: gigabytes of a worker", above=0)
-    cpus: int = argument(1, help="slurm, ray: processors of a worker", at_least=1)
-    gpus: int = argument(0, help="slurm, ray: accelerators of a worker", at_least=0)
+    memory: float = argument(4.0, help="slurm, ray: memory per worker, in GB", above=0)
+    cpus: int = argument(1, help="slurm, ray: processors per worker", at_least=1)
+    gpus: int = argument(0, help="slurm, ray: GPUs per worker", at_least=0)
     partition: str | None = argument(None, help="slurm: partition of the jobs")
     time: str = argument("20:00:00", help="slurm: time limit of a job")
     slurm: dict[str, Any] = argument({}, help="slurm: further options of sbatch")
-    address: str = argument("auto", help="ray: the cluster to join; local starts one here")
+    address: str = argument("auto", help="ray: address of the cluster; local starts a new one")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusRecipe:
-    """A corpus of paraphrases: bitext, an engine, the steps, and how they are run."""
+    """Recipe of a corpus: bitext, engine, steps and execution."""
 
-    kind: str = argument(CORPUS, help="what is made: a corpus", choices=(CORPUS,))
-    data: CorpusData = argument(CorpusData(), help="the bitext")
-    engine: EngineArguments = argument(EngineArguments(), help="what translates")
+    kind: str = argument(CORPUS, help="kind of recipe", choices=(CORPUS,))
+    data: CorpusData = argument(CorpusData(), help="bitext")
+    engine: EngineArguments = argument(EngineArguments(), help="translation engine")
     steps: list[dict[str, Any]] = argument(
         [],
-        help="the steps in their order, each its name or {name: {keys}}: [translate, {overlap: "
-        "{at_most: 0.2}}]; `translate` is where the engine works",
+        help="steps in order, each a name or {name: {keys}}, such as [translate, {overlap: "
+        "{at_most: 0.2}}]; `translate` runs the engine",
     )
-    make: MakeArguments = argument(MakeArguments(), help="how the work is divided")
+    make: MakeArguments = argument(MakeArguments(), help="executor and division of the work")
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
         check_bounds(self)
         self._check_duplicates()
         engine, make = self.engine, self.make
-        has_engine = self.is_bitext
         if not self.steps:
             raise must_be("steps", self.steps, "a list of steps, such as [translate]")
         if sum(TRANSLATE in each for each in self.steps) >= 2:
-            raise must_be("steps", self.steps, "a list with `translate` once, or not at all")
-        if has_engine and engine.model is None:
+            raise must_be("steps", self.steps, "a list with `translate` at most once")
+        if self.is_bitext and engine.model is None:
             raise must_be(
                 "engine.model",
                 engine.model,
-                "the model that translates, the languages of apertium, or the command",
+                "the translation model, the languages of apertium, or the command",
             )
-        if engine.kind == "command" and not words_of(engine.model or ""):
+        if engine.kind == "command" and not split_command(engine.model or ""):
             raise must_be(
                 "engine.model", engine.model, "a program with its arguments, every quote closed"
             )
@@ -246,29 +230,29 @@ class CorpusRecipe:
             raise must_be(
                 "engine.outputs",
                 engine.outputs,
-                f"1 of kind {engine.kind}, which gives one translation of a line",
+                f"1 for kind {engine.kind}, which gives one translation per line",
             )
         if not engine.sample and engine.outputs > engine.beams:
             raise must_be(
                 "engine.outputs",
                 engine.outputs,
-                f"at most engine.beams ({engine.beams}), unless they are drawn",
+                f"at most engine.beams ({engine.beams}), unless engine.sample is true",
             )
         if make.executor == "slurm" and make.partition is None:
             raise must_be(
                 "make.partition", make.partition, "the partition of the jobs, with executor slurm"
             )
         for source in self.data.sources:
-            self._check_source(source, has_engine)
+            self._check_source(source)
 
     @property
     def is_bitext(self) -> bool:
-        """Whether one side is translated; else there are two sides already."""
+        """Whether one side is translated. Otherwise the sources already have both sides."""
         return any(TRANSLATE in each for each in self.steps)
 
     @property
     def dealt_by(self) -> str:
-        """The side that chooses the task of a row, so that exact duplicates meet in one."""
+        """Side that chooses the task of a row, so that exact duplicates meet in one task."""
         return dealing_side(self._scoring_steps(), is_bitext=self.is_bitext) or REFERENCE
 
     def models(self) -> Iterator[tuple[str, str]]:
@@ -280,21 +264,20 @@ class CorpusRecipe:
                 yield f"steps.{step.name}.{key}", name
 
     def _scoring_steps(self) -> list[Step]:
-        """All steps but the engine; those that are wrong are refused."""
         return make_steps([each for each in self.steps if TRANSLATE not in each])
 
     def _check_duplicates(self) -> None:
-        """Refuse several tasks where duplicates would not meet in one."""
+        """Refuse several tasks if duplicates would not meet in one."""
         steps = self._scoring_steps()
         if dealing_side(steps, is_bitext=self.is_bitext) is None and self.make.tasks > 1:
             sides = [step.of for step in steps if isinstance(step, Duplicates)]
             raise RecipeError(
-                f"duplicates of {' and of '.join(sides)} cannot all be found in make.tasks "
-                f"{self.make.tasks}: rows are dealt to tasks by one side, before the engine has "
-                "written; use make.tasks 1, or duplicates of pair alone, or of source alone"
+                f"duplicates of {' and of '.join(sides)} cannot all be found with make.tasks "
+                f"{self.make.tasks}, because rows are distributed by one side before translation. "
+                "Use make.tasks 1, or only duplicates of pair or of source"
             )
 
-    def _check_source(self, source: BitextArguments, has_engine: bool) -> None:
+    def _check_source(self, source: BitextArguments) -> None:
         languages, reference = source.languages or ["en", "en"], self.data.reference
         check_place(source, source.title)
         if len(languages) != 2:
@@ -303,33 +286,32 @@ class CorpusRecipe:
             raise must_be(
                 f"languages of {source.title}",
                 languages,
-                f"such that one is data.reference ({reference})",
+                f"two languages, one of them data.reference ({reference})",
             )
-        if has_engine and languages.count(reference) >= 2:
+        if self.is_bitext and languages.count(reference) >= 2:
             raise must_be(
                 f"languages of {source.title}",
                 languages,
-                f"bitext: a side that is not in {reference} is what is translated; without the "
-                "step translate, the second side is the translation",
+                f"two languages, as the side that is not in {reference} is translated (without the "
+                "step translate, the second side is taken as the translation)",
             )
 
 
 def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> CorpusRecipe:
-    """Read a recipe that makes a corpus, with command-line overrides applied on top.
+    """Read a recipe that makes a corpus and apply command-line overrides.
 
     Args:
-        overrides: Alternating `--key value...` strings, as `recipe.read_recipe` takes them.
+        overrides: Alternating `--key value...` strings, as in `recipe.read_recipe`.
     """
     mapping = read_mapping(find_recipe(path))
     if "kind" not in mapping:
         raise RecipeError(
-            f"{path} has no kind; write the line `kind: {CORPUS}` into it if it makes a corpus, or "
-            "train it by `paraphrastic train`"
+            f"{path} has no kind. Add the line `kind: {CORPUS}` if it makes a corpus, or use "
+            "`paraphrastic train`"
         )
     if mapping["kind"] != CORPUS:
         raise RecipeError(
-            f"{path} does not make a corpus (kind: {CORPUS}) but is of kind {mapping['kind']}; "
-            "train it by `paraphrastic train`"
+            f"{path} has kind {mapping['kind']}, not {CORPUS}. Use `paraphrastic train`"
         )
     for key, value in parse_overrides(overrides):
         set_key(CorpusRecipe, mapping, key, value)
@@ -337,7 +319,7 @@ def load_corpus_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Corpu
 
 
 def corpus_recipe(mapping: dict[str, Any]) -> CorpusRecipe:
-    """A recipe from plain YAML values, in which a step without keys may be its name alone."""
+    """Build a recipe from plain YAML values. A step without keys may be a name."""
     steps = mapping.get("steps")
     if isinstance(steps, list):
         named = [{each: {}} if isinstance(each, str) else each for each in steps]

@@ -1,4 +1,4 @@
-"""The parquet files of one task: rows that are kept, and rejects with their reasons."""
+"""Parquet files of one task: kept rows, and rejects with their reasons."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.pipelines.deal import CORPUS, LICENSE
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION, Row
 
-LENGTHS = {REFERENCE: "reference_length", TRANSLATION: "translation_length"}  # words by white space
-GROUP = 20_000  # rows of a row group
+LENGTHS = {REFERENCE: "reference_length", TRANSLATION: "translation_length"}  # words
+GROUP = 20_000  # rows per row group
 ORIGIN = (SOURCE, CORPUS, LICENSE)
 REJECT_SCHEMA = pa.schema(
     [(name, pa.string()) for name in (REFERENCE, TRANSLATION, *ORIGIN, "step")]
@@ -25,7 +25,7 @@ REJECT_SCHEMA = pa.schema(
 
 
 def row_schema(scores: Sequence[str]) -> pa.Schema:
-    """The columns of a corpus: texts, a score for each step, lengths, origin."""
+    """Return the columns of a corpus: texts, a score for each step, lengths, origin."""
     return pa.schema(
         [(REFERENCE, pa.string()), (TRANSLATION, pa.string())]
         + [(name, pa.float32()) for name in scores]
@@ -35,7 +35,7 @@ def row_schema(scores: Sequence[str]) -> pa.Schema:
 
 
 class ShardWriter:
-    """Writes the files of one task, which take their places together when all is written."""
+    """Writer of the files of one task, which appear together when all rows are written."""
 
     def __init__(self, output: Path, task: int) -> None:
         self._places = {
@@ -49,7 +49,7 @@ class ShardWriter:
     def __enter__(self) -> ShardWriter:
         for place in self._places.values():
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)  # of an earlier attempt that did not come to its end
+            place.unlink(missing_ok=True)  # of an earlier, failed attempt
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -68,7 +68,6 @@ class ShardWriter:
         rejects: Sequence[tuple[Row, str, Rejection]],
         scores: Sequence[str],
     ) -> None:
-        """Add rows."""
         if rows:
             self._add("data", _columns(rows, scores))
         if rejects:

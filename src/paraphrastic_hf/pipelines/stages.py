@@ -1,8 +1,7 @@
-"""The stages of a task as datatrove runs them: read, translate, the steps, write.
+"""Stages of a task in datatrove: read, translate, the steps, write.
 
-What passes through is a block of rows, not a row: encoders and translation models are fast on many
-only, and an engine costs nothing a row then. A stage moves rows that it leaves out to the block's
-rejects, with the step, the score and the reason.
+Stages pass on blocks of rows, because encoders and translation models are fast only on many rows. A
+stage moves the rows that it leaves out to the block's rejects, with the step, score and reason.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ from paraphrastic_hf.pipelines.steps.registry import make_steps
 
 KEPT, REJECTED = "kept", "rejected"
 TRANSLATION_SCORE = "translation_score"
-LINES_OF_A_TASK = 2**40  # more than any has, so that no two tasks draw alike
+LINES_OF_A_TASK = 2**40  # an upper bound, so that tasks never share random numbers
 EMPTY = Rejection("words of the translation", 0, Bounds(at_least=1))
 
 
 @dataclass
 class Block:
-    """Rows on their way through the stages."""
+    """Rows that pass through the stages."""
 
     rows: list[Row]
     rejects: list[tuple[Row, str, Rejection]] = field(default_factory=list)
@@ -56,10 +55,10 @@ Blocks = Iterator[Block]
 
 
 class Stage(PipelineStep):
-    """A stage that counts the rows it keeps and leaves out, and the seconds it takes.
+    """Stage that counts the rows it keeps and leaves out, and its time in seconds.
 
     Attributes:
-        listener: Called with the number of rows of each finished block; set in workers.
+        listener: Called with the number of rows of each finished block. Set in workers.
     """
 
     type = "corpus"
@@ -69,22 +68,21 @@ class Stage(PipelineStep):
         self.name = name
         super().__init__()
 
-    def tell(self, rows: int) -> None:
-        """Report a finished block to the process that started this one."""
+    def report(self, rows: int) -> None:
+        """Report a finished block to the parent process."""
         if Stage.listener is not None:
             Stage.listener(rows)
 
     def count(self, kept: int, rejected: int) -> None:
-        """Add to the statistics of the stage."""
         self.stat_update(KEPT, value=kept, unit="block")
         self.stat_update(REJECTED, value=rejected, unit="block")
 
 
 class Read(Stage):
-    """The rows of a task, a block at a time.
+    """Read the rows of a task in blocks.
 
     Args:
-        block: Rows at a time, at least 1.
+        block: Rows per block, at least 1.
     """
 
     def __init__(
@@ -101,7 +99,6 @@ class Read(Stage):
         self._is_bitext, self._block = is_bitext, block
 
     def run(self, data: object, rank: int = 0, world_size: int = 1) -> Blocks:
-        """Yield the blocks of the task `rank`."""
         rows = dealt_rows(
             self._folder / f"{rank:05d}.tsv",
             self._counts[rank],
@@ -119,19 +116,18 @@ class Read(Stage):
 
 @lru_cache(maxsize=1)
 def _engine(arguments: EngineArguments, seed: int, work: Path) -> Engine:
-    """The engine of a worker, which is loaded once for all its tasks."""
+    """Return the engine of a worker, loaded once for all its tasks."""
     return make_engine(arguments, seed=seed, work=work)
 
 
 class Translate(Stage):
-    """The engine: a row for each translation of a row; a row without any is left out."""
+    """Run the engine: one row for each translation. Rows without any translation are rejected."""
 
     def __init__(self, engine: EngineArguments, seed: int, work: Path) -> None:
         super().__init__(TRANSLATE)
         self._arguments, self._seed, self._work = engine, seed, work
 
     def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Blocks:
-        """Translate block after block."""
         before = rank * LINES_OF_A_TASK
         for block in data:
             with self.track_time("block"):
@@ -145,8 +141,8 @@ class Translate(Stage):
         written = engine.translate([row[SOURCE] for row in block.rows], before=before)
         if len(written) != len(block.rows):
             raise EngineError(
-                f"the engine was given {counted(len(block.rows), 'line')} and returned "
-                f"{len(written):,}"
+                f"the engine returned {len(written):,} results for "
+                f"{counted(len(block.rows), 'line')}"
             )
         kept: list[Row] = []
         rejected = len(block.rejects)
@@ -163,10 +159,10 @@ class Translate(Stage):
 
 
 class Judge(Stage):
-    """A step: its score in the column of its name, and rows out of bounds among the rejects.
+    """Run a step: write its score to the column of its name and reject rows out of bounds.
 
     Args:
-        step: The step; what it remembers, it remembers of one task.
+        step: The step. Its memory is limited to one task.
     """
 
     def __init__(self, step: Step) -> None:
@@ -174,7 +170,6 @@ class Judge(Stage):
         self._step = step
 
     def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Blocks:
-        """Judge block after block."""
         for block in data:
             with self.track_time("block"):
                 self._judge(block)
@@ -185,7 +180,7 @@ class Judge(Stage):
         scores = step.score(rows) if rows else []
         if len(scores) != len(rows):
             raise ValueError(
-                f"the step {self.name} gave {counted(len(scores), 'score')} of "
+                f"the step {self.name} returned {counted(len(scores), 'score')} for "
                 f"{counted(len(rows), 'row')}"
             )
         name = step.name
@@ -205,7 +200,7 @@ class Judge(Stage):
 
 
 def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
-    """The places of scores that are out of bounds, or none; for many at a time."""
+    """Return the indices of scores that are missing or out of bounds."""
     if bounds == Bounds() or not len(scores):
         return []
     values = np.array(scores, np.float64)  # None becomes NaN
@@ -222,14 +217,13 @@ def _outside(bounds: Bounds, scores: Sequence[float | None]) -> list[int]:
 
 
 class Write(Stage):
-    """A parquet file of the rows that are left, and one of the rejects, complete or not at all."""
+    """Write a parquet file of the kept rows and one of the rejects, complete or not at all."""
 
     def __init__(self, output: Path) -> None:
         super().__init__("write")
         self._output = output
 
     def run(self, data: Blocks, rank: int = 0, world_size: int = 1) -> Iterator[None]:
-        """Write the blocks of the task `rank`; two processes never write the same."""
         with (
             locked(self._output / "work" / f"task-{rank:05d}", doing="at work"),
             ShardWriter(self._output, rank) as writer,
@@ -238,7 +232,7 @@ class Write(Stage):
                 with self.track_time("block"):
                     writer.write(block.rows, block.rejects, block.scores)
                     self.count(len(block.rows), 0)
-                self.tell(block.size)
+                self.report(block.size)
         return
         yield  # a generator, as datatrove runs it
 
@@ -246,7 +240,6 @@ class Write(Stage):
 def stages_of(
     recipe: CorpusRecipe, output: Path, counts: Sequence[int], model: str | None
 ) -> list[Stage]:
-    """The stages of every task of a recipe."""
     stages: list[Stage] = [
         Read(
             output / "work" / "rows",

@@ -1,10 +1,10 @@
-"""Byte pairs by codes that were learned elsewhere, those of the released SCPN among them (Sennrich
-et al., 2016; thesis, 6.3.1).
+"""Byte-pair tokenizer from existing codes, such as those of the released SCPN (Sennrich et al.,
+2016; thesis, 6.3.1).
 
-A file of codes has a merge a line, the most frequent first, after `#version: 0.2`; the last part of
-a word has `</w>`. The released code drops pieces that its `vocab.txt` lacks; here every piece that
-the codes can make has a row. The tokenizer is a stock BPE of `tokenizers`, saved as
-`tokenizer.json`.
+A file of codes starts with `#version: 0.2`, then has one merge per line, most frequent first. The
+last piece of a word ends in `</w>`. The released code drops pieces missing from its `vocab.txt`.
+Here every piece that the codes can produce has an id. The tokenizer is a stock BPE of `tokenizers`,
+saved as `tokenizer.json`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ END_OF_WORD = "</w>"
 
 
 class BytePairTokenizer(FastTokenizer):
-    """Turns text into the ids of byte pairs.
+    """Tokenizer into byte pairs.
 
     Args:
-        fast: A BPE of `tokenizers` with the ids 0 for `<pad>` and 1 for `<unk>`, which no text has.
+        fast: A BPE of `tokenizers` in which ids 0 and 1 are `<pad>` and `<unk>`, which no text
+            contains.
 
     Example:
         >>> import tempfile
@@ -49,25 +50,24 @@ class BytePairTokenizer(FastTokenizer):
 
     @classmethod
     def from_codes(cls, path: str | Path, *, lowercase: bool = True) -> BytePairTokenizer:
-        """Read a file of codes."""
         merges: list[tuple[str, str]] = []
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"cannot read the codes in {path}: {error}") from error
+            raise DataError(f"Cannot read the codes in {path}: {error}") from error
         for number, line in enumerate(lines, 1):
             parts = line.split(" ")
             if line.startswith("#version") or not line.strip():
                 continue
             if len(parts) != 2 or not all(parts):
-                raise DataError(f"{path}:{number} is no merge of two pieces: {line[:80]!r}")
+                raise DataError(f"{path}:{number} is not a merge of two pieces: {line[:80]!r}")
             merges.append((parts[0], parts[1]))
         if not merges:
-            raise DataError(f"{path} has no merges; codes are a merge a line, as 't h'")
+            raise DataError(f"{path} has no merges. Expected one per line, such as 't h'")
         chars = set(string.printable) - set(string.whitespace)
         chars |= {char for pair in merges for part in pair for char in part.removesuffix("</w>")}
-        made = (first + second for first, second in merges)
-        pieces = [*sorted(chars), *(char + END_OF_WORD for char in sorted(chars)), *made]
+        merged = (first + second for first, second in merges)
+        pieces = [*sorted(chars), *(char + END_OF_WORD for char in sorted(chars)), *merged]
         vocab = {piece: number for number, piece in enumerate(SPECIAL_TOKENS.values())}
         for piece in pieces:
             vocab.setdefault(piece, len(vocab))
@@ -84,14 +84,13 @@ class BytePairTokenizer(FastTokenizer):
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool = False
     ) -> BytePairTokenizer:
-        """Read `tokenizer.json` from a model directory."""
         fast = cls.read(directory)
         fast.no_truncation()
         if END_OF_WORD not in str(getattr(fast.model, "end_of_word_suffix", "")):
-            raise ModelError(f"{directory} holds no BPE with marks at the ends of words")
+            raise ModelError(f"{directory} has no BPE tokenizer with the word suffix {END_OF_WORD}")
         return cls(fast, lowercase=lowercase)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The words of ids with a space between; special ids leave nothing."""
+        """Join words by spaces and skip special ids."""
         known = [int(number) for number in ids if int(number) not in self.special.all]
         return str(self._fast.decode(known, skip_special_tokens=True)).strip()

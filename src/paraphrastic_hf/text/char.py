@@ -1,10 +1,9 @@
-"""Character tokenizer of charLSTM and charCNN (thesis, 3.6.2): every character of the normalized
-text is a token, spaces too.
+"""Character tokenizer of charLSTM and charCNN (thesis, 3.6.2).
 
-It is saved as a `tokenizer.json` alone: characters are entries of a BPE model without merges, which
-drops what it does not know. Ids are 0 for `<pad>`, 1 for `<unk>` (used if `keep_unknown`), then
-characters by frequency. Marks for the start and end of a sequence, as in the thesis, are added by
-`text/marks.py`.
+Every character of the normalized text, including spaces, is a token. The tokenizer is saved as a
+BPE model without merges, the stock model that drops unknown tokens. Ids are 0 for `<pad>`, 1 for
+`<unk>` (used if `keep_unknown`), then characters by frequency. `text/marks.py` adds the thesis's
+start and end marks.
 """
 
 from __future__ import annotations
@@ -17,16 +16,15 @@ from tokenizers import Tokenizer, decoders, models
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import SPECIAL_TOKENS
-from paraphrastic_hf.text.fast import FastTokenizer, check_size, entries
+from paraphrastic_hf.text.contract import check_size
+from paraphrastic_hf.text.fast import FastTokenizer, entries
 from paraphrastic_hf.text.normalize import build_normalizer, normalize
 
 
 class CharTokenizer(FastTokenizer):
-    """Turns text into the ids of its characters.
+    """Tokenizer into characters, given in order of their ids from id 2, most frequent first.
 
-    Args:
-        characters: The characters in the order of their ids, from id 2 on, most frequent first.
-        keep_unknown: Give each unknown character id 1 instead of dropping it.
+    Unknown characters are dropped, or get id 1 if `keep_unknown`.
     """
 
     kind = "char"
@@ -55,21 +53,15 @@ class CharTokenizer(FastTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharTokenizer:
-        """Make a tokenizer of the `vocab_size - 2` most frequent characters of some lines of text.
+        """Build a tokenizer of the `vocab_size - 2` most frequent characters of raw text.
 
-        Of equally frequent characters the one with the lower code point comes first.
-
-        Args:
-            lines: Raw text; it is normalized here.
-            vocab_size: Number of entries, with `<pad>` and `<unk>`.
-            hard_vocab_limit: Refuse, rather than shrink, if the text has fewer characters.
-            keep_unknown: Give each unknown character id 1 instead of dropping it.
+        Ties are broken by code point. With `hard_vocab_limit`, too few characters are an error.
         """
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(normalize(line, lowercase))
         if not counts:
-            raise DataError("the training text holds no character to build a vocabulary from")
+            raise DataError("The training text is empty, so it yields no vocabulary")
         ranked = sorted(counts, key=lambda character: (-counts[character], character))
         if hard_vocab_limit:
             check_size(len(ranked), vocab_size, "character")
@@ -77,14 +69,12 @@ class CharTokenizer(FastTokenizer):
 
     @classmethod
     def load(cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool) -> CharTokenizer:
-        """Read `tokenizer.json` from a model directory."""
         characters = entries(cls.read(directory))[len(SPECIAL_TOKENS) :]
         return cls(characters, lowercase=lowercase, keep_unknown=keep_unknown)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The characters of ids; special ids leave nothing."""
+        """Join characters and skip special ids."""
         return "".join(self._entries[number] for number in ids if number not in self.special.all)
 
     def to_fast(self) -> Tokenizer:
-        """The same tokenizer for the `tokenizers` library."""
         return self._fast

@@ -1,11 +1,10 @@
 """Character n-gram tokenizer of TRIGRAM (thesis, 4.4 and 5.1.1; 200,000 types, 5.2.1) and CHARAGRAM
 (3.7.2.2, 3.7.5).
 
-The normalized text, with a space on either side, is one string, and every n-gram of it is a token,
-those that span spaces too. If `spans_spaces` is false, each word is a string of its own instead.
-`padding_mode="left"` builds the vocabulary without the space at the end, as the ParaNMT release did
-(n-grams at the end of its sentences are then mostly unknown). No stock tokenizer class can express
-overlapping n-grams, so this is the one tokenizer that comes with code of its own.
+Tokens are all n-grams of the normalized text with a space added on either side. They may span words
+unless `spans_spaces` is false. `padding_mode="left"` omits the space at the end, as in the ParaNMT
+release, where n-grams at the end of a sentence are therefore mostly unknown. No stock tokenizer
+supports overlapping n-grams, so saved models include this code.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from typing import Any
 from transformers import PreTrainedTokenizer
 
 from paraphrastic_hf.errors import DataError, ModelError, counted
-from paraphrastic_hf.io.files import read_json, write_bytes
+from paraphrastic_hf.io.files import SPECIAL_TOKENS, read_json, write_bytes
 from paraphrastic_hf.io.remote_code import write_remote_code
-from paraphrastic_hf.text.contract import SpecialIds
+from paraphrastic_hf.text.contract import SpecialIds, check_size
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.ragged import Ragged
 
@@ -29,13 +28,10 @@ PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 
 
 class CharNgramTokenizer(PreTrainedTokenizer):
-    """Turns text into the ids of its overlapping character n-grams.
+    """Tokenizer into overlapping character n-grams, a list in order of their ids from id 2.
 
-    Args:
-        vocab_file: JSON list of the n-grams in the order of their ids, from id 2 on, as
-            `save_pretrained` writes it.
-        padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
-        keep_unknown: Give unknown n-grams id 1 instead of dropping them.
+    A space is added on the sides named by `padding_mode`: `both`, `left` or `none`. Unknown n-grams
+    are dropped, or get id 1 if `keep_unknown`.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -62,37 +58,29 @@ class CharNgramTokenizer(PreTrainedTokenizer):
             )
         if ngrams is None:
             if vocab_file is None:
-                raise ModelError(
-                    "a character n-gram tokenizer needs ngrams.json; the directory has none"
-                )
+                raise ModelError("ngrams.json, the vocabulary of the tokenizer, does not exist")
             ngrams = read_json(Path(vocab_file))
         missing = sorted(set(orders) - {len(ngram) for ngram in ngrams})
         if missing:
             raise ModelError(
-                f"the vocabulary has no n-gram of order {missing[0]}: leave it out of orders, "
-                f"{list(orders)}, or give a vocabulary that has some"
+                f"The vocabulary has no n-grams of order {missing[0]}. Remove it from orders, "
+                f"{list(orders)}, or use another vocabulary"
             )
         self._entries = ["<pad>", "<unk>", *ngrams]
-        # N-grams of text may be spelled like the two special names, which are not looked up.
+        # Text may contain n-grams spelled like the special tokens, which must not be looked up.
         self._lookup = {ngram: i for i, ngram in enumerate(self._entries) if i > 1}
         self.orders = tuple(orders)
         self.padding_mode = padding_mode
         self.spans_spaces = spans_spaces
         self.lowercase = lowercase
         self.keep_unknown = keep_unknown
-        options = {
-            "split_special_tokens": True,
-            "pad_token": "<pad>",
-            "unk_token": "<unk>",
-            **kwargs,
-        }
         super().__init__(
             orders=list(orders),
             padding_mode=padding_mode,
             spans_spaces=spans_spaces,
             lowercase=lowercase,
             keep_unknown=keep_unknown,
-            **options,
+            **{"split_special_tokens": True, **SPECIAL_TOKENS, **kwargs},
         )
 
     @classmethod
@@ -110,18 +98,13 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharNgramTokenizer:
-        """Make a tokenizer of the `vocab_size - 2` most frequent n-grams of some lines of text.
+        """Build a tokenizer of the `vocab_size - 2` most frequent n-grams of raw text.
 
-        Of equally frequent n-grams the first in alphabetical order comes first.
+        Ties are broken alphabetically. With `hard_vocab_limit`, too few n-grams are an error.
 
         Args:
-            lines: Raw text; it is normalized here.
-            vocab_size: Number of entries, with `<pad>` and `<unk>`.
-            padding_mode: On which sides of a text a space is added: `both`, `left` or `none`.
-            min_count: Leave out n-grams that occur less often than this (C in thesis 3.7.5).
-            most_per_order: Keep at most this many n-grams of each order (k in thesis 3.7.5).
-            hard_vocab_limit: Refuse, rather than shrink, if the text has fewer n-grams.
-            keep_unknown: Give unknown n-grams id 1 instead of dropping them.
+            min_count: Smallest frequency of an n-gram (C in thesis 3.7.5).
+            most_per_order: Largest number of n-grams of each order (k in thesis 3.7.5).
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -135,16 +118,11 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         missing = sorted(set(orders) - {len(ngram) for ngram in ranked})
         if missing:
             raise DataError(
-                f"the vocabulary would have no character n-gram of order {missing[0]}: the text "
-                f"has none that occurs {counted(min_count, 'time')}, or vocab_size, {vocab_size}, "
-                "is too small"
+                f"The vocabulary would lack character n-grams of order {missing[0]}: none occurs "
+                f"{counted(min_count, 'time')} in the text, or vocab_size {vocab_size} is too small"
             )
-        if hard_vocab_limit and len(ranked) + 2 < vocab_size:
-            raise DataError(
-                f"vocab_size is {vocab_size}, but the text has "
-                f"{counted(len(ranked), 'n-gram type')}; "
-                f"use at most {len(ranked) + 2}"
-            )
+        if hard_vocab_limit:
+            check_size(len(ranked), vocab_size, "n-gram type")
         return cls(
             ngrams=ranked,
             orders=orders,
@@ -162,11 +140,10 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         return {entry: i for i, entry in enumerate(self._entries)}
 
     def tokens(self) -> list[str]:
-        """Return the n-gram of every id."""
         return list(self._entries)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text; unknown n-grams have none unless `keep_unknown`."""
+        """Return the ids of each text. Unknown n-grams have none unless `keep_unknown`."""
         get = self._lookup.get
         encoded = []
         for text in texts:
@@ -181,11 +158,10 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         return extract_ngrams(text, self.orders, self.padding_mode, self.spans_spaces)
 
     def save(self, directory: str | Path) -> None:
-        """Write the vocabulary, the config for `AutoTokenizer`, and the code that it loads."""
         self.save_pretrained(str(directory))
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
-        """Save as transformers does, with the Python files that `trust_remote_code=True` loads."""
+        """Save as transformers does, with the code that `trust_remote_code=True` loads."""
         name = write_remote_code(type(self), save_directory)
         self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]} if name else {}
         return super().save_pretrained(save_directory, **kwargs)
@@ -224,10 +200,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
 def extract_ngrams(
     text: str, orders: Sequence[int], padding_mode: str = "both", spans_spaces: bool = True
 ) -> list[str]:
-    """Return every n-gram of a normalized text, order by order; the empty text has none.
-
-    Args:
-        padding_mode: On which sides of the text a space is added: `both`, `left` or `none`.
+    """Return the n-grams of a normalized text, order by order.
 
     Example:
         >>> extract_ngrams("cat", [3])
@@ -243,7 +216,7 @@ def extract_ngrams(
 
 
 def _leading(ranked: Sequence[str], most: int) -> list[str]:
-    """The first `most` n-grams of each length, in order."""
+    """Return the first `most` n-grams of each order."""
     seen: Counter[int] = Counter()
     kept = []
     for ngram in ranked:

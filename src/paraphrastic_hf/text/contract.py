@@ -1,4 +1,4 @@
-"""What training, encoding and generation need of a tokenizer."""
+"""The tokenizer interface of training, encoding and generation."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.text.ragged import Ragged
 
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """The ids that stand for something else than text.
+    """Ids that stand for something other than text.
 
     Attributes:
-        pad: Fills the short texts of a padded batch.
-        unknown: Stands for what the vocabulary does not have, in tokenizers that keep it.
-        start: Those that begin a text; none, one, or in a mixture one for each part that has one.
-        end: Those that end a text.
-        languages: Those that name a language, by its code, in tokenizers of several.
+        pad: Padding.
+        unknown: Unknown tokens, if the tokenizer keeps them.
+        start: Start-of-text marks. A mixture has one for each part with such a mark.
+        end: End-of-text marks, likewise.
+        languages: Language marks by language code.
     """
 
     pad: int = 0
@@ -30,16 +31,15 @@ class SpecialIds:
 
     @property
     def all(self) -> frozenset[int]:
-        """Every special id."""
         ids = (self.pad, self.unknown, *self.start, *self.end, *self.languages.values())
         return frozenset(ids)
 
 
 class TextTokenizer(Protocol):
-    """Any tokenizer of this package: text to ids and, where that can be undone, back.
+    """A tokenizer of this package.
 
     Attributes:
-        lowercase: Whether it lower-cases text first.
+        lowercase: Whether it lower-cases text.
         keeps_to_words: Whether no token crosses white space.
     """
 
@@ -54,3 +54,12 @@ class TextTokenizer(Protocol):
     def decode(self, ids: Sequence[int]) -> str: ...
     def tokens(self) -> list[str]: ...
     def save(self, directory: str | Path) -> None: ...
+
+
+def check_size(found: int, vocab_size: int, what: str) -> None:
+    """Raise an error if a text has too few types for a vocabulary with `<pad>` and `<unk>`."""
+    if found + 2 < vocab_size:
+        raise DataError(
+            f"vocab_size is {vocab_size}, but the text has only {counted(found, what)}. Use at "
+            f"most {found + 2}"
+        )

@@ -1,4 +1,4 @@
-"""What tokenizers that are one of the `tokenizers` library share: reading, cutting and saving."""
+"""Base of tokenizers backed by the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.io.files import write_json, write_tokenizer
 from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.normalize import valid_unicode
@@ -16,7 +16,7 @@ from paraphrastic_hf.text.ragged import Ragged
 
 
 class FastTokenizer:
-    """A tokenizer of this package in a `tokenizer.json`, with `<pad>` at 0 and `<unk>` at 1."""
+    """A tokenizer saved as `tokenizer.json`, with `<pad>` at 0 and `<unk>` at 1."""
 
     file = "tokenizer.json"
     kind: str
@@ -27,30 +27,27 @@ class FastTokenizer:
 
     @classmethod
     def read(cls, directory: str | Path) -> Tokenizer:
-        """Read `tokenizer.json` from a model directory."""
         path = Path(directory) / cls.file
         try:
             return Tokenizer.from_file(str(path))
         except Exception as error:  # tokenizers raises bare Exception
-            raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
+            raise ModelError(f"Cannot read the tokenizer {path}: {error}") from error
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text; what is unknown has none unless `keep_unknown`."""
+        """Return the ids of each text. Unknown tokens have none unless `keep_unknown`."""
         encodings = self._fast.encode_batch_fast(
             [valid_unicode(text) for text in texts], add_special_tokens=False
         )
         return Ragged.from_lists([encoding.ids for encoding in encodings])
 
     def tokens(self) -> list[str]:
-        """Return the token of every id."""
         return entries(self._fast)
 
     def settings(self) -> dict[str, Any]:
-        """What `paraphrastic_tokenizer.json` says besides the kind."""
+        """Return the settings saved in `paraphrastic_tokenizer.json`."""
         return {"lowercase": self.lowercase, "keep_unknown": self.keep_unknown}
 
     def save(self, directory: str | Path) -> None:
-        """Write `tokenizer.json` and `tokenizer_config.json`."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         write_tokenizer(directory, self._fast)
@@ -60,15 +57,6 @@ class FastTokenizer:
 
 
 def entries(fast: Tokenizer) -> list[str]:
-    """The entries of a vocabulary in the order of their ids."""
+    """Return the entries of a vocabulary in order of their ids."""
     vocab = fast.get_vocab(with_added_tokens=False)
     return sorted(vocab, key=vocab.__getitem__)
-
-
-def check_size(found: int, vocab_size: int, what: str) -> None:
-    """Refuse a vocabulary that a text cannot fill, `<pad>` and `<unk>` included."""
-    if found + 2 < vocab_size:
-        raise DataError(
-            f"vocab_size is {vocab_size}, but the text has {counted(found, what)}; use at most "
-            f"{found + 2}"
-        )

@@ -1,4 +1,4 @@
-"""Which language a text is in, by the package py3langid, whose model comes with it."""
+"""Language identification with py3langid, whose model is part of the package."""
 
 from __future__ import annotations
 
@@ -9,33 +9,26 @@ from typing import Any
 
 from paraphrastic_hf.extras import require
 
-SHORTEST = 20  # bytes of UTF-8; of shorter texts languages cannot be told
-FEWEST = 10  # longer texts than that must be there
-SURE = 0.6  # share of them that must be in one language
+SHORTEST = 20  # bytes of UTF-8 below which a text does not count
+FEWEST = 10  # smallest number of texts that count
+SURE = 0.6  # smallest share of them in one language
 
 
 def languages_of(texts: Sequence[str]) -> list[str]:
-    """Say which language each text is in.
+    """Return the two-letter code (ISO 639-1) of each text's language.
 
-    Args:
-        texts: Texts; of a few words the answer is often wrong.
-
-    Returns:
-        The two-letter code (ISO 639-1) of each.
+    Texts of a few words are often misidentified.
 
     Example:
         >>> languages_of(["the cat sleeps on the wall", "le chat dort sur le mur"])
         ['en', 'fr']
     """
-    require("identify", "py3langid", what="telling languages apart")
+    require("identify", "py3langid", what="language identification")
     return [str(_identifier().classify(text)[0]) for text in texts]
 
 
 def main_language(texts: Sequence[str]) -> tuple[str, float]:
-    """Say which language most texts are in, and the share of them that are.
-
-    Args:
-        texts: At least one text.
+    """Return the most frequent language of at least one text, and its share of the texts.
 
     Example:
         >>> main_language(["the cat sleeps on the wall", "it was raining all night"])
@@ -46,14 +39,12 @@ def main_language(texts: Sequence[str]) -> tuple[str, float]:
 
 
 def clear_language(texts: Sequence[str]) -> str | None:
-    """Say which language texts are in, where that is clear.
+    """Return the language of texts if it is clear.
 
-    Args:
-        texts: Any texts; those below 20 bytes of UTF-8 do not count.
+    Texts below 20 bytes of UTF-8 are ignored.
 
     Returns:
-        The code of the language of most; None where fewer than 10 texts count, or less than six
-        tenths of them are in one language.
+        None if fewer than 10 texts remain, or less than 60 % of them share a language.
 
     Example:
         >>> clear_language(["the cat sleeps on the wall"] * 10), clear_language(["a cat"])
@@ -67,7 +58,7 @@ def clear_language(texts: Sequence[str]) -> str | None:
 
 
 def known_languages() -> frozenset[str]:
-    """The codes that `languages_of` can answer with."""
+    """Return the codes that `languages_of` can return."""
     return frozenset(map(str, _identifier().labels))
 
 

@@ -1,7 +1,7 @@
-"""Loads the tokenizer of a model directory, of whichever kind it is, or of `tokenizer.json` alone.
+"""Loading of tokenizers from a model directory or a `tokenizer.json`.
 
-Other libraries keep only `tokenizer.json`. A tokenizer made of its words, characters or pieces is
-taken if it would write the same file, so that it cuts every text as the file does.
+Other libraries save only `tokenizer.json`. Such a file is accepted if a tokenizer of this package,
+rebuilt from its entries, would write the same file.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
 STOCK = "tokenizer.json"
+WRITTEN = "Use a directory written by `paraphrastic train`"
 Loaded = SubwordTokenizer | WordTokenizer | CharTokenizer | BytePairTokenizer
 TOKENIZERS: dict[str, type[Loaded]] = {
     "sentencepiece": SubwordTokenizer,
@@ -39,18 +40,17 @@ TOKENIZERS: dict[str, type[Loaded]] = {
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
     """Load the tokenizer of a model directory written by this package, in its fastest form.
 
-    Of a model that sentence-transformers or transformers has saved again, `tokenizer.json` is
-    enough.
+    `tokenizer.json` suffices for models saved again by sentence-transformers or transformers.
     """
     directory = Path(directory)
     if (directory / CHAR_NGRAMS).exists():
         return _char_ngrams(directory)
     path = directory / "paraphrastic_tokenizer.json"
     if not path.exists() and (directory / STOCK).exists():
-        require("train", "google.protobuf", what=f"{directory}, which other software has saved,")
+        require("train", "google.protobuf", what=f"{directory} (saved by other software)")
         return rebuild_tokenizer(directory / STOCK)
     if not path.exists() and (directory / PARTS_FOLDER).is_dir():
-        path = directory / "tokenizer_config.json"  # transformers has saved the mixture again
+        path = directory / "tokenizer_config.json"  # a mixture saved again by transformers
     try:
         settings = read_json(path)
         if path.name == "tokenizer_config.json":
@@ -59,7 +59,7 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         opens_prompts = bool(settings.pop("opens_prompts", False))
         flags = {name: value for name, value in settings.items() if name != "parts"}
         if any(not isinstance(value, bool) for value in flags.values()):
-            raise ValueError(f"its settings must be true or false, got {str(flags)[:200]}")
+            raise ValueError(f"settings must be true or false, got {str(flags)[:200]}")
         if kind == "mixed":
             folders = (directory / PARTS_FOLDER / str(k) for k in range(settings["parts"]))
             return MixedTokenizer([load_tokenizer(folder) for folder in folders])
@@ -69,27 +69,26 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
         return MarkedTokenizer(loaded, marks, opens_prompts=opens_prompts)
     except FileNotFoundError as error:
         raise ModelError(
-            f"{directory} holds no tokenizer of this package (it has no "
-            f"{Path(error.filename or path).name}); give a directory written by `paraphrastic "
-            f"train`, or {other_loader(directory)}"
+            f"{directory} has no tokenizer of this package ({Path(error.filename or path).name} "
+            f"does not exist). {WRITTEN}, or {other_loader(directory)}"
         ) from error
     except ParaphrasticError:
         raise
     except Exception as error:  # other libraries raise many kinds
         raise ModelError(
-            f"{directory} holds no tokenizer of this package ({path.name}: {in_a_line(error)}); "
-            f"give a directory written by `paraphrastic train`, or {other_loader(directory)}"
+            f"{directory} has no tokenizer of this package ({path.name}: {in_a_line(error)}). "
+            f"{WRITTEN}, or {other_loader(directory)}"
         ) from error
 
 
 def _char_ngrams(directory: Path) -> TextTokenizer:
-    require("train", "transformers", what=f"{directory}, a model of character n-grams,")
+    require("train", "transformers", what=f"{directory} (character n-grams)")
     from paraphrastic_hf.text.char_ngram import CharNgramTokenizer  # imports transformers
 
     path = directory / "tokenizer_config.json"
-    with refused(ModelError, f"{directory} holds no whole n-gram tokenizer"):
+    with refused(ModelError, f"The n-gram tokenizer in {directory} is incomplete"):
         if "orders" not in read_json(path):
-            raise ValueError("no orders")  # text would be cut by default orders, and differently
+            raise ValueError("no orders")  # the defaults would give other tokens
         tokenizer: TextTokenizer = CharNgramTokenizer.from_pretrained(
             str(directory), trust_remote_code=False
         )
@@ -97,19 +96,19 @@ def _char_ngrams(directory: Path) -> TextTokenizer:
 
 
 UNKNOWN_PIECE, CONTROL_PIECE = 2, 3  # sentencepiece's types
-NOT_COMPARED = ("decoder", "truncation", "padding")  # they change no ids of a text
-SETTINGS = (True, False), (False, True), (False, True)  # the defaults first
+NOT_COMPARED = ("decoder", "truncation", "padding")  # they do not affect ids
+SETTINGS = (True, False), (False, True), (False, True)  # defaults first
 Rebuilt = SubwordTokenizer | WordTokenizer | CharTokenizer
 
 
 def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
-    """Rebuild the tokenizer that wrote a `tokenizer.json`, with its marks."""
+    """Rebuild the tokenizer, with any marks, that wrote a `tokenizer.json`."""
     try:
         given = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
-        raise ModelError(f"cannot read the tokenizer {path}: {error}") from error
+        raise ModelError(f"Cannot read the tokenizer {path}: {error}") from error
     wanted = _described(given)
-    not_ours = f"{path} is no tokenizer of this package; {other_loader(path.parent)}"
+    not_ours = f"{path} is not a tokenizer of this package; {other_loader(path.parent)}"
     added = tuple(token["content"] for token in wanted["added_tokens"])
     marks = next((name for name, known in MARKS.items() if known == added), None)
     if _begins_as_ours(wanted["model"].get("vocab")) and (marks or not added):
@@ -118,14 +117,17 @@ def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
                 for kind in _kinds(tokenizer, marks):
                     if _described(kind.to_fast()) == wanted:
                         return kind
-        except Exception as error:  # of tokenizers or sentencepiece, for entries none of ours has
+        except Exception as error:  # tokenizers and sentencepiece reject foreign entries
             raise ModelError(not_ours) from error
     raise ModelError(not_ours)
 
 
 def _described(tokenizer: Tokenizer) -> dict[str, Any]:
-    """What decides the ids of a text. Transformers names `<pad>` and `<unk>` once more, where they
-    are, and has a template that adds nothing; neither does."""
+    """Return the parts of a tokenizer that affect ids.
+
+    transformers repeats `<pad>` and `<unk>` as added tokens and adds a template without tokens,
+    which are ignored.
+    """
     description = json.loads(tokenizer.to_str())
     stated = [{"id": k, "content": text} for k, text in enumerate(SPECIAL_TOKENS.values())]
     tokens = [
@@ -141,7 +143,7 @@ def _described(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
-    """The tokenizers that may have written the model of a `tokenizer.json`."""
+    """Yield the tokenizers that may have written the model of a `tokenizer.json`."""
     entries = model["vocab"]
     if model["type"] == "Unigram":
         yield from _subwords(entries)
@@ -151,8 +153,10 @@ def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
 
 
 def _begins_as_ours(entries: Any) -> bool:
-    """Whether the first entries are padding and unknown text; large tokenizers of others, which
-    take seconds to make, have other ones there."""
+    """Return whether the first entries are `<pad>` and `<unk>`.
+
+    This skips large foreign tokenizers, which would take seconds to rebuild.
+    """
     if not entries:
         return False
     names = (
@@ -164,7 +168,7 @@ def _begins_as_ours(entries: Any) -> bool:
 
 
 def _kinds(tokenizer: Rebuilt, marks: str | None) -> list[Rebuilt | MarkedTokenizer]:
-    """A tokenizer, or where there are marks the two ways to add them."""
+    """Return a tokenizer, or both variants with marks."""
     if marks is None:
         return [tokenizer]
     return [MarkedTokenizer(tokenizer, marks, opens_prompts=opens) for opens in (False, True)]

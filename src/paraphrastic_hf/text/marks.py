@@ -1,5 +1,5 @@
-"""Start- and end-of-sequence tokens around the tokens of another tokenizer (Wieting and Gimpel,
-2017, footnote 4; thesis, 3.6.2)."""
+"""Start and end marks around the tokens of another tokenizer (Wieting and Gimpel, 2017, footnote 4;
+thesis, 3.6.2)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
 
 
 class MarkedTokenizer:
-    """Adds a mark before or after each text, or both, to the ids of another tokenizer.
+    """Tokenizer that adds a mark before each text, after it, or both.
 
-    The ids of the marks come after all others. A text without any known token stays empty, so that
-    it has the zero vector. `AutoTokenizer` cannot express this and gives such a text the marks
-    alone.
+    Marks have the last ids. A text without known tokens stays empty, so that its embedding is zero.
+    `AutoTokenizer` cannot express this and returns the marks alone.
 
     Args:
-        tokenizer: What cuts the text; it must save a `tokenizer.json`.
-        marks: Which marks to add, `start`, `end` or `both`.
-        opens_prompts: Whether the saved `tokenizer.json` leaves out the end, so that what
-            `AutoTokenizer` makes of a text can be continued by `generate`.
+        tokenizer: Inner tokenizer. It must save a `tokenizer.json`.
+        marks: Marks to add: `start`, `end` or `both`.
+        opens_prompts: Omit the end mark in the saved `tokenizer.json`, so that `generate` can
+            continue a text from `AutoTokenizer`.
     """
 
     keeps_to_words = False
@@ -52,7 +51,6 @@ class MarkedTokenizer:
         )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text, marks included."""
         inner = self.inner.encode_batch(texts)
         lengths = np.diff(inner.offsets)
         is_marked = lengths > 0
@@ -69,21 +67,19 @@ class MarkedTokenizer:
         return Ragged(ids, offsets)
 
     def for_prompts(self) -> MarkedTokenizer:
-        """This tokenizer, to be saved beside a model that continues texts."""
+        """Return a copy to save with a model that continues texts."""
         return MarkedTokenizer(self.inner, self.marks, opens_prompts=True)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; the marks leave nothing."""
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
     def to_fast(self) -> Tokenizer:
-        """The same tokenizer for the `tokenizers` library, which gives a text without any known
-        token the marks alone."""
+        """Return the tokenizer for the `tokenizers` library, which marks texts without known tokens
+        too."""
         inner: Any = self.inner
         return self._marked(Tokenizer.from_str(inner.to_fast().to_str()))
 
     def _marked(self, fast: Tokenizer) -> Tokenizer:
-        """A tokenizer without marks after they were added to it."""
         fast.add_special_tokens(list(MARKS[self.marks]))
         before = [START] if self.special.start else []
         after = [END] if self.special.end and not self.opens_prompts else []
@@ -96,11 +92,9 @@ class MarkedTokenizer:
         return fast
 
     def tokens(self) -> list[str]:
-        """Return the token of every id."""
         return [*self.inner.tokens(), *MARKS[self.marks]]
 
     def save(self, directory: str | Path) -> None:
-        """Write the inner tokenizer's files, with the marks in them."""
         directory = Path(directory)
         self.inner.save(directory)
         write_tokenizer(directory, self._marked(Tokenizer.from_file(str(directory / FILE))))
@@ -108,13 +102,13 @@ class MarkedTokenizer:
         kept = {name: mark for name, mark in names.items() if mark in MARKS[self.marks]}
         own: dict[str, Any] = {"marks": self.marks}
         if self.opens_prompts:
-            kept["padding_side"] = "left"  # so that what is generated follows each prompt at once
+            kept["padding_side"] = "left"  # generated text must directly follow each prompt
             own["opens_prompts"] = True
         add_settings(directory / "tokenizer_config.json", kept)
         add_settings(directory / "paraphrastic_tokenizer.json", own)
 
 
 def add_settings(path: Path, settings: dict[str, Any]) -> None:
-    """Add keys to a JSON file that holds a mapping."""
+    """Add keys to a JSON object in a file."""
     known = read_json(path)
     write_json(path, {**known, **settings})

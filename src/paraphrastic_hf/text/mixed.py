@@ -1,8 +1,8 @@
-"""Several tokenizers side by side, for encoders that are trained as one (thesis, 4.5.6).
+"""Several tokenizers side by side, for jointly trained encoders (thesis, 4.5.6).
 
-The ids of a text are those of the first tokenizer, then those of the second, and so on, in one
-sequence. To the ids of part k the vocabulary sizes of the parts before it are added, so that no two
-parts share an id. Every part has an id for padding, but only that of the first, id 0, is used.
+The ids of a text are those of each part, one part after the other. Ids of part k are shifted by the
+vocabulary sizes of earlier parts, so no two parts share an id. Padding is always id 0 of the first
+part.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from paraphrastic_hf.text.ragged import Ragged
 
 
 class MixedTokenizer:
-    """Turns text into the ids of several tokenizers, one after the other.
+    """Tokenizer that concatenates the ids of several tokenizers.
 
     Args:
-        parts: Two tokenizers or more, all of which lower-case text, or none of which does.
+        parts: Two or more tokenizers, equal in `lowercase`.
     """
 
     keeps_to_words = False
 
     def __init__(self, parts: Sequence[TextTokenizer]) -> None:
         if len({part.lowercase for part in parts}) != 1:
-            raise ValueError("all tokenizers of a mixture must lower-case, or none: set lowercase")
+            raise ValueError("All tokenizers of a mixture must have the same lowercase setting")
         self.parts = list(parts)
         self.lowercase = parts[0].lowercase
         sizes = [part.vocab_size for part in parts]
@@ -42,13 +42,11 @@ class MixedTokenizer:
         )
 
     def decode(self, ids: Sequence[int]) -> str:
-        """A mixture cannot be decoded."""
         raise TypeError(
-            "the ids of a mixture hold every text once for each part; decode the ids of one part"
+            "A mixture cannot be decoded: its ids repeat the text for each part. Decode one part"
         )
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text by all parts."""
         texts = list(texts)
         encoded = [part.encode_batch(texts) for part in self.parts]
         lengths = np.stack([np.diff(part.offsets) for part in encoded], 1)  # (texts, parts)
@@ -61,11 +59,11 @@ class MixedTokenizer:
         return Ragged(ids, np.concatenate([[0], ends[:, -1]]))
 
     def tokens(self) -> list[str]:
-        """Return the token of every id; two parts may have the same token."""
+        """Return the token of every id. Two parts may have the same token."""
         return [token for part in self.parts for token in part.tokens()]
 
     def save(self, directory: str | Path) -> None:
-        """Write each part to a folder of its own, their number, and what `AutoTokenizer` needs."""
+        """Write each part to its own folder, with the files for `AutoTokenizer`."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         for k, part in enumerate(self.parts):

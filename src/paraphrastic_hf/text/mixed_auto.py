@@ -1,7 +1,7 @@
-"""A mixture of tokenizers as `AutoTokenizer` loads it: the files of each part, in a folder.
+"""A mixture of tokenizers that `AutoTokenizer` can load.
 
-The names of tokens begin with the number of their part: `0:the` and `1:the` may be a word and a
-trigram. `MixedTokenizer` (`mixed.py`) gives the same ids faster.
+Token names start with the number of their part: `0:the` may be a word and `1:the` a trigram.
+`MixedTokenizer` (`mixed.py`) returns the same ids faster.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ NGRAM_SETTINGS = ("orders", "padding_mode", "spans_spaces", "lowercase", "keep_u
 
 
 class MixtureTokenizer(PreTrainedTokenizer):
-    """Turns text into the ids of several tokenizers, one after the other (thesis, 4.5.6).
+    """Tokenizer that concatenates the ids of several tokenizers (thesis, 4.5.6).
 
     Args:
-        **files: Paths of their files, by the names of `vocab_files_names`; None for files that a
-            part does not have.
+        **files: Paths of the files, by the names of `vocab_files_names`. None if a part lacks the
+            file.
     """
 
     vocab_files_names = {
@@ -47,8 +47,8 @@ class MixtureTokenizer(PreTrainedTokenizer):
         for k in range(parts):
             if (part := self._read(k)) is None:
                 raise ModelError(
-                    f"a mixture of {parts} tokenizers needs the files of each, and "
-                    f"{PARTS_FOLDER}/{k} has neither {STOCK} nor {NGRAMS}"
+                    f"The mixture has {parts} tokenizers, but {PARTS_FOLDER}/{k} has neither "
+                    f"{STOCK} nor {NGRAMS}"
                 )
             self._parts.append(part)
         sizes = [
@@ -70,7 +70,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
         if stock is None:
             return None
         part = Tokenizer.from_file(str(stock))
-        part.encode_special_tokens = True  # a literal <pad> is text
+        part.encode_special_tokens = True  # treat a literal <pad> as text
         return part
 
     @property
@@ -100,7 +100,10 @@ class MixtureTokenizer(PreTrainedTokenizer):
         text = valid_unicode(text)
         found = []
         for first, part in zip(self._first_ids, self._parts, strict=True):
-            own = part.encode(text).ids if isinstance(part, Tokenizer) else _ids_of(part, text)
+            if isinstance(part, Tokenizer):
+                own = part.encode(text).ids
+            else:
+                own = part.encode_batch([text]).ids.tolist()
             found += [self._names[first + number] for number in own]
         return found
 
@@ -121,7 +124,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
         return token_ids_0 + (token_ids_1 or [])
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> Any:
-        """Save as transformers does, with the Python files that `trust_remote_code=True` loads."""
+        """Save as transformers does, with the code that `trust_remote_code=True` loads."""
         name = write_remote_code(type(self), save_directory)
         self.init_kwargs["auto_map"] = {"AutoTokenizer": [name, None]} if name else {}
         return super().save_pretrained(save_directory, **kwargs)
@@ -139,14 +142,10 @@ class MixtureTokenizer(PreTrainedTokenizer):
         return tuple(written)
 
 
-def _ids_of(part: CharNgramTokenizer, text: str) -> list[int]:
-    return list(map(int, part.encode_batch([text]).ids))
-
-
 def write_auto_config(directory: Path, parts: int) -> None:
-    """Write what `AutoTokenizer` needs to load the parts in a directory: a config and the code.
+    """Write the config and code with which `AutoTokenizer` loads the parts in a directory.
 
-    Nothing is written if there are more parts than `MOST_PARTS`, the number it knows files of.
+    Nothing is written for more than `MOST_PARTS` parts.
     """
     if parts > MOST_PARTS:
         return

@@ -1,9 +1,8 @@
-"""The one normalization every tokenizer here applies before it splits text.
+"""Text normalization shared by all tokenizers.
 
-It applies NFKC, lower-cases if asked, turns typographic quotes into ASCII ones, removes soft
-hyphens, and makes every run of white space, control and format characters a single space. It is
-built from components of `tokenizers`, so that the same rules, bit for bit, are in `tokenizer.json`
-for programs that do not have this package.
+It applies NFKC, optional lower-casing and ASCII quotes, removes soft hyphens, and replaces runs of
+white space, control and format characters by one space. Built from components of `tokenizers`,
+exactly the same rules are part of `tokenizer.json`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _ASCII_CONTROL = dict.fromkeys((*range(0, 32), 127), " ")
 
 @functools.cache
 def build_normalizer(lowercase: bool) -> normalizers.Normalizer:
-    """Build the normalizer as a component of `tokenizers`, which `tokenizer.json` can hold."""
+    """Build the normalizer as a component of `tokenizers`."""
     steps: list[normalizers.Normalizer] = [normalizers.Replace("\u00ad", ""), normalizers.NFKC()]
     if lowercase:
         steps += [normalizers.Lowercase(), normalizers.NFC()]  # lower case may need composing again
@@ -36,30 +35,30 @@ def build_normalizer(lowercase: bool) -> normalizers.Normalizer:
 
 
 def valid_unicode(text: str) -> str:
-    """Replace lone surrogates, which no UTF-8 library accepts, by U+FFFD."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def normalize(text: str, lowercase: bool = True) -> str:
-    """Normalize a text; a normalized text does not change again.
+    """Normalize a text. Normalizing again changes nothing.
 
     Example:
         >>> normalize("  The\\u00a0\\ufb01rst\\tLINE ")
         'the first line'
     """
-    if text.isascii():  # the same result, ten times sooner
+    if text.isascii():  # same result, ten times faster
         text = " ".join(text.translate(_ASCII_CONTROL).split())
         return text.lower() if lowercase else text
     return build_normalizer(lowercase).normalize_str(valid_unicode(text))
 
 
 def keep_apart(text: str) -> str:
-    """Map the characters of a text to private-use ones; then it shares no piece with other texts.
+    """Map characters to private-use ones, so that a text shares no tokens with unmapped texts.
 
-    The thesis (section 5.3.2) puts a marker before every token of the second language. To change
-    every character has the same effect on sharing, and needs no change in any tokenizer. Only
-    characters of the Basic Multilingual Plane are mapped; rarer ones stay. White space stays too,
-    so words remain words, and sentencepiece's bare space mark is the one piece still shared.
+    The thesis (section 5.3.2) marks every token of the second language. Mapping characters
+    separates vocabularies equally well without changing any tokenizer. Characters beyond the Basic
+    Multilingual Plane and white space stay, so the only shared piece is sentencepiece's bare space
+    mark.
 
     Example:
         >>> keep_apart("a b") == chr(0xF0061) + " " + chr(0xF0062)

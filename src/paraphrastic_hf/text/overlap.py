@@ -1,4 +1,4 @@
-"""How many n-grams of words two texts share (thesis, 4.5.4 and 6.3.3), and lemmas (3.5.1)."""
+"""Word n-gram overlap of two texts (thesis, 4.5.4 and 6.3.3), and lemmas (3.5.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def word_ngrams(text: str, n: int) -> list[tuple[str, ...]]:
-    """N-grams of lower-cased words and punctuation marks, in order.
+    """Return n-grams of lower-cased words and punctuation marks, in order.
 
     Example:
         >>> word_ngrams("Stay here!", 2)
@@ -23,15 +23,16 @@ def word_ngrams(text: str, n: int) -> list[tuple[str, ...]]:
 
 
 def ngram_overlap(first: str, second: str, n: int) -> float:
-    """Shared n-grams over those of the side that has fewer; 0 if it has none.
+    """Return the number of shared n-grams, divided by the n-grams of the text that has fewer.
 
-    With n = 3 it is the trigram overlap of thesis 4.5.4. With n = 1 it is how the "n-gram overlap"
-    of 6.3.3 is read, of which the thesis says no more. An n-gram is shared as often as both sides
-    have it. The released code counts each trigram of the shorter side that the longer has at all,
-    over NLTK tokens; here a token is a run of letters and digits, or a mark.
+    This is the trigram overlap of thesis 4.5.4 (n = 3). The thesis does not define the "n-gram
+    overlap" of 6.3.3, which is read as n = 1. Repeated n-grams count as often as both texts contain
+    them. The released code instead counts every trigram of the shorter text that occurs in the
+    longer one, over NLTK tokens. Here a token is a run of letters and digits, or a punctuation
+    mark.
 
     Returns:
-        0 (nothing shared) to 1 (the shorter side is contained).
+        0 (nothing shared, or no n-grams) to 1 (the shorter text is contained).
 
     Example:
         >>> ngram_overlap("the cat sat down", "a cat sat down", 3)
@@ -45,16 +46,13 @@ def ngram_overlap(first: str, second: str, n: int) -> float:
 
 
 def lemmatize(texts: Sequence[str]) -> list[str]:
-    """Replace the words of each text, cut at spaces, by their dictionary forms.
-
-    The forms are those of simplemma, which works offline.
-    """
+    """Replace the words of each text, separated by spaces, by simplemma's lemmas."""
     try:
         import simplemma
     except ImportError as error:
         raise RecipeError(
-            "training.exclude partners_and_lemmas needs simplemma: "
-            "pip install 'paraphrastic-hf[lemmas]', or set it to partners"
+            "training.exclude: partners_and_lemmas needs simplemma. Run pip install "
+            "'paraphrastic-hf[lemmas]', or set it to partners"
         ) from error
     return [
         " ".join(simplemma.lemmatize(word, lang="en") for word in text.split()) for text in texts

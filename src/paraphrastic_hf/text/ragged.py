@@ -1,4 +1,4 @@
-"""The token ids of many texts in two flat arrays, as every tokenizer here returns them."""
+"""Token ids of many texts in two flat arrays."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Ragged:
-    """The token ids of many texts, end to end.
+    """Token ids of many texts, concatenated.
 
     Attributes:
-        ids: The ids of all texts, one text after the other, (tokens,) int32.
-        offsets: Where each text begins, and at last where the last one ends, (texts + 1,) int64:
-            text i is `ids[offsets[i]:offsets[i + 1]]`.
+        ids: Ids of all texts, (tokens,) int32.
+        offsets: Bounds of the texts, (texts + 1,) int64: text i is `ids[offsets[i]:offsets[i +
+            1]]`.
     """
 
     ids: np.ndarray
@@ -24,7 +24,6 @@ class Ragged:
 
     @classmethod
     def from_lists(cls, texts: Sequence[Sequence[int]]) -> Ragged:
-        """Lay the ids of each text end to end."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         ids = np.fromiter(chain.from_iterable(texts), np.int32, count=int(offsets[-1]))
@@ -32,7 +31,6 @@ class Ragged:
 
     @classmethod
     def concatenate(cls, parts: Iterable[Ragged]) -> Ragged:
-        """Put the texts of all parts together, in order."""
         parts = list(parts)
         lengths = [np.diff(part.offsets) for part in parts]
         offsets = np.zeros(1 + sum(map(len, lengths)), np.int64)
@@ -48,31 +46,16 @@ class Ragged:
         return self.ids[self.offsets[number] : self.offsets[number + 1]]
 
     def lengths(self, numbers: np.ndarray) -> np.ndarray:
-        """Count the ids of some texts.
-
-        Args:
-            numbers: Numbers of the texts, from 0, any shape.
-
-        Returns:
-            The number of ids of each, in the shape given.
-        """
+        """Return the number of ids of the texts with given numbers, in the shape given."""
         return np.asarray(self.offsets[numbers + 1] - self.offsets[numbers])
 
     def where(self, is_kept: np.ndarray) -> Ragged:
-        """Keep some of the ids of every text.
-
-        Args:
-            is_kept: Whether to keep each id, (tokens,) bool.
-        """
+        """Keep the ids for which `is_kept`, (tokens,) bool, is true."""
         before = np.concatenate([[0], np.cumsum(is_kept)])
         return Ragged(self.ids[is_kept], before[self.offsets])
 
     def select(self, numbers: np.ndarray, max_length: int | None = None) -> Ragged:
-        """Take some texts.
-
-        Args:
-            numbers: Numbers of the texts, from 0, in the order wanted, (chosen,).
-        """
+        """Return the texts with given numbers, (chosen,), each cut to at most `max_length` ids."""
         starts, lengths = self.offsets[numbers], self.lengths(numbers)
         if max_length is not None:
             lengths = np.minimum(lengths, max_length)
@@ -84,14 +67,11 @@ class Ragged:
     def padded(
         self, numbers: np.ndarray, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Take some texts as a rectangle of ids, with padding.
-
-        Args:
-            numbers: Numbers of the texts, from 0, in the order wanted, (chosen,).
+        """Return the texts with given numbers, (chosen,), as a padded rectangle.
 
         Returns:
-            The ids and a mask, both (chosen, longest) int64; in padding both are 0, and the mask is
-            1 elsewhere.
+            Ids and mask, both (chosen, longest) int64. Padding is 0 in both. The mask is 1
+            elsewhere.
         """
         chosen = self.select(numbers, max_length)
         lengths = np.diff(chosen.offsets)

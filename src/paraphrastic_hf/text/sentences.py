@@ -1,8 +1,6 @@
-"""Sentences of words as a tagger reads them: each distinct word is tokenized once.
+"""Sentences as lists of words, for taggers.
 
-A batch holds the tokens of its distinct words and, for every word of its sentences, the number of
-the distinct word that it is. So an encoder of words encodes each word once, however often it
-occurs.
+Each distinct word is tokenized and encoded only once, however often it occurs.
 """
 
 from __future__ import annotations
@@ -22,9 +20,9 @@ class Sentences:
     """Sentences over a list of distinct words.
 
     Attributes:
-        words: The distinct words, spelled as in the text, in the order in which they first occur.
-        tokens: The token ids of each distinct word.
-        numbers: For each word of each sentence its number in `words`, from 0.
+        words: Distinct words, in order of first occurrence.
+        tokens: Token ids of each distinct word.
+        numbers: For each word of each sentence, its number in `words`.
     """
 
     words: list[str]
@@ -33,14 +31,13 @@ class Sentences:
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]], tokenizer: TextTokenizer) -> Sentences:
-        """Tokenize the distinct words of some sentences."""
         number_of: dict[str, int] = {}
         numbers = []
         for sentence in sentences:
             if isinstance(sentence, str):
                 raise DataError(
-                    f"a sentence must be a list of words, got the string {sentence[:40]!r}; split "
-                    "it first, such as with .split()"
+                    f"A sentence must be a list of words, got the string {sentence[:40]!r}. Split "
+                    "it first, for example with .split()"
                 )
             numbers.append([number_of.setdefault(word, len(number_of)) for word in sentence])
         words = list(number_of)
@@ -52,15 +49,12 @@ class Sentences:
     def batch(
         self, chosen: Sequence[int] | np.ndarray, max_tokens: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Take some sentences as arrays, by the names of the arguments of `TaggerModel`.
-
-        Args:
-            chosen: Numbers of the sentences, from 0, (batch,).
+        """Return the sentences with given numbers, (batch,), as arguments of `TaggerModel`.
 
         Returns:
-            `input_ids` and `attention_mask`, (words, tokens), of the distinct words; `capitals`,
-            (words,), 1 for a word with a capital letter; `word_index`, (batch, seq), the number of
-            each word of a sentence among these distinct words, -1 where a sentence has ended.
+            `input_ids` and `attention_mask`, (words, tokens), of the distinct words. `capitals`,
+            (words,), 1 for words with a capital letter. `word_index`, (batch, seq), the number of
+            each word among these distinct words, -1 for padding.
 
         Example:
             >>> from paraphrastic_hf.text.char import CharTokenizer
@@ -83,5 +77,5 @@ class Sentences:
 
 
 def has_capital(word: str) -> bool:
-    """Say whether any letter of a word is upper case (thesis, 3.7.3)."""
+    """Return whether any letter of a word is upper case (thesis, 3.7.3)."""
     return any(character.isupper() for character in word)

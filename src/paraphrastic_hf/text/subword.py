@@ -1,16 +1,14 @@
 """Sentencepiece Unigram tokenizer of SP (thesis, section 5.1.1; settings of the at-scale release).
 
-One model gives the same ids in two engines: sentencepiece itself, which is fast, and a
-`tokenizer.json` that transformers and sentence-transformers read without this package. Two things
-make them agree exactly. The text is normalized outside (`text/normalize.py`), and sentencepiece is
-trained with the identity rule. Scores of pieces are rounded to multiples of 1/256, so that their
-sums are exact in single precision and both engines decide alike between cuts of equal score. (They
-may differ once the sum passes 65,536, after some 6,000 pieces: sentencepiece sums over a line,
-`tokenizer.json` over a word.)
+One model gives the same ids in two engines: sentencepiece, which is fast, and a `tokenizer.json`
+for transformers and sentence-transformers. Two measures make them agree. Text is normalized outside
+sentencepiece (`text/normalize.py`), which uses the identity rule. Piece scores are multiples of
+1/256, so sums are exact in single precision and ties are broken equally. Sums above 65,536, reached
+after about 6,000 pieces, may differ: sentencepiece sums over a line, `tokenizer.json` over a word.
 
-Ids are those of sentencepiece: 0 for `<pad>`, 1 for `<unk>`, then pieces. Unless `keep_unknown`,
-unknown pieces are dropped, as SP does, and with them a bare space mark just before one. The mark
-would be all that is left of a word in an unknown script, and make any two such words alike.
+Ids are 0 for `<pad>`, 1 for `<unk>`, then pieces. Unless `keep_unknown`, unknown pieces are
+dropped, as in SP, together with a bare space mark before them. Otherwise every word in an unknown
+script would become the same token, the space mark.
 """
 
 from __future__ import annotations
@@ -34,18 +32,15 @@ from paraphrastic_hf.text.ragged import Ragged
 
 PAD_ID, UNKNOWN_ID = 0, 1
 SCORE_STEP = 256
-FEW_TEXTS = 256  # so few texts are not worth the threads that sentencepiece starts at every call
-DAMAGED = "it is damaged: get the model again"
-NORMAL_PIECE = 1  # sentencepiece's type of the pieces that text can have
+FEW_TEXTS = 256  # up to here, starting sentencepiece's threads costs more than it saves
+DAMAGED = "the file is damaged, so download or train the model again"
+NORMAL_PIECE = 1  # sentencepiece's type of pieces that occur in text
 
 
 class SubwordTokenizer:
-    """Turns text into the ids of sentencepiece's pieces.
+    """Tokenizer into the pieces of a serialized sentencepiece model (`spiece.model`).
 
-    Args:
-        model: Serialized sentencepiece model, as in `spiece.model`.
-        keep_unknown: Keep id 1 for unknown characters instead of dropping them.
-        num_threads: How many threads `encode_batch` uses; -1 for one on each core.
+    Unknown characters are dropped, or get id 1 if `keep_unknown`.
     """
 
     file = "spiece.model"
@@ -81,15 +76,14 @@ class SubwordTokenizer:
         keep_unknown: bool = False,
         seed: int = 1,
     ) -> SubwordTokenizer:
-        """Train on lines of text of any number of languages (thesis 5.2.1: 20,000 pieces, joint).
+        """Train on raw text in any number of languages (thesis 5.2.1: 20,000 pieces, joint).
+
+        With `hard_vocab_limit`, too little text is an error.
 
         Args:
-            lines: Raw text; it is normalized here.
-            vocab_size: Number of pieces, with `<pad>` and `<unk>`.
+            vocab_size: Number of pieces, including `<pad>` and `<unk>`.
             character_coverage: Share of characters that get a piece, 0.98 to 1.
-            input_sentence_size: How many lines are used; of more lines so many are sampled.
-            hard_vocab_limit: Refuse, rather than shrink, if the text cannot fill `vocab_size`.
-            keep_unknown: Keep id 1 for unknown characters instead of dropping them.
+            input_sentence_size: Maximum number of lines, sampled from the text.
         """
         normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
         model = io.BytesIO()
@@ -114,9 +108,9 @@ class SubwordTokenizer:
             )
         except RuntimeError as error:
             raise DataError(
-                f"sentencepiece could not make a vocabulary of {vocab_size} pieces from this text: "
-                f"{str(error).strip()}. Give more text, or a vocab_size between the number "
-                "of distinct characters and what the text supports"
+                f"sentencepiece cannot build a vocabulary of {vocab_size} pieces from this text: "
+                f"{str(error).strip()}. Use more text, or a vocab_size that the text supports and "
+                "that is above its number of distinct characters"
             ) from error
         return cls(round_scores(model.getvalue()), lowercase=lowercase, keep_unknown=keep_unknown)
 
@@ -124,19 +118,18 @@ class SubwordTokenizer:
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool
     ) -> SubwordTokenizer:
-        """Read `spiece.model` from a model directory."""
         path = Path(directory) / cls.file
         try:
             tokenizer = cls(path.read_bytes(), lowercase=lowercase, keep_unknown=keep_unknown)
             tokenizer._check()
         except (OSError, RuntimeError, ValueError) as error:
-            raise ModelError(f"cannot read the sentencepiece model {path}: {error}") from error
+            raise ModelError(f"Cannot read the sentencepiece model {path}: {error}") from error
         return tokenizer
 
     def _check(self) -> None:
-        """Refuse, as a `ValueError`, what sentencepiece reads and no model that we saved has."""
+        """Raise a `ValueError` for models that sentencepiece reads but this package never saves."""
         if not self.vocab_size:
-            raise ValueError("it is empty; it was cut short")
+            raise ValueError(f"it is empty; {DAMAGED}")
         if (self._processor.pad_id(), self._processor.unk_id()) != (PAD_ID, UNKNOWN_ID):
             raise ValueError(f"its first two pieces are not <pad> and <unk>; {DAMAGED}")
         try:
@@ -147,7 +140,7 @@ class SubwordTokenizer:
             raise ValueError(f"the score of a piece is not finite; {DAMAGED}")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text; one that is empty or has no known character has none."""
+        """Return the ids of each text. Texts without known characters have no ids."""
         normalized = [normalize(text, self.lowercase) for text in texts]
         if len(texts) <= FEW_TEXTS:
             encoded = [self._processor.encode(text) for text in normalized]
@@ -160,16 +153,12 @@ class SubwordTokenizer:
         is_unknown = ids.ids == UNKNOWN_ID
         if not is_unknown.any():
             return ids
-        # Every text begins with a space mark, so an unknown piece after a bare mark is of its text.
+        # Every text starts with a space mark, so the mark and the next piece share a text.
         is_bare_mark = (ids.ids == self._space_mark_id) & np.append(is_unknown[1:], False)
         return ids.where(~(is_unknown | is_bare_mark))
 
     def left_out(self, lines: Sequence[str]) -> dict[str, int]:
-        """Find characters that have no piece, and so no part in what the ids say of a text.
-
-        Returns:
-            In how many of the lines each of them is, those in most lines first.
-        """
+        """Count the lines that contain each character without a piece, most frequent first."""
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(set(normalize(line, self.lowercase)) - {" "})
@@ -180,10 +169,10 @@ class SubwordTokenizer:
         }
 
     def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
-        """Make a tokenizer without the pieces of languages that `keep_apart` mapped.
+        """Return a tokenizer without the pieces of languages that `keep_apart` mapped.
 
         Returns:
-            The smaller tokenizer, and the old ids of its pieces, in order, (pieces,).
+            The smaller tokenizer, and the old ids of its pieces, (pieces,).
         """
         proto = _proto(self._model)
         kept = [
@@ -202,11 +191,11 @@ class SubwordTokenizer:
         return tokenizer, np.array(kept)
 
     def unigram(self) -> tuple[list[str], np.ndarray, bool]:
-        """Return what a Unigram model is made of, which the fast path of encoding reads.
+        """Return the Unigram model for the fast path of encoding.
 
         Returns:
-            The pieces in the order of their ids, '' for those that no text has; their scores,
-            (pieces,) float32; and whether unknown characters keep their id.
+            Pieces in order of their ids, '' for those that no text contains, their scores,
+            (pieces,) float32, and whether unknown characters keep their id.
         """
         ids = list(range(self.vocab_size))
         pieces = self._processor.id_to_piece(ids)
@@ -215,36 +204,28 @@ class SubwordTokenizer:
         return pieces, np.array(self._processor.get_score(ids), np.float32), self.keep_unknown
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The normalized text of ids; special ids leave nothing."""
+        """Return the normalized text of ids and skip special ids."""
         pieces = [int(number) for number in ids if number not in self.special.all]
         return str(self._processor.decode(pieces))
 
     def tokens(self) -> list[str]:
-        """Return the piece of every id."""
         return [self._processor.id_to_piece(i) for i in range(self.vocab_size)]
 
     def save(self, directory: str | Path) -> None:
-        """Write `spiece.model`, `tokenizer.json` and `tokenizer_config.json`."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         write_bytes(directory / self.file, self._model)
         write_tokenizer(directory, self.to_fast())
-        write_json(
-            directory / "paraphrastic_tokenizer.json",
-            {
-                "kind": "sentencepiece",
-                "lowercase": self.lowercase,
-                "keep_unknown": self.keep_unknown,
-            },
-        )
+        settings = {"lowercase": self.lowercase, "keep_unknown": self.keep_unknown}
+        write_json(directory / "paraphrastic_tokenizer.json", {"kind": "sentencepiece", **settings})
 
     def to_fast(self) -> Tokenizer:
         """Build the same tokenizer for the `tokenizers` library.
 
-        Its pre-tokenizer removes characters without a piece, or with `keep_unknown` cuts the text
-        around them. In sentencepiece an unknown character is always a piece of its own, so the
-        pieces around it are the same. The control symbols, which sentencepiece never finds in text,
-        get a score so low that no cut of a text uses them.
+        Its pre-tokenizer removes characters without a piece, or splits around them with
+        `keep_unknown`. sentencepiece always isolates unknown characters, so the surrounding pieces
+        are equal. Control symbols, which sentencepiece never finds in text, get a prohibitively low
+        score.
         """
         proto = _proto(self._model)
         pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
@@ -271,8 +252,7 @@ def round_scores(model: bytes) -> bytes:
 
 
 def _proto(model: bytes) -> Any:
-    """The parts of a serialized sentencepiece model, which protobuf reads; pieces are found without
-    it."""
+    """Parse a serialized sentencepiece model. Encoding does not need this, nor protobuf."""
     require("train", "google.protobuf", what="changing or saving a sentencepiece tokenizer")
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
@@ -280,7 +260,7 @@ def _proto(model: bytes) -> Any:
 
 
 def _character_ranges(characters: Iterable[str]) -> str:
-    """A regular-expression class body: `a`, `b`, `c`, `x` -> `\\x{61}-\\x{63}\\x{78}`."""
+    """Return the body of a character class: `a`, `b`, `c`, `x` -> `\\x{61}-\\x{63}\\x{78}`."""
     ranges: list[list[int]] = []
     for code in sorted(map(ord, characters)):
         if ranges and ranges[-1][1] == code - 1:

@@ -1,10 +1,9 @@
 """Word tokenizer of WORD (thesis, 4.4; the 200,000 most frequent types, 5.2.1).
 
-Text is normalized and cut into words, suffixes with an apostrophe (`don 't`) and single punctuation
-marks. Text that is tokenized already, as that of the papers was, is cut at spaces only (`spaced`).
-It is saved as a `tokenizer.json` alone: words are entries of a BPE model without merges, which is
-the stock model that drops what it does not know. Ids are 0 for `<pad>`, 1 for `<unk>` (used if
-`keep_unknown`, as in PARAGRAM), then words by frequency.
+Normalized text is split into words, suffixes with an apostrophe (`don 't`) and single punctuation
+marks. Text that is already tokenized, as in the papers, is split only at spaces (`spaced`). The
+tokenizer is saved as a BPE model without merges, the stock model that drops unknown tokens. Ids are
+0 for `<pad>`, 1 for `<unk>` (used if `keep_unknown`, as in PARAGRAM), then words by frequency.
 """
 
 from __future__ import annotations
@@ -17,19 +16,18 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import SPECIAL_TOKENS
-from paraphrastic_hf.text.fast import FastTokenizer, check_size, entries
+from paraphrastic_hf.text.contract import check_size
+from paraphrastic_hf.text.fast import FastTokenizer, entries
 from paraphrastic_hf.text.normalize import SPACE_MARK, build_normalizer, valid_unicode
 
-LETTER = r"[\w\x{F0000}-\x{FFFFD}]"  # with the private-use characters that `keep_apart` maps to
+LETTER = r"[\w\x{F0000}-\x{FFFFD}]"  # includes the private-use characters of `keep_apart`
 WORD_PATTERN = rf"(?<={LETTER})'\w{{1,2}}\b|{LETTER}+|(?!{LETTER})\S"
 
 
 class WordTokenizer(FastTokenizer):
-    """Turns text into the ids of its words.
+    """Tokenizer into words, given in order of their ids from id 2, most frequent first.
 
-    Args:
-        words: The words in the order of their ids, from id 2 on, most frequent first.
-        keep_unknown: Give unknown words id 1 instead of dropping them.
+    Unknown words are dropped, or get id 1 if `keep_unknown`.
     """
 
     kind = "word"
@@ -43,8 +41,8 @@ class WordTokenizer(FastTokenizer):
         keep_unknown: bool = False,
         spaced: bool = False,
     ) -> None:
-        # Entries carry the space mark, which no single character does: an unknown word falls apart
-        # into characters that are unknown too, and leaves nothing.
+        # Entries start with the space mark, unlike single characters. So an unknown word splits
+        # into unknown characters and is dropped completely.
         marked = [*SPECIAL_TOKENS.values(), *(SPACE_MARK + word for word in words)]
         vocab = {entry: i for i, entry in enumerate(marked)}
         unknown = SPECIAL_TOKENS["unk_token"] if keep_unknown else None
@@ -74,13 +72,9 @@ class WordTokenizer(FastTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> WordTokenizer:
-        """Make a tokenizer of the `vocab_size - 2` most frequent words of some lines of text.
+        """Build a tokenizer of the `vocab_size - 2` most frequent words of raw text.
 
-        Args:
-            lines: Raw text; it is normalized here.
-            vocab_size: Number of entries, with `<pad>` and `<unk>`.
-            hard_vocab_limit: Refuse, rather than shrink, if the text has fewer words.
-            keep_unknown: Give unknown words id 1 instead of dropping them.
+        With `hard_vocab_limit`, too few words are an error.
         """
         counter = Tokenizer(models.WordLevel({}, unk_token=SPECIAL_TOKENS["unk_token"]))
         counter.normalizer = build_normalizer(lowercase)
@@ -92,7 +86,7 @@ class WordTokenizer(FastTokenizer):
         counter.train_from_iterator(map(valid_unicode, lines), trainer)
         words = [word for word in entries(counter) if word not in special]
         if not words:
-            raise DataError("the training text holds no word to build a vocabulary from")
+            raise DataError("The training text has no words, so it yields no vocabulary")
         if hard_vocab_limit:
             check_size(len(words), vocab_size, "word type")
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown)
@@ -101,29 +95,25 @@ class WordTokenizer(FastTokenizer):
     def load(
         cls, directory: str | Path, *, lowercase: bool, keep_unknown: bool, spaced: bool = False
     ) -> WordTokenizer:
-        """Read `tokenizer.json` from a model directory."""
         words = [word[1:] for word in entries(cls.read(directory))[len(SPECIAL_TOKENS) :]]
         return cls(words, lowercase=lowercase, keep_unknown=keep_unknown, spaced=spaced)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The words of ids with a space between; special ids leave nothing."""
+        """Join words by spaces and skip special ids."""
         tokens = self._fast.id_to_token
         words = (tokens(int(number)) for number in ids if number not in self.special.all)
         return " ".join(word.removeprefix(SPACE_MARK) for word in words if word)
 
     def to_fast(self) -> Tokenizer:
-        """The same tokenizer for the `tokenizers` library."""
         return self._fast
 
     def tokens(self) -> list[str]:
-        """Return the word of every id."""
         return [token.removeprefix(SPACE_MARK) for token in super().tokens()]
 
     def settings(self) -> dict[str, Any]:
-        """With `spaced`, if it is."""
         return super().settings() | ({"spaced": True} if self.spaced else {})
 
 
 def word_splitter() -> pre_tokenizers.PreTokenizer:
-    """Build what cuts normalized text into words, suffixes with an apostrophe, and punctuation."""
+    """Build the pre-tokenizer for words, suffixes with an apostrophe, and punctuation marks."""
     return pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)

@@ -1,4 +1,4 @@
-"""Sentence vectors of a generative model less what all of them share."""
+"""Centering: subtracting the mean sentence vector of a generative model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def centered(plain: Path, folder: Path) -> Path:
     return folder / "centered"
 
 
-def test_a_run_takes_the_mean_of_its_sentences_off(plain: Path, tmp_path: Path) -> None:
+def test_training_subtracts_the_mean_sentence_vector(plain: Path, tmp_path: Path) -> None:
     recipe = load_recipe(write_recipe(tmp_path), [*BRIEF, "--center", "1000"])
     train(recipe, tmp_path / "out")
     found = SentenceEncoder.from_pretrained(tmp_path / "out").encode(TEXTS)
@@ -43,21 +43,23 @@ def test_a_run_takes_the_mean_of_its_sentences_off(plain: Path, tmp_path: Path) 
     np.testing.assert_allclose(found, before - before.mean(0), atol=1e-6)
 
 
-def test_a_trained_model_is_centered_on_the_texts_it_is_given(plain: Path, tmp_path: Path) -> None:
+def test_center_on_subtracts_the_mean_of_the_given_texts(plain: Path, tmp_path: Path) -> None:
     folder = centered(plain, tmp_path)
     before = SentenceEncoder.from_pretrained(plain).encode(TEXTS)
     encoder = SentenceEncoder.from_pretrained(folder)
     np.testing.assert_allclose(encoder.encode(TEXTS), before - before.mean(0), atol=1e-6)
-    assert not encoder.encode(["", "zzz"]).any()  # what says nothing stays the zero vector
+    assert not encoder.encode(["", "zzz"]).any()  # no known token: the zero vector
     stock = SentenceTransformer(str(folder), trust_remote_code=True)
     np.testing.assert_allclose(stock.encode(TEXTS), encoder.encode(TEXTS), atol=1e-5)
     generator = LatentGenerator.from_pretrained(folder)
     once = generator.model.center.clone()
-    generator.center_on(TEXTS)  # again: from the vectors as they were
+    generator.center_on(TEXTS)  # idempotent
     torch.testing.assert_close(generator.model.center, once)
 
 
-def test_only_meaning_is_centered_and_writing_stays(plain: Path, tmp_path: Path) -> None:
+def test_centering_leaves_decoding_and_language_variables_unchanged(
+    plain: Path, tmp_path: Path
+) -> None:
     before, after = (
         LatentGenerator.from_pretrained(path) for path in (plain, centered(plain, tmp_path))
     )
@@ -68,7 +70,7 @@ def test_only_meaning_is_centered_and_writing_stays(plain: Path, tmp_path: Path)
     torch.testing.assert_close(*english)
 
 
-def test_going_on_from_a_centered_model_takes_the_mean_anew(plain: Path, tmp_path: Path) -> None:
+def test_training_from_a_centered_model_recomputes_the_mean(plain: Path, tmp_path: Path) -> None:
     start = centered(plain, tmp_path)
     text = write_recipe(tmp_path).read_text(encoding="utf-8")
     kept = [line for line in text.splitlines() if not line.startswith(("tokenizer:", "model:"))]
@@ -81,7 +83,7 @@ def test_going_on_from_a_centered_model_takes_the_mean_anew(plain: Path, tmp_pat
     assert np.abs(found.mean(0)).max() < 1e-6
 
 
-def test_a_reading_has_a_center_of_its_own_of_its_size(plain: Path) -> None:
+def test_each_reading_has_its_own_center_of_its_own_size(plain: Path) -> None:
     generator = LatentGenerator.from_pretrained(plain)
     generator.model.reading("semantic").center_on(torch.ones(32))
     assert generator.model.center is None

@@ -1,4 +1,4 @@
-"""The contrastive task over several processes."""
+"""The contrastive objective on several processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAIRS, WIDTHS = 5, [8, 24]
 
 
 def infonce(vectors: torch.Tensor, rank: int, world: int) -> tuple[float, torch.Tensor]:
-    """One process's loss, and the gradient of the vectors that it computes."""
+    """Return one process's loss and the gradient of its vectors."""
     firsts = np.arange(0, 2 * PAIRS, 2)
     whole = MiniBatch(np.stack([firsts, firsts ^ 1]))
     batch = whole if world == 1 else whole.share(rank, world)
@@ -45,8 +45,8 @@ def infonce(vectors: torch.Tensor, rank: int, world: int) -> tuple[float, torch.
     return loss.item(), rows.grad
 
 
-@pytest.mark.parametrize("world", [2, 3, 7])  # 7: some have no pair
-def test_processes_share_infonce_as_one_computes_it(world: int) -> None:
+@pytest.mark.parametrize("world", [2, 3, 7])  # with 7, some have no pair
+def test_infonce_is_equal_for_any_number_of_processes(world: int) -> None:
     vectors = torch.randn(2 * PAIRS, 24, generator=torch.Generator().manual_seed(0))
     loss, gradient = infonce(vectors, 0, 1)
     found = [infonce(vectors, rank, world) for rank in range(world)]

@@ -1,4 +1,4 @@
-"""Recipes of kind distillation: which vectors a student learns, and that it learns them."""
+"""Distillation: which vectors a student learns, and that it learns them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from paraphrastic_hf import SentenceEncoder, train
 from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, RecipeError
 from paraphrastic_hf.training.data.sources import SourcePairs
-from paraphrastic_hf.training.distillation.objective import lessons
+from paraphrastic_hf.training.distillation.objective import make_examples
 from paraphrastic_hf.training.distillation.recipe import TeacherArguments
 from paraphrastic_hf.training.distillation.teacher import load_teacher, narrowed, teacher_vectors
 from paraphrastic_hf.training.engine.recipe import SourceArguments
@@ -61,7 +61,9 @@ def test_a_student_learns_the_similarities_of_its_teacher(recipe: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_a_hinge_beside_it_parts_what_is_not_a_translation(recipe: Path, tmp_path: Path) -> None:
+def test_a_hinge_separates_sentences_that_are_not_translations(
+    recipe: Path, tmp_path: Path
+) -> None:
     options = ["--epochs", "20", "--run.log_every", "1"]
     train(load_recipe(recipe, options), tmp_path / "plain")
     hinge = ["--contrastive", "3", "--training.margin", "0.5"]
@@ -77,7 +79,7 @@ def test_a_hinge_beside_it_parts_what_is_not_a_translation(recipe: Path, tmp_pat
         assert line["loss"] == pytest.approx(line["regression"] + line["contrastive"], rel=1e-4)
 
 
-def test_languages_that_are_not_learned_have_no_tokens(recipe: Path, tmp_path: Path) -> None:
+def test_only_learned_languages_have_tokens(recipe: Path, tmp_path: Path) -> None:
     train(load_recipe(recipe, ["--data.languages", "[en]"]), tmp_path / "out")
     encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
     assert not encoder.encode(["die Katze frisst"]).any()
@@ -90,19 +92,19 @@ CATS = ("a cat", "the cat"), ("the cat", "one cat"), ("a cat", "the cat")
 @pytest.mark.parametrize(
     ("source", "teachers", "expected"),
     [
-        # a sentence that the teacher cannot read has its translation read
+        # The translation is read for a sentence in another language.
         (
             bitext(("a cat", "eine Katze")),
             [["en"]],
             [("a cat", ("a cat",)), ("eine Katze", ("a cat",))],
         ),
-        # each teacher reads the side of its own language
+        # Each teacher reads the side in its own language.
         (
             bitext(("a cat", "eine Katze")),
             [["en"], ["de", "en"]],
             [("a cat", ("a cat", "a cat")), ("eine Katze", ("a cat", "eine Katze"))],
         ),
-        # a sentence of several pairs is learned once
+        # A sentence of several pairs is learned once.
         (
             bitext(*CATS, languages=("en", "en")),
             [["en"]],
@@ -110,24 +112,24 @@ CATS = ("a cat", "the cat"), ("the cat", "one cat"), ("a cat", "the cat")
         ),
     ],
 )
-def test_who_reads_what_for_each_sentence(
+def test_each_teacher_reads_the_side_in_its_language(
     source: SourcePairs, teachers: list[list[str]], expected: list[tuple[str, tuple[str, ...]]]
 ) -> None:
-    found = lessons([source], teachers=teachers, learns=[])
+    found = make_examples([source], teachers=teachers, learns=[])
     assert [(each.text, each.reads) for each in found] == expected
 
 
 @pytest.mark.parametrize(
     ("teachers", "learns", "key"), [(["fr"], [], "fr"), (["en"], ["tr"], "tr")]
 )
-def test_a_language_that_no_source_has_is_refused(
+def test_a_language_absent_from_the_sources_is_refused(
     teachers: list[str], learns: list[str], key: str
 ) -> None:
     with pytest.raises(DataError, match=key):
-        lessons([bitext(("a cat", "eine Katze"))], teachers=[["en"], teachers], learns=learns)
+        make_examples([bitext(("a cat", "eine Katze"))], teachers=[["en"], teachers], learns=learns)
 
 
-def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
+def test_cached_vectors_are_reused(tmp_path: Path) -> None:
     texts, calls = [f"text {number}" for number in range(7)], []
 
     def load() -> object:
@@ -144,7 +146,7 @@ def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
         teacher_vectors(texts[1:], TEACHER, load, tmp_path)
     with pytest.raises(CheckpointError, match="multilingual"):
         teacher_vectors(texts, TeacherArguments(model="multilingual"), load, tmp_path)
-    for stamp in ("", "first", "", "first"):  # not said, then said, then gone
+    for stamp in ("", "first", "", "first"):  # unknown, known, unknown, known
         teacher_vectors(texts, TEACHER, load, tmp_path, stamp=stamp)
     with pytest.raises(CheckpointError):
         teacher_vectors(texts, TEACHER, load, tmp_path, stamp="trained again")
@@ -155,14 +157,14 @@ def test_vectors_that_are_there_are_not_made_again(tmp_path: Path) -> None:
 
 
 class Letters:
-    """A teacher that is plain code: how many of each letter a text has."""
+    """A teacher of plain code: the count of each letter."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.array([[text.count(letter) for letter in "abcdeknrstz"] for text in texts])
 
 
 @pytest.mark.slow
-def test_code_that_makes_vectors_can_teach_beside_an_encoder(recipe: Path, tmp_path: Path) -> None:
+def test_python_code_can_teach_together_with_an_encoder(recipe: Path, tmp_path: Path) -> None:
     letters = f"{{model: '{__name__}:Letters', engine: python, languages: [en, de]}}"
     options = ["--hidden_size", "11", "--teachers", letters, "english"]
     train(load_recipe(recipe, options), tmp_path / "out")
@@ -181,14 +183,14 @@ def _fails(texts: list[str]) -> np.ndarray:
     raise ZeroDivisionError(len(texts))
 
 
-def test_a_teacher_that_cannot_be_loaded_or_raises_is_named(tmp_path: Path) -> None:
+def test_a_teacher_that_cannot_be_loaded_or_raises_is_refused(tmp_path: Path) -> None:
     for name in ("no_module_of_this_name:f", "math:no_such", "math", "math:pi"):
         with pytest.raises(RecipeError, match=r"teachers\.model"):
             load_teacher(TeacherArguments(model=name, engine="python"), None, tmp_path)
     teacher = TeacherArguments(model=f"{__name__}:_fails", engine="python")
     with pytest.raises(ModelError, match="ZeroDivisionError"):
         load_teacher(teacher, None, tmp_path)(["a cat"])
-    with pytest.raises(RecipeError, match="precision"):  # of transformers alone
+    with pytest.raises(RecipeError, match="precision"):  # only of transformers
         load_teacher(TeacherArguments(model="english", precision="bfloat16"), None, tmp_path)
 
 
@@ -199,7 +201,7 @@ def test_narrowed_vectors_keep_products() -> None:
     np.testing.assert_allclose(kept @ kept.T, vectors @ vectors.T, atol=0.5)
 
 
-def test_a_static_model_of_sentence_transformers_can_teach(tmp_path: Path) -> None:
+def test_a_static_sentence_transformers_model_can_teach(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
     from paraphrastic_hf import packaged_model
@@ -211,7 +213,7 @@ def test_a_static_model_of_sentence_transformers_can_teach(tmp_path: Path) -> No
     np.testing.assert_allclose(found, wanted, atol=1e-3)
 
 
-def test_a_teacher_in_bfloat16_is_near_the_same(tmp_path: Path) -> None:
+def test_a_bfloat16_teacher_gives_nearly_equal_vectors(tmp_path: Path) -> None:
     name = str(save_bert(tmp_path))
     whole, rounded = (
         load_teacher(TeacherArguments(model=name, precision=precision), None, tmp_path)(

@@ -67,7 +67,7 @@ def mixture(folder: Path, combine: str = "add", *overrides: str) -> ContrastiveR
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
-def test_every_encoder_learns_to_tell_paraphrases_from_strangers(name: str, tmp_path: Path) -> None:
+def test_every_encoder_learns_to_distinguish_paraphrases(name: str, tmp_path: Path) -> None:
     recipe = small_recipe(tmp_path, *ENCODERS[name], *LEARNING)
     train(recipe, tmp_path / "out")
     assert told_apart(tmp_path / "out") > 0.6
@@ -89,7 +89,7 @@ def test_mixtures_learn_and_load_everywhere(combine: str, dimension: int, tmp_pa
     np.testing.assert_allclose(again, vectors, atol=1e-6)
 
 
-def test_an_overwritten_mixture_leaves_no_tokenizers(tmp_path: Path) -> None:
+def test_overwriting_a_mixture_removes_its_tokenizers(tmp_path: Path) -> None:
     train(mixture(tmp_path, "add", "--epochs", "0"), tmp_path / "out")
     assert (tmp_path / "out" / "tokenizers" / "1" / "ngrams.json").exists()
     recipe = small_recipe(tmp_path, "--epochs", "0")
@@ -97,8 +97,7 @@ def test_an_overwritten_mixture_leaves_no_tokenizers(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "tokenizers").exists()
 
 
-def test_an_earlier_runs_table_is_the_start(tmp_path: Path) -> None:
-    """Both know the same words; the dimension must be the same too."""
+def test_vectors_may_be_the_table_of_an_earlier_run(tmp_path: Path) -> None:
     train(small_recipe(tmp_path, *WORD), tmp_path / "word")
     start = ["--vectors", str(tmp_path / "word"), "--epochs", "0"]
     train(small_recipe(tmp_path, *WORD, *LSTM, *start), tmp_path / "lstm")
@@ -112,7 +111,7 @@ def test_an_earlier_runs_table_is_the_start(tmp_path: Path) -> None:
         train(wider, tmp_path / "wider")
 
 
-def test_words_start_from_what_a_model_of_pieces_makes_of_them(tmp_path: Path) -> None:
+def test_words_start_from_the_vectors_of_a_subword_model(tmp_path: Path) -> None:
     pieces = ["--tokenizer.kind", "sentencepiece", "--vocab_size", "250"]
     train(small_recipe(tmp_path, *pieces), tmp_path / "pieces")
     start = ["--vectors", str(tmp_path / "pieces"), "--epochs", "0"]
@@ -150,7 +149,7 @@ def task_of(recipe: ContrastiveRecipe, folder: Path) -> ContrastiveObjective:
     )
 
 
-def test_the_first_epoch_may_go_through_the_file_as_it_is(tmp_path: Path) -> None:
+def test_the_first_epoch_may_follow_the_file_order(tmp_path: Path) -> None:
     recipe = small_recipe(tmp_path, *WORD, "--first_epoch", "file_order")
     task = task_of(recipe, tmp_path)
     first, second = (
@@ -162,7 +161,7 @@ def test_the_first_epoch_may_go_through_the_file_as_it_is(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["lstm", "mixture"])
-def test_scrambling_moves_tokens_but_no_marks(kind: str, tmp_path: Path) -> None:
+def test_scrambling_keeps_start_and_end_tokens(kind: str, tmp_path: Path) -> None:
     one = small_recipe(tmp_path, *WORD, *LSTM, "--marks", "both", "--scramble", "1")
     recipe = one if kind == "lstm" else mixture(tmp_path, "add", "--scramble", "1")
     task = task_of(recipe, tmp_path)
@@ -184,7 +183,7 @@ def test_scrambling_moves_tokens_but_no_marks(kind: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["weighted", "recurrent"])
-def test_a_frozen_table_stays_at_its_start(kind: str, tmp_path: Path) -> None:
+def test_a_frozen_table_does_not_change(kind: str, tmp_path: Path) -> None:
     options = [*WORD, "--model.kind", kind, "--epochs", "2", "--freeze", "tables"]
     for epochs in ("0", "2"):
         recipe = small_recipe(tmp_path, *options, "--epochs", epochs)

@@ -1,4 +1,4 @@
-"""What is done to a table before it is saved."""
+"""Changes to a trained table before it is saved."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_power_zero_is_a_rotation() -> None:
     torch.testing.assert_close(turned @ turned.T * scale**2, table @ table.T, rtol=1e-4, atol=1e-5)
 
 
-def test_power_one_half_makes_all_axes_equally_wide() -> None:
+def test_power_one_half_gives_all_axes_equal_variance() -> None:
     """Of the unit vectors the axes were taken from, before they are scaled to length one again."""
     table, sentences = random_case()
     units = torch.nn.functional.normalize(sentences, dim=1)
@@ -59,7 +59,7 @@ def test_power_one_half_makes_all_axes_equally_wide() -> None:
     )  # float32 of an ill-conditioned matrix
 
 
-def test_leading_axes_are_those_of_all_axes() -> None:
+def test_a_dimension_keeps_the_leading_axes() -> None:
     table, sentences = random_case()
     few, many = whitened(table, sentences, 0.25, 3), whitened(table, sentences, 0.25)
     few, many = few / few.norm(), many[:, :3] / many[:, :3].norm()
@@ -67,7 +67,7 @@ def test_leading_axes_are_those_of_all_axes() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 100, 300, 512])
-def test_a_spread_order_takes_every_axis_once_and_evenly(size: int) -> None:
+def test_spread_orders_the_axes_evenly(size: int) -> None:
     order = spread(size)
     assert sorted(order) == list(range(size))
     for width in (16, 64, 128):
@@ -76,14 +76,14 @@ def test_a_spread_order_takes_every_axis_once_and_evenly(size: int) -> None:
             assert halves.max() - halves.min() <= width // 8
 
 
-def test_rounding_keeps_that_many_digits() -> None:
+def test_rounding_keeps_the_given_number_of_digits() -> None:
     values = torch.tensor([1.0, -1.2345, 3e-5, 0.0, 255.0, 257.0])
     torch.testing.assert_close(rounded(values, 8), values, rtol=2**-8, atol=0)
     assert rounded(values, 8)[-2:].tolist() == [255.0, 256.0]
     torch.testing.assert_close(rounded(values, 24), values, rtol=0, atol=0)
 
 
-def test_pieces_of_a_language_kept_apart_go_and_the_rest_stays(tmp_path: Path) -> None:
+def test_dropping_apart_pieces_leaves_other_text_unchanged(tmp_path: Path) -> None:
     english = [line.split("\t")[0] for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     both = english + [keep_apart(line) for line in english]
     joint = SubwordTokenizer.train(both, vocab_size=300, character_coverage=1.0)

@@ -1,4 +1,4 @@
-"""Training sentence pairs from a trained encoder: `start` of a contrastive recipe."""
+"""Training from a trained encoder: `start` of a contrastive recipe."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trained(folder: Path, body: str) -> SentenceEncoder:
 
 
 def nearness(encoder: SentenceEncoder) -> float:
-    """How much nearer paraphrases are than strangers, in cosine units."""
+    """Return the mean cosine of paraphrases minus that of all pairs."""
     rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     first, second = ([row[side] for row in rows] for side in (0, 1))
     cosines = encoder.similarity(first, second)
@@ -48,7 +48,7 @@ def nearness(encoder: SentenceEncoder) -> float:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_training_begins_where_the_earlier_model_ended(family: str, tmp_path: Path) -> None:
+def test_training_continues_from_the_earlier_model(family: str, tmp_path: Path) -> None:
     earlier = trained(tmp_path, FAMILIES[family])
     start = f"start: {tmp_path / 'first'}\nmodel: {{embedding_dropout: 0.1}}"
     train(recipe(tmp_path, start, "--epochs", "0"), tmp_path / "none")
@@ -64,7 +64,7 @@ def test_training_begins_where_the_earlier_model_ended(family: str, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_the_packaged_model_is_trained_further_by_its_recipe(tmp_path: Path) -> None:
+def test_the_fine_tune_recipe_improves_the_packaged_model(tmp_path: Path) -> None:
     options = ["--sources", str(PAIRS), "--epochs", "1"]
     train(load_recipe(FINE_TUNE, options), tmp_path / "mine")
     english = SentenceEncoder.from_pretrained("english")
@@ -74,13 +74,13 @@ def test_the_packaged_model_is_trained_further_by_its_recipe(tmp_path: Path) -> 
     assert nearness(mine) > nearness(english)
     unseen = "parliament debated the constitution"
     cosine = mine.similarity(mine.encode(unseen), english.encode(unseen))[0, 0]
-    assert cosine > 0.99  # its words are in none of the pairs
+    assert cosine > 0.99  # the pairs have none of its words
 
 
-def test_a_start_on_the_command_line_takes_the_place_of_the_files_encoder() -> None:
+def test_start_on_the_command_line_replaces_the_encoder_of_the_recipe() -> None:
     recipe = load_recipe(OWN, ["--start", "english"])
     assert recipe.start == "english"
-    assert recipe.model.embedding_dropout == 0.0  # the file's
+    assert recipe.model.embedding_dropout == 0.0  # from the recipe
     with pytest.raises(RecipeError, match="start"):
         load_recipe(OWN, ["--start", "english", "--hidden_size", "12"])
     with pytest.raises(RecipeError, match="start"):
@@ -96,7 +96,7 @@ def test_a_start_on_the_command_line_takes_the_place_of_the_files_encoder() -> N
         ("averaging", ["--matryoshka", "12"], "matryoshka"),
     ],
 )
-def test_what_a_start_cannot_take_is_refused_and_leaves_nothing(
+def test_keys_that_a_start_does_not_support_are_refused(
     family: str, options: list[str], message: str, tmp_path: Path
 ) -> None:
     trained(tmp_path, FAMILIES[family])
@@ -106,7 +106,7 @@ def test_what_a_start_cannot_take_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("path", [OWN, FINE_TUNE])
-def test_recipes_of_ones_own_pairs_take_no_file_that_happens_to_be_there(
+def test_recipes_for_own_pairs_need_explicit_sources(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pairs.tsv").write_text("a cat\ta cat\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Whose turn it is when encoders are trained aggressively."""
+"""Turns of encoders and decoders in aggressive training."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from paraphrastic_hf.training.generative.aggressive import MOST, WINDOW, Aggression
 
 
-def test_the_decoders_have_a_turn_once_the_loss_no_longer_falls() -> None:
+def test_decoders_train_once_the_loss_stops_falling() -> None:
     turns = Aggression()
     for loss in (5.0, 4.0, 3.0):
         for _ in range(WINDOW):
@@ -21,7 +21,7 @@ def test_the_decoders_have_a_turn_once_the_loss_no_longer_falls() -> None:
     assert turns.count == 0
 
 
-def test_the_decoders_have_a_turn_after_a_hundred_steps_at_the_latest() -> None:
+def test_decoders_train_after_at_most_a_hundred_encoder_steps() -> None:
     turns = Aggression()
     for number in range(MOST):
         assert not turns.is_decoders_turn
@@ -29,14 +29,14 @@ def test_the_decoders_have_a_turn_after_a_hundred_steps_at_the_latest() -> None:
     assert turns.is_decoders_turn
 
 
-def test_it_ends_when_information_no_longer_rises() -> None:
+def test_aggressive_training_ends_when_information_stops_rising() -> None:
     turns = Aggression()
     for information, is_on in ((1.0, True), (2.0, True), (2.0, False), (3.0, False)):
         turns.observe(information)
         assert turns.is_on == is_on
 
 
-def test_a_checkpoint_keeps_whose_turn_it_is() -> None:
+def test_the_state_survives_a_checkpoint() -> None:
     turns = Aggression()
     for number in range(WINDOW + 3):
         kept = json.loads(json.dumps(turns.state()))

@@ -1,5 +1,4 @@
-"""A translation model that this package did not make: a tiny Marian, trained and saved by plain
-transformers."""
+"""A tiny Marian, trained and saved by plain transformers."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ run: {{log_every: 1, evaluate_every: 1000, checkpoint_every: 5}}
 
 
 def sentences() -> list[tuple[str, str]]:
-    """96 German sentences, each with its translation word by word."""
+    """Return 96 German sentences with their word-by-word translations."""
     return [
         tuple(" ".join(side) for side in zip(*((w, WORDS[w]) for w in german), strict=True))
         for article in ("der", "ein")
@@ -47,7 +46,7 @@ def sentences() -> list[tuple[str, str]]:
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
-    """Whole words of both languages, with an end mark."""
+    """Return a tokenizer of whole words of both languages, with an end token."""
     entries = ["<pad>", "</s>", "<unk>", *WORDS, *WORDS.values()]
     words = {word: number for number, word in enumerate(entries)}
     backend = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
@@ -65,7 +64,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def write_marian(folder: Path, steps: int = 32) -> Path:
-    """Train with `Seq2SeqTrainer` until translations are half right, and save."""
+    """Train with `Seq2SeqTrainer` until about half the translations are right, and save."""
     words = tokenizer()
     torch.manual_seed(1)
     model = MarianMTModel(
@@ -117,7 +116,7 @@ def write_marian(folder: Path, steps: int = 32) -> Path:
 
 
 def write_pairs(folder: Path) -> Path:
-    """The sentences as a file of English and German."""
+    """Write the sentences as a file of English and German."""
     path = folder / "pairs.tsv"
     lines = [f"{english}\t{german}" for german, english in sentences()]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

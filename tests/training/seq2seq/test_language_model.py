@@ -1,4 +1,4 @@
-"""A language model over sentences: it learns, loads everywhere, generates, and judges."""
+"""A language model over sentences: training, loading, generation and scoring."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ run: {{log_every: 20}}
 
 
 def write_recipe(folder: Path, text: str = SMALL) -> Path:
-    """A recipe over sentences that stand twice, beside themselves in German."""
+    """Write a recipe over English sentences, each twice, paired with German ones."""
     pairs = folder / "pairs.tsv"
     lines = [f"{sentence}\tder satz {n}" for n, sentence in enumerate(SENTENCES)]
     pairs.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
@@ -46,8 +46,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_it_learns_its_sentences_by_heart(trained: Path) -> None:
-    """What it was trained on is far likelier than the same words in another order."""
+def test_it_memorizes_its_sentences(trained: Path) -> None:
+    """Training sentences are much more likely than their words in another order."""
     run = record(trained)
     assert run["sentences"] == len(SENTENCES)  # distinct English ones
     scorer = LanguageScorer.from_pretrained(trained)
@@ -96,8 +96,7 @@ def test_padding_on_either_side_does_not_change_the_scores(trained: Path) -> Non
         torch.testing.assert_close(found, alone[0], atol=1e-5, rtol=1e-5)
 
 
-def test_likelihood_is_the_sum_over_tokens_one_by_one(trained: Path) -> None:
-    """The slow way: each prefix by itself, no batch, no padding."""
+def test_likelihood_matches_the_token_by_token_sum(trained: Path) -> None:
     scorer = LanguageScorer.from_pretrained(trained)
     found = scorer.score([*SENTENCES, "", "zzz"])
     for number, text in enumerate(SENTENCES):
@@ -115,7 +114,7 @@ def test_likelihood_is_the_sum_over_tokens_one_by_one(trained: Path) -> None:
     assert math.isfinite(found.nats[-1])  # an unknown word is a token
 
 
-def test_labels_give_the_loss_that_transformers_expects(trained: Path) -> None:
+def test_labels_give_the_loss_of_transformers(trained: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(trained).eval()
     ids = torch.tensor([[2, 3, 4, 5], [6, 7, 0, 0]])
     labels = ids.masked_fill(ids == 0, -100)
@@ -129,7 +128,6 @@ def test_labels_give_the_loss_that_transformers_expects(trained: Path) -> None:
 
 
 def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
-    """Its end evaluates, and the weights that predict the held-out sentence best are kept."""
     settings = ["--training.steps", "7", "--held_out", "1"]
     result = train(load_recipe(write_recipe(tmp_path), settings), tmp_path / "out")
     assert result.step == 7
@@ -140,12 +138,12 @@ def test_a_budget_of_steps_ends_the_run(tmp_path: Path) -> None:
     assert found == pytest.approx(math.exp(-result.best_score), rel=1e-4)
 
 
-def test_a_sentence_encoder_is_not_a_language_model_and_says_so(trained: Path) -> None:
+def test_a_language_model_is_not_a_sentence_encoder(trained: Path) -> None:
     with pytest.raises(ModelError, match="LanguageScorer"):
         SentenceEncoder.from_pretrained(trained)
 
 
-def test_texts_are_a_list_of_strings(trained: Path) -> None:
+def test_texts_must_be_strings(trained: Path) -> None:
     scorer = LanguageScorer.from_pretrained(trained)
     assert len(scorer.score(iter(["the cat", "a dog"])).nats) == 2  # type: ignore[arg-type]
     for texts in ("the cat", [None], [b"the cat"]):
@@ -153,7 +151,7 @@ def test_texts_are_a_list_of_strings(trained: Path) -> None:
             scorer.score(texts)  # type: ignore[arg-type]
 
 
-def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+def test_a_development_file_replaces_held_out_sentences(tmp_path: Path) -> None:
     development = tmp_path / "dev.txt"
     development.write_text("\n".join([*SENTENCES[2:], "", "the dog plays"]) + "\n")
     settings = ["--development", str(development), "--steps", "4"]

@@ -1,5 +1,4 @@
-"""Minimum risk training of a model that this package did not make: a Marian of plain
-transformers."""
+"""Minimum risk training of a Marian trained by plain transformers."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ def trained(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-def test_an_encoder_that_gives_more_than_states_is_trained(recipe: Path, tmp_path: Path) -> None:
+def test_an_encoder_with_additional_outputs_is_trained(recipe: Path, tmp_path: Path) -> None:
     start, pairs = scpn.make("untemplated", tmp_path), tmp_path / "pairs.tsv"
     rows = [line.split("\t")[:2] for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
     pairs.write_text("".join("\t".join(row) + "\n" for row in rows[:40]), encoding="utf-8")
@@ -74,13 +73,12 @@ def test_an_encoder_that_gives_more_than_states_is_trained(recipe: Path, tmp_pat
     assert all(math.isfinite(risk) for risk in logged(output, "risk"))
 
 
-def test_recipes_have_the_choices_that_there_are() -> None:
+def test_recipe_choices_match_the_loss() -> None:
     assert minimum_risk_arguments.PROBABILITIES == PROBABILITIES
 
 
 def right(folder: Path) -> int:
-    """How many of the sentences a model directory translates as they should be, by transformers
-    alone."""
+    """Count the sentences that transformers translates correctly with a model directory."""
     model, tokenizer = (
         auto.from_pretrained(folder) for auto in (AutoModelForSeq2SeqLM, AutoTokenizer)
     )
@@ -104,7 +102,7 @@ def test_expected_cost_falls_and_translations_improve(start: Path, trained: Path
 
 
 @pytest.mark.slow
-def test_stock_transformers_loads_what_was_trained(start: Path, trained: Path) -> None:
+def test_transformers_loads_the_trained_model(start: Path, trained: Path) -> None:
     assert type(AutoModelForSeq2SeqLM.from_pretrained(trained)) is MarianMTModel
     for name in ("config.json", "tokenizer.json", "generation_config.json"):
         ours, theirs = (json.loads((folder / name).read_text()) for folder in (trained, start))
@@ -118,7 +116,7 @@ def test_stock_transformers_loads_what_was_trained(start: Path, trained: Path) -
     assert not (trained / "work").exists()
 
 
-def test_a_run_that_breaks_off_resumes_bit_for_bit_and_searches_nothing_twice(
+def test_an_interrupted_run_resumes_exactly_with_cached_candidates(
     recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = ["--steps", "12", "--held_out", "0", "--development", "none"]
@@ -134,12 +132,12 @@ def test_a_run_that_breaks_off_resumes_bit_for_bit_and_searches_nothing_twice(
         train(chosen, tmp_path / "broken")
     monkeypatch.setattr(CandidateMaker, "make", counted)
     train(chosen, tmp_path / "broken")
-    assert made == []  # the lists of steps 10 and 12 were there
+    assert made == []  # the lists of steps 10 and 12 are cached
     assert_equal_weights(tmp_path / "broken", tmp_path / "whole")
 
 
 class Prepared:
-    """A run that is ready to train, without dropout."""
+    """A run ready to train, without dropout."""
 
     def __init__(self, recipe: Path, work: Path, *settings: str) -> None:
         self.recipe = load_recipe(recipe, settings)
@@ -151,7 +149,7 @@ class Prepared:
 
 
 def slow_loss(prepared: Prepared, batch: Any) -> torch.Tensor:
-    """The loss of thesis 7.3, a sentence and a candidate at a time."""
+    """Compute the loss of thesis 7.3 one sentence and one candidate at a time."""
     args, pairs = prepared.recipe.training, prepared.kind.kept
 
     def log_probabilities(source: np.ndarray, target: list[int]) -> torch.Tensor:
@@ -180,7 +178,7 @@ def slow_loss(prepared: Prepared, batch: Any) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("probability", ["sequence", "token"])
-def test_loss_and_gradient_are_the_equations(
+def test_loss_and_gradient_match_the_equations(
     probability: str, recipe: Path, tmp_path: Path
 ) -> None:
     prepared = Prepared(
@@ -210,7 +208,7 @@ def translator(start: Path) -> Translator:
 def make(
     translator: Translator, said: Callable[[str], str] = str, **settings: Any
 ) -> CandidateLists:
-    """Candidates of the first six sentences, whose references are written as `said` has them."""
+    """Return candidates of the first six sentences, with references rewritten by `said`."""
     maker = CandidateMaker(translator, CandidateArguments(**settings), make_cost("bleu"))
     german, english = zip(*sentences()[:6], strict=True)
     targets = translator.tokenizer(text_target=list(english))["input_ids"]
@@ -222,15 +220,15 @@ def texts(translator: Translator, lists: CandidateLists) -> list[str]:
     return [str(text) for text in translator.tokenizer.batch_decode(ids, skip_special_tokens=True)]
 
 
-def test_candidates_are_the_best_of_the_beam_and_short(translator: Translator) -> None:
+def test_candidates_are_the_best_of_the_beam_within_max_ratio(translator: Translator) -> None:
     lists = make(translator, count=3, beams=5, max_ratio=0.1)
     assert lists.counts.tolist() == [3] * 6
-    assert np.diff(lists.ids.offsets).max() <= 5  # a tenth of so short a source, and 5 more
+    assert np.diff(lists.ids.offsets).max() <= 5  # max_ratio of a short source, plus 5
     expected = translator.translate([german for german, _ in sentences()[:6]], beams=5, outputs=3)
     assert texts(translator, lists) == [each.text for one in expected for each in one]
 
 
-def test_draws_follow_from_the_seed_and_each_is_there_once(translator: Translator) -> None:
+def test_samples_are_reproducible_and_distinct(translator: Translator) -> None:
     first, again = (make(translator, count=16, search="sample") for _ in range(2))
     np.testing.assert_array_equal(first.ids.ids, again.ids.ids)
     assert (first.counts <= 16).all()
@@ -241,7 +239,7 @@ def test_draws_follow_from_the_seed_and_each_is_there_once(translator: Translato
 
 
 @pytest.mark.parametrize("said", [str, str.upper], ids=["by its text", "by its ids"])
-def test_the_reference_is_as_the_recipe_says(
+def test_reference_decides_whether_it_is_a_candidate(
     said: Callable[[str], str], translator: Translator
 ) -> None:
     _, english = zip(*sentences()[:6], strict=True)
@@ -257,33 +255,15 @@ def test_the_reference_is_as_the_recipe_says(
     assert all(is_there["added"])
 
 
-def test_what_to_lower_when_memory_runs_out_is_of_the_recipe() -> None:
+def test_memory_errors_name_keys_of_the_recipe() -> None:
     assert "candidates.count" in what_to_lower(
         load_recipe("beyond-bleu-2019/small-minimum-risk", [])
     )
 
 
-def test_candidates_that_do_not_fit_into_memory_are_searched_by_halves(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    expected = make(translator, count=3)
-    of_batch = Translator._of_batch
-
-    def small(self: Any, batch: Any, *given: Any) -> Any:
-        if len(batch) > 2:
-            raise MemoryError("no memory")
-        return of_batch(self, batch, *given)
-
-    monkeypatch.setattr(Translator, "_of_batch", small)
-    with caplog.at_level(logging.WARNING):
-        found = make(translator, count=3)
-    assert "6 " in caplog.text
-    np.testing.assert_array_equal(found.ids.ids, expected.ids.ids)
-    np.testing.assert_array_equal(found.costs, expected.costs)
-
-
-def test_padding_that_is_never_written_stays(recipe: Path, tmp_path: Path, start: Path) -> None:
-    """A Marian begins every translation with its zeros, and CTranslate2 takes them for granted."""
+def test_rows_of_banned_tokens_do_not_change(recipe: Path, tmp_path: Path, start: Path) -> None:
+    """A Marian begins every translation with the zeros of its padding, on which CTranslate2
+    relies."""
     model = MarianMTModel.from_pretrained(start)
     model.generation_config.bad_words_ids = [[model.config.pad_token_id]]
     with torch.no_grad():
@@ -297,7 +277,7 @@ def test_padding_that_is_never_written_stays(recipe: Path, tmp_path: Path, start
     assert not torch.equal(trained, model.model.shared.weight)
 
 
-def test_candidates_of_another_start_are_not_taken(
+def test_cached_candidates_of_another_start_are_not_used(
     recipe: Path, tmp_path: Path, start: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched, make_lists = list[int](), CandidateMaker.make
@@ -313,18 +293,18 @@ def test_candidates_of_another_start_are_not_taken(
     train(chosen, tmp_path / "a", work=work)
     once = len(searched)
     train(chosen, tmp_path / "b", work=work)
-    assert len(searched) == once  # the same start's are there
+    assert len(searched) == once  # cached for the same start
     model = MarianMTModel.from_pretrained(tmp_path / "start")
     model.model.shared.weight.data[3] += 1
     model.save_pretrained(tmp_path / "start")
     with pytest.raises(CheckpointError, match="start"):
         train(chosen, tmp_path / "c", work=work)
-    (work / "text.json").unlink()  # as if it did not say
+    (work / "text.json").unlink()  # without the record of the start
     train(chosen, tmp_path / "c", work=work)
     assert len(searched) == 2 * once
 
 
-def test_a_damaged_cache_is_searched_again_and_old_lists_go(
+def test_a_damaged_cache_is_ignored_and_old_lists_are_removed(
     tmp_path: Path, translator: Translator, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache, lists = CandidateCache(tmp_path, rank=0, kept=4), make(translator, count=2)
@@ -350,13 +330,13 @@ def always_half(candidates: list[str], references: list[str]) -> list[float]:
     return [0.5 for _ in candidates]
 
 
-def test_a_cost_that_is_no_number_stops_the_run(recipe: Path, tmp_path: Path) -> None:
+def test_a_nan_cost_is_refused(recipe: Path, tmp_path: Path) -> None:
     settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_nan"]
     with pytest.raises(DataError, match="always_nan"):
         train(load_recipe(recipe, settings), tmp_path / "out")
 
 
-def test_candidates_that_cost_the_same_teach_nothing_and_that_is_said_once(
+def test_equal_costs_give_no_gradient_and_are_logged_once(
     recipe: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = ["--cost.metric", "function", "--cost.name", f"{__name__}:always_half"]
@@ -367,7 +347,9 @@ def test_candidates_that_cost_the_same_teach_nothing_and_that_is_said_once(
     assert_equal_weights(tmp_path / "out", Path(load_recipe(recipe).start))
 
 
-def test_what_cannot_be_trained_is_refused(recipe: Path, start: Path, tmp_path: Path) -> None:
+def test_unusable_starts_and_settings_are_refused(
+    recipe: Path, start: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other"
     AutoModelForSeq2SeqLM.from_pretrained(start).save_pretrained(other)
     tokenizer = AutoTokenizer.from_pretrained(start)
@@ -385,7 +367,7 @@ def test_what_cannot_be_trained_is_refused(recipe: Path, start: Path, tmp_path: 
         assert not (tmp_path / "out").exists()
 
 
-def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of_it_named(
+def test_the_target_language_must_fit_the_start_and_the_cost_model(
     recipe: Path, start: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     MinimumRisk(load_recipe(recipe), Context())
@@ -400,7 +382,6 @@ def test_a_start_that_writes_another_language_is_refused_and_an_english_judge_of
 
 @pytest.mark.slow
 def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> None:
-    """Its own text is of other words; the start and its tokenizer decide what comes of that."""
     bitext = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
     settings = ["--start", str(start), "--sources", bitext, "--held_out", "8", "--epochs", "20"]
     recipe = load_recipe("beyond-bleu-2019/smoke-minimum-risk", settings)
@@ -409,7 +390,7 @@ def test_the_smoke_recipe_trains_from_any_start(start: Path, tmp_path: Path) -> 
     assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")) is MarianMTModel
 
 
-def test_a_development_file_is_what_is_held_out(recipe: Path, tmp_path: Path) -> None:
+def test_a_development_file_replaces_held_out_pairs(recipe: Path, tmp_path: Path) -> None:
     development = tmp_path / "dev.tsv"
     chosen = [(english, german) for german, english in sentences()[:6]]
     development.write_text("".join(f"{a}\t{b}\n" for a, b in chosen), encoding="utf-8")

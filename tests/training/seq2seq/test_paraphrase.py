@@ -1,4 +1,4 @@
-"""Training SCPN, parse generators, paraphrasers and stock models on parsed pairs."""
+"""Training of SCPN, parse generators, paraphrasers and stock models on parsed pairs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ WHERE = "(SBAR (WHADVP (WRB where)) (S (NP (PRP she)) (VP (VBD drove))))"
 SECOND = f"(TOP (S (NP-SBJ (NN home)) (VP (VBZ is) {WHERE})))"
 ROWS = [
     ("she drove home .", "home is where she drove", FIRST, SECOND),
-    ("he drove home .", "she drove home .", FIRST, FIRST),  # parses are the same
-    ("a b", "c d", "(S (NP", SECOND),  # brackets do not match
-    ("a b", "c d", FIRST, "(S (QQ a) (NN b))"),  # a label that nobody has
+    ("he drove home .", "she drove home .", FIRST, FIRST),  # equal parses
+    ("a b", "c d", "(S (NP", SECOND),  # unbalanced brackets
+    ("a b", "c d", FIRST, "(S (QQ a) (NN b))"),  # unknown label
 ]
 
 
@@ -55,7 +55,7 @@ def prepared(folder: Path, *options: str) -> tuple[Paraphrasing, Path]:
         ),
     ],
 )
-def test_every_kind_trains_and_stock_classes_load_it(kind: str, tmp_path: Path) -> None:
+def test_every_kind_trains_and_loads_in_transformers(kind: str, tmp_path: Path) -> None:
     folder = scpn.make(kind, tmp_path)
     run = record(folder)
     assert run["held_out"]["perplexity"] > 1
@@ -69,14 +69,16 @@ def test_every_kind_trains_and_stock_classes_load_it(kind: str, tmp_path: Path) 
     names = {"marian": "MarianMTModel", "bart": "BartForConditionalGeneration"}
     if kind in names:
         assert type(model).__name__ == names[kind]
-        assert not list(folder.glob("*.py"))  # no code of ours goes with it
+        assert not list(folder.glob("*.py"))  # needs no remote code
     counts = (folder / "templates.tsv").read_text(encoding="utf-8").splitlines()
     assert counts[0].split("\t")[1].startswith("(S")
     shown = card(folder)
     assert "SyntacticParaphraser.from_pretrained" in shown or kind == "parse-generator"
 
 
-def test_pairs_without_different_trees_go(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_pairs_without_different_trees_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = write_rows(tmp_path / "pairs.tsv", ROWS)
     with caplog.at_level(logging.INFO):
         kind, work = prepared(tmp_path, "--sources", f"[{path}]")
@@ -101,7 +103,7 @@ def test_pairs_without_different_trees_go(tmp_path: Path, caplog: pytest.LogCapt
         prepared(tmp_path / "..", "--sources", f"[{path}]", "--bad_rows", "refuse")
 
 
-def test_the_same_parses_may_stay_and_one_direction_do(tmp_path: Path) -> None:
+def test_equal_parses_and_one_direction_are_options(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "pairs.tsv", ROWS)
     options = ["--differing", "false", "--both_directions", "false"]
     kind, work = prepared(tmp_path, "--sources", f"[{path}]", *options)
@@ -152,7 +154,7 @@ def test_parquet_files_and_datasets_are_read(tmp_path: Path) -> None:
     assert np.array_equal(given.kept, kind.kept)
 
 
-def test_a_stock_model_has_room_for_a_template_beside_a_sentence(tmp_path: Path) -> None:
+def test_stock_models_read_sentence_and_template_within_their_limit(tmp_path: Path) -> None:
     options = ["--max_length", "20", "--max_template", "50", *scpn.KINDS["bart"]]
     recipe = load_recipe(scpn.write_recipe(tmp_path), options)
     assert most_tokens(recipe) == (70, 20)
@@ -160,13 +162,13 @@ def test_a_stock_model_has_room_for_a_template_beside_a_sentence(tmp_path: Path)
     assert most_tokens(plain) == (20, 20)
 
 
-def test_columns_beside_must_be_the_trees(tmp_path: Path) -> None:
+def test_beside_must_name_the_trees(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "pairs.tsv", ROWS)
     with pytest.raises(RecipeError, match="tree1"):
         prepared(tmp_path, "--sources", f"[{{path: {path}, beside: {{score: 3}}}}]")
 
 
-def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+def test_a_development_file_replaces_held_out_pairs(tmp_path: Path) -> None:
     rows = [(f"she drove {n} .", f"{n} is home .", FIRST, SECOND) for n in "abcdef"]
     development, sources = (
         write_rows(tmp_path / name, chosen)

@@ -1,4 +1,4 @@
-"""Training translation models: they learn, resume, and load everywhere."""
+"""Translation models: training, annealing, averaging and loading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from paraphrastic_hf.training.engine.checkpoint import load_average, save_checkp
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.minimum_risk.job import MinimumRisk
 from paraphrastic_hf.training.translation.job import Translation
-from tests import fresh
 from tests.training.runs import BITEXT, card, log, logged, record, train, written
 
 SMALL = f"""
@@ -54,7 +53,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return folder / "out"
 
 
-def test_it_learns_its_pairs_by_heart(trained: Path) -> None:
+def test_it_memorizes_its_pairs(trained: Path) -> None:
     losses = logged(trained, "cross_entropy")
     assert losses[-1] < losses[0] / 10
     found = Translator.from_pretrained(trained).translate([f for _, f in PAIRS], beams=1)
@@ -62,7 +61,7 @@ def test_it_learns_its_pairs_by_heart(trained: Path) -> None:
     assert np.mean(same) > 0.9
 
 
-def test_minimum_risk_trains_what_it_saves(trained: Path, tmp_path: Path) -> None:
+def test_minimum_risk_trains_only_saved_parameters(trained: Path, tmp_path: Path) -> None:
     (tmp_path / "risk.yaml").write_text(
         f"kind: minimum_risk\nstart: {trained}\n"
         f"data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], "
@@ -79,7 +78,7 @@ def test_minimum_risk_trains_what_it_saves(trained: Path, tmp_path: Path) -> Non
     train(load_recipe(tmp_path / "risk.yaml"), tmp_path / "out")
 
 
-def test_stock_classes_load_it_and_generate(trained: Path) -> None:
+def test_transformers_loads_it_and_generates(trained: Path) -> None:
     model = AutoModelForSeq2SeqLM.from_pretrained(trained).eval()
     tokenizer = AutoTokenizer.from_pretrained(trained)
     inputs = tokenizer([PAIRS[1][1], PAIRS[3][1]], return_tensors="pt", padding=True)
@@ -101,29 +100,7 @@ def test_bfloat16_learns_too(options: list[str], tmp_path: Path) -> None:
     assert losses[-1] < losses[0] / 2
 
 
-STOCK = """
-import sys
-sys.modules["paraphrastic_hf"] = None
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-remote = {"trust_remote_code": True} if sys.argv[3] == "gated" else {}
-model = AutoModelForSeq2SeqLM.from_pretrained(sys.argv[1], **remote)
-tokenizer = AutoTokenizer.from_pretrained(sys.argv[1], **remote)
-ids = model.generate(**tokenizer(sys.argv[2], return_tensors="pt"), max_new_tokens=20, num_beams=2)
-print(type(model).__name__, tokenizer.decode(ids[0], skip_special_tokens=True))
-"""
-
-
-@pytest.mark.slow
-def test_it_translates_where_the_package_is_not_installed(trained: Path, tmp_path: Path) -> None:
-    is_marian = not list(trained.glob("paraphrastic_models_*.py"))
-    kind = "marian" if is_marian else "gated"
-    done = fresh.run(STOCK, str(trained), PAIRS[1][1], kind, folder=tmp_path)
-    assert done.returncode == 0, done.stderr[-3000:]
-    name = "MarianMTModel" if is_marian else "GatedConvModel"
-    assert done.stdout.strip() == f"{name} {PAIRS[1][0]}"
-
-
-def test_what_is_saved_for_a_marian_is_the_stock_class_and_nothing_else(tmp_path: Path) -> None:
+def test_a_saved_marian_is_the_stock_class(tmp_path: Path) -> None:
     torch.manual_seed(0)
     sizes = {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0}
     sizes |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
@@ -138,10 +115,10 @@ def test_what_is_saved_for_a_marian_is_the_stock_class_and_nothing_else(tmp_path
     places = torch.tensor([[True, True, True], [True, True, False]])
     found = model(source, **given, logits_at=places).logits
     torch.testing.assert_close(found, wanted[places][:, :-1])
-    assert not stock.model.shared.weight[-1].any()  # with zeros every translation begins
+    assert not stock.model.shared.weight[-1].any()  # every translation begins with zeros
 
 
-def test_dropout_is_of_the_places_where_the_stock_class_has_it() -> None:
+def test_dropout_is_where_the_stock_class_has_it() -> None:
     torch.manual_seed(0)
     sizes = {"d_model": 8, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
     model = TrainedMarian(marian_config(20, 19, **sizes, dropout=0.999)).train()
@@ -150,7 +127,7 @@ def test_dropout_is_of_the_places_where_the_stock_class_has_it() -> None:
     assert (layer.fc2(inputs) == 0).float().mean() > 0.9
     inner = model.model.decoder.layers[0].encoder_attn.q_proj(torch.randn(1, 3, 8))
     assert (inner != 0).all()
-    assert layer.dropout == 0  # not twice
+    assert layer.dropout == 0  # not applied twice
     assert model.stock().model.encoder.layers[0].dropout == 0.999
 
 
@@ -158,7 +135,7 @@ HELD_OUT = ["--held_out", "6", "--run.development", "held_out"]
 
 
 @pytest.mark.slow
-def test_the_rate_falls_where_the_held_out_loss_does_not_and_ends_the_run(tmp_path: Path) -> None:
+def test_annealing_by_the_held_out_loss_ends_the_run(tmp_path: Path) -> None:
     options = [*HELD_OUT, "--anneal", "0.1", "--anneal_until", "0.0001", "--epochs", "200"]
     train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
     scores = logged(tmp_path / "out", "development")
@@ -174,14 +151,14 @@ def test_the_rate_falls_where_the_held_out_loss_does_not_and_ends_the_run(tmp_pa
     assert run["held_out"]["nats_per_token"] == pytest.approx(-best, abs=1e-6)
 
 
-def test_the_rate_falls_at_every_epoch_from_the_one_that_is_named(tmp_path: Path) -> None:
+def test_anneal_from_lowers_the_rate_after_every_epoch(tmp_path: Path) -> None:
     options = ["--anneal", "0.1", "--anneal_from", "3", "--epochs", "50", "--log_every", "1"]
     train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
     assert logged(tmp_path / "out", "lr")[-1] == pytest.approx(1e-4)
-    assert max(logged(tmp_path / "out", "epoch")) == 4  # the third and the fourth ended by it
+    assert max(logged(tmp_path / "out", "epoch")) == 4  # annealed after the third and the fourth
 
 
-def test_before_the_epoch_that_is_named_no_score_lowers_the_rate() -> None:
+def test_scores_do_not_lower_the_rate_before_anneal_from() -> None:
     annealing = Annealing(factor=0.1, first=4, least=1e-3, rate=1.0)
     shares = []
     for epoch, score in enumerate([-2.0, -3.0, -4.0, -1.0, -2.0]):
@@ -190,7 +167,7 @@ def test_before_the_epoch_that_is_named_no_score_lowers_the_rate() -> None:
     assert shares == pytest.approx([1, 1, 1, 0.1, 0.01])
 
 
-def test_the_mean_of_the_last_checkpoints_is_that_of_their_weights(tmp_path: Path) -> None:
+def test_load_average_averages_the_last_checkpoints(tmp_path: Path) -> None:
     model, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     kept = []
@@ -206,7 +183,7 @@ def test_the_mean_of_the_last_checkpoints_is_that_of_their_weights(tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "averaged"), [([], 2), (HELD_OUT, 0), (["--held_out", "6"], 2)]
 )
-def test_a_mean_is_kept_unless_it_scores_worse_on_what_chooses(
+def test_an_average_is_kept_unless_it_scores_worse(
     options: list[str], averaged: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nats = itertools.count(1.0)
@@ -220,7 +197,7 @@ def test_a_mean_is_kept_unless_it_scores_worse_on_what_chooses(
         assert run["held_out"]["nats_per_token"] == 1.0
 
 
-def test_the_bleu_of_held_out_pairs_may_choose(tmp_path: Path) -> None:
+def test_bleu_of_held_out_pairs_may_select_the_checkpoint(tmp_path: Path) -> None:
     options = ["--held_out", "6", "--run.development", "bleu", "--epochs", "3"]
     train(load_recipe(write_recipe(tmp_path), options), tmp_path / "out")
     scored = log(tmp_path / "out", "development")
@@ -229,7 +206,7 @@ def test_the_bleu_of_held_out_pairs_may_choose(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_languages_are_read_and_long_pairs_go(
+def test_several_source_languages_are_read_and_long_pairs_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     german = tmp_path / "de.tsv"
@@ -243,7 +220,7 @@ def test_languages_are_read_and_long_pairs_go(
     assert best[0].text == "a dog"
 
 
-def test_a_development_file_is_what_is_held_out(tmp_path: Path) -> None:
+def test_a_development_file_replaces_held_out_pairs(tmp_path: Path) -> None:
     development = tmp_path / "dev.tsv"
     rows = [*PAIRS[:6], ["good night", "bonne nuit"]]
     development.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")

@@ -1,22 +1,24 @@
-"""A parsing run on a made treebank in GUM's format: learning, what is read, what is refused."""
+"""A parsing run on a synthetic treebank in the format of GUM."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.predictors.parser import SentenceParser
+from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.supervised.parsing import Parsing
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 from tests.training.runs import card, record, train
 
 DOCUMENTS = {
     "GUM_academic_art": 120,
-    "GUM_bio_byron": 20,  # of the validation split
-    "GUM_bio_dvorak": 20,  # of the test split
+    "GUM_bio_byron": 20,  # validation split
+    "GUM_bio_dvorak": 20,  # test split
 }
 RECIPE = """
 task: {kind: parsing, dataset: gum}
@@ -30,7 +32,8 @@ run: {checkpoint_every: 1000}
 
 
 def sentence(random: np.random.Generator) -> str:
-    """A subject, a verb, and an object with or without a phrase of a preposition within it."""
+    """Return a tree of subject, verb and object, where the object may contain a prepositional
+    phrase."""
 
     def noun() -> str:
         stem = "".join(random.choice(list("bdglmn"), 3))
@@ -80,7 +83,7 @@ def test_a_parser_learns_a_grammar(data: Path, tmp_path: Path) -> None:
     assert "SentenceParser.from_pretrained(model).parse" in shown
 
 
-def test_a_trained_encoder_has_others_beside_it(data: Path, tmp_path: Path) -> None:
+def test_parts_are_concatenated_with_the_start(data: Path, tmp_path: Path) -> None:
     first, _, rest = RECIPE.partition("tokenizer:")
     rest = rest.partition("head:")[2]
     text = f"""{first}start: english
@@ -95,7 +98,7 @@ head: {rest}"""
     assert parser.parse(["the bag"])[0].tree.words() == ["the", "bag"]
 
 
-def test_further_corpora_are_for_training(data: Path, tmp_path: Path) -> None:
+def test_extra_corpora_are_added_to_training(data: Path, tmp_path: Path) -> None:
     problem = Parsing(recipe_of(tmp_path, "--task.extra_corpora", "treebank"), data)
     assert {split: len(trees) for split, trees in problem.trees.items()} == {
         **{"train": 122, "validation": 20, "test": 20}
@@ -104,25 +107,16 @@ def test_further_corpora_are_for_training(data: Path, tmp_path: Path) -> None:
     assert problem.labels == ["INTJ", "NP", "PP", "S", "VP"]
 
 
-def test_batches_are_of_sentences_of_about_one_length(data: Path, tmp_path: Path) -> None:
+def test_batches_have_sentences_of_similar_length(data: Path, tmp_path: Path) -> None:
     problem = Parsing(recipe_of(tmp_path), data)
-    tokenizer = SentenceParserTokenizer()
-    examples = problem.examples("train", tokenizer)  # type: ignore[arg-type]
+    one_token = SimpleNamespace(encode_batch=lambda words: Ragged.from_lists([[2]] * len(words)))
+    examples = problem.examples("train", one_token)  # type: ignore[arg-type]
     order = examples.arranged(np.arange(len(examples)), 10, np.random.default_rng(0))
     assert sorted(order) == list(range(120))
     lengths = examples.tags.lengths(order).reshape(-1, 10)
     assert (np.ptp(lengths, axis=1) == 0).sum() >= 11
     assert len(set(lengths[:, 0])) == 2
-    assert (np.diff(lengths[:, 0]) < 0).any()  # batches themselves are in random order
-
-
-class SentenceParserTokenizer:
-    """A tokenizer with one token."""
-
-    def encode_batch(self, words: list[str]) -> object:
-        from paraphrastic_hf.text.ragged import Ragged
-
-        return Ragged.from_lists([[2] for _ in words])
+    assert (np.diff(lengths[:, 0]) < 0).any()  # batches are in random order
 
 
 def test_a_development_file_replaces_the_validation_split(data: Path, tmp_path: Path) -> None:

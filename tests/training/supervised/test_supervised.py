@@ -1,5 +1,4 @@
-"""A supervised run on made corpora in the official formats: learning, freezing, pulling toward the
-start, resuming, saving, refusing."""
+"""Supervised runs on synthetic corpora in the official formats."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ training: {{batch_size: 5, epochs: 3, learning_rate: 1e-2}}
 
 
 def score(first: str, second: str) -> float:
-    """5 for the same word, 3 for two of a kind, else 1."""
+    """Return 5 for equal words, 3 for words of one class, else 1."""
     if first == second:
         return 5.0
     return 3.0 if (first in ANIMALS) == (second in ANIMALS) else 1.0
@@ -49,8 +48,7 @@ def score(first: str, second: str) -> float:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data root with SICK and SST of a few words: 48, 8 and 8 pairs; texts, good if an animal is
-    in them."""
+    """Write SICK (48, 8 and 8 pairs) and SST (positive if there is an animal) with a few words."""
     root = tmp_path_factory.mktemp("root")
     words = [*ANIMALS, *THINGS]
     rows = [
@@ -86,12 +84,16 @@ def small(folder: Path, *overrides: str, **settings: Any) -> SupervisedRecipe:
     return recipe_from(folder, SMALL, *overrides, **chosen)
 
 
+def run(folder: Path, data: Path, *overrides: str, **settings: Any) -> Path:
+    train(small(folder, *overrides, **settings), folder / "out", data_root=data)
+    return folder / "out"
+
+
 @pytest.fixture(scope="module")
 def start(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A word-level GRAN encoder, as a contrastive run leaves it."""
+    """A word-level GRAN encoder."""
     folder = tmp_path_factory.mktemp("start")
-    train(small(folder, "--epochs", "2"), folder / "out", data_root=data)
-    predictor = SentencePredictor.from_pretrained(folder / "out")
+    predictor = SentencePredictor.from_pretrained(run(folder, data, "--epochs", "2"))
     encoder = SentenceEncoder(predictor.model.encoder, predictor.tokenizer)
     encoder.save_pretrained(folder / "encoder")
     return folder / "encoder"
@@ -101,7 +103,7 @@ SST = "{name: sst, config: binary}"
 LEARNED = {
     "average": ("relatedness", "sick", "averaging", "pearson", 80.0),
     "lstm": ("relatedness", "sick", "recurrent", "pearson", 80.0),
-    "gran": ("entailment", "sick_e", "gated", "accuracy", 70.0),  # half of them are of one class
+    "gran": ("entailment", "sick_e", "gated", "accuracy", 70.0),  # half the pairs have one class
     "sentiment": ("sentiment", SST, "averaging", "accuracy", 99.0),
 }
 
@@ -120,10 +122,8 @@ def test_every_task_is_learned(case: str, data: Path, tmp_path: Path) -> None:
     assert result.examples == 30 * found["examples"]["train"]
 
 
-def test_the_finished_model_gives_the_scores_of_its_record(data: Path, tmp_path: Path) -> None:
-    """By our predictor, by transformers, and by its pipeline for pairs."""
-    recipe = small(tmp_path, "--epochs", "8", "--task.max_length", "5")  # all are longer
-    train(recipe, tmp_path / "out", data_root=data)
+def test_the_saved_model_gives_the_recorded_scores(data: Path, tmp_path: Path) -> None:
+    run(tmp_path, data, "--epochs", "8", "--task.max_length", "5")  # every text is longer
     first, second = ["the cat is", "the dog is"], ["here is the", "a cup"]
     ours = SentencePredictor.from_pretrained(tmp_path / "out").predict(first, second)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
@@ -145,35 +145,35 @@ def test_the_finished_model_gives_the_scores_of_its_record(data: Path, tmp_path:
 
 
 def moved(before: Path, after: Path) -> dict[str, float]:
-    """How far each parameter of the encoder has gone from its start."""
+    """Return the distance of each encoder parameter from its initial value."""
     old, new = weights(before), weights(after)
     return {key: float((new[f"encoder.{key}"] - old[key]).norm()) for key in old}
 
 
 @pytest.mark.parametrize("freeze", ["none", "tables", "encoder"])
-def test_the_frozen_stays_the_rest_moves(
+def test_only_frozen_parameters_do_not_change(
     freeze: str, start: Path, data: Path, tmp_path: Path
 ) -> None:
     recipe = recipe_from(tmp_path, STARTED, "--freeze", freeze, start=start)
     train(recipe, tmp_path / "out", data_root=data)
-    way = moved(start, tmp_path / "out")
-    table = way.pop("embedding.weight")
+    distance = moved(start, tmp_path / "out")
+    table = distance.pop("embedding.weight")
     assert (table == 0) == (freeze != "none")
-    assert (max(way.values()) == 0) == (freeze == "encoder")
+    assert (max(distance.values()) == 0) == (freeze == "encoder")
     assert weights(tmp_path / "out")["head.hidden.weight"].abs().max() > 0
 
 
 @pytest.mark.parametrize(("key", "is_table"), [("lambda_w", True), ("lambda_c", False)])
-def test_a_penalty_holds_the_encoder_near_its_start(
+def test_penalties_keep_the_encoder_near_its_start(
     key: str, is_table: bool, start: Path, data: Path, tmp_path: Path
 ) -> None:
     for name, value in (("free", "0"), ("held", "10")):
         recipe = recipe_from(tmp_path, STARTED, f"--{key}", value, start=start)
         train(recipe, tmp_path / name, data_root=data)
     free, held = (moved(start, tmp_path / name) for name in ("free", "held"))
-    for parameter, way in free.items():
-        if (parameter == "embedding.weight") == is_table and way > 0:
-            assert held[parameter] < 0.2 * way, parameter
+    for parameter, distance in free.items():
+        if (parameter == "embedding.weight") == is_table and distance > 0:
+            assert held[parameter] < 0.2 * distance, parameter
 
 
 def test_the_head_is_regularized_toward_zero(data: Path, tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_the_recipe_sets_the_dropout_of_a_start(start: Path, data: Path, tmp_pat
 
 
 @pytest.mark.slow
-def test_the_cnn_of_one_token_filters_learns_over_fixed_vectors(data: Path, tmp_path: Path) -> None:
-    """Thesis, 3.5.5: the words' vectors stay, and the filters find where they lie."""
+def test_a_cnn_learns_over_fixed_vectors(data: Path, tmp_path: Path) -> None:
+    """Thesis, 3.5.5: filters of one token over frozen vectors."""
     words = [*ANIMALS, *THINGS, "a", "or", "so", "not", "train", "dev", "test"]
     random = np.random.default_rng(0)
     lines = [f"{word} {' '.join(map(str, random.normal(size=16)))}" for word in words]
@@ -222,15 +222,14 @@ def test_the_cnn_of_one_token_filters_learns_over_fixed_vectors(data: Path, tmp_
     np.testing.assert_allclose(table[tokens.index("cat")].numpy(), vector, rtol=1e-6)
 
 
-def test_a_supervised_model_is_no_encoder(start: Path, data: Path, tmp_path: Path) -> None:
-    train(small(tmp_path, "--epochs", "1"), tmp_path / "out", data_root=data)
+def test_a_supervised_model_is_not_an_encoder(start: Path, data: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="SentencePredictor"):
-        SentenceEncoder.from_pretrained(tmp_path / "out")
+        SentenceEncoder.from_pretrained(run(tmp_path, data, "--epochs", "1"))
     with pytest.raises(ModelError, match="SentenceEncoder"):
         SentencePredictor.from_pretrained(start)
 
 
-def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
+def test_the_command_line_trains_predicts_and_refuses_another_recipe(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small(tmp_path)
@@ -257,11 +256,10 @@ def test_the_command_line_trains_says_the_scores_and_refuses_another_recipe(
     assert "epochs: 2" in capsys.readouterr().err
 
 
-def test_predictions_are_names_and_a_blank_text_has_none(
+def test_predictions_are_label_names_and_nan_for_blank_texts(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recipe = small(tmp_path, "--epochs", "1", kind="entailment", dataset="sick_e")
-    train(recipe, tmp_path / "out", data_root=data)
+    run(tmp_path, data, "--epochs", "1", kind="entailment", dataset="sick_e")
     (tmp_path / "pairs.tsv").write_text(
         "a cat\tthe cat\n\na dog\ta lamp\na\t \n\ta\n", encoding="utf-8"
     )
@@ -274,7 +272,7 @@ def test_predictions_are_names_and_a_blank_text_has_none(
 
 
 @pytest.mark.slow
-def test_word_vectors_may_be_those_of_a_packaged_model(data: Path, tmp_path: Path) -> None:
+def test_vectors_may_be_a_packaged_model(data: Path, tmp_path: Path) -> None:
     options = ["--vectors", "english", "--hidden_size", "512", "--epochs", "1"]
     recipe = small(tmp_path, *options, model="averaging")
     result = train(recipe, tmp_path / "out", data_root=data)

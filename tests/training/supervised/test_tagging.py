@@ -1,4 +1,4 @@
-"""A tagging run on a made treebank in the official format: learning, splits, resuming, refusing."""
+"""Tagging runs on a synthetic treebank in the official format."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ run: {checkpoint_every: 10}
 
 
 def leaves(random: np.random.Generator) -> list[tuple[str, str]]:
-    """The - plural or singular - a verb that agrees; `saw` is a noun after `the`, else a verb."""
+    """Return `the`, a noun, a verb that agrees and a number. `saw` is a noun after `the`, else a
+    verb."""
     stem = "".join(random.choice(list("bdglmn"), 3))
     noun = random.choice([("NNS", stem + "s"), ("NN", stem), ("NN", "saw"), ("NNP", stem.title())])
     verb = random.choice([("VBD", "saw"), ("VBD", stem + "ed"), ("VBG", stem + "ing")])
@@ -46,7 +47,7 @@ def leaves(random: np.random.Generator) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data root: 10 documents of 16 sentences as a treebank, 160 sentences as UD English EWT."""
+    """Write 10 documents of 16 sentences as a treebank, and 160 sentences as UD English EWT."""
     root, random = tmp_path_factory.mktemp("root"), np.random.default_rng(0)
     (root / "treebank" / "combined").mkdir(parents=True)
     (root / "ud_english_ewt").mkdir()
@@ -102,7 +103,7 @@ def test_a_tagger_learns_from_word_forms_and_context(name: str, data: Path, tmp_
 def test_the_best_epoch_on_the_validation_split_is_kept(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scores that fall after the second epoch, by a made measure, keep the second's weights."""
+    """The measure is faked: it is highest after the second epoch."""
     made = iter([10.0, 50.0, 70.0, 60.0])  # before training, and after each epoch
     real, seen = Tagging.scores, []
 
@@ -119,7 +120,7 @@ def test_the_best_epoch_on_the_validation_split_is_kept(
     assert record(tmp_path / "out")["validation"]["accuracy"] == seen[2]
 
 
-def test_a_corpus_without_splits_is_cut_in_its_order(data: Path, tmp_path: Path) -> None:
+def test_a_corpus_without_splits_is_cut_in_order(data: Path, tmp_path: Path) -> None:
     splits = read_splits(recipe_of(tmp_path, "--held_out", "0.2"), data)
     documents = {name: sorted({s.document for s in part}) for name, part in splits.items()}
     assert documents["train"] == [f"wsj_{n:04}" for n in range(6)]
@@ -127,7 +128,7 @@ def test_a_corpus_without_splits_is_cut_in_its_order(data: Path, tmp_path: Path)
     assert documents["test"] == ["wsj_0008", "wsj_0009"]
 
 
-def test_a_corpus_without_training_split_gives_of_its_first(data: Path, tmp_path: Path) -> None:
+def test_a_missing_training_split_is_cut_from_the_first(data: Path, tmp_path: Path) -> None:
     task = "dataset: ewt, tags: penn_tags"
     splits = read_splits(recipe_of(tmp_path, task=task), data)
     assert {name: len(part) for name, part in splits.items()} == {
@@ -138,8 +139,7 @@ def test_a_corpus_without_training_split_gives_of_its_first(data: Path, tmp_path
     assert {tag for s in plain["train"] for tag in s.tags} == set("DNVC")
 
 
-def test_processes_count_by_their_words(data: Path, tmp_path: Path) -> None:
-    """The loss is a mean over words, so that a process's share is its words'."""
+def test_processes_are_weighted_by_their_words(data: Path, tmp_path: Path) -> None:
     recipe = recipe_of(tmp_path)
     problem = Tagging(recipe, data)
     lines = list(problem.lines(["train"]))
@@ -163,7 +163,7 @@ def test_processes_count_by_their_words(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_tag_that_training_never_saw_counts_as_wrong(data: Path, tmp_path: Path) -> None:
+def test_tags_absent_from_training_count_as_wrong(data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "root" / "treebank" / "combined"
     folder.mkdir(parents=True)
     for path in (data / "treebank" / "combined").iterdir():
@@ -178,8 +178,10 @@ def test_a_tag_that_training_never_saw_counts_as_wrong(data: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_treebank_is_cut_by_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By documents of sections 00 and 01, in order; every tag of the last two parts is known."""
+def test_the_nltk_treebank_is_cut_by_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every tag of the validation and test parts occurs in training."""
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
         pytest.skip("PARAPHRASTIC_DATA is not set: no official files of the corpora here")

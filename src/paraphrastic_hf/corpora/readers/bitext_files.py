@@ -1,7 +1,6 @@
-"""Files of bitext: two aligned text files (Moses), TSV, TMX; found in a folder or an OPUS zip.
+"""Readers of bitext files: two aligned text files (Moses), TSV and TMX, in a folder or an OPUS zip.
 
-Every reader gives rows as `io/pairs.py` takes them: a place with two sides, or with what is
-wrong.
+Every reader yields a place with two texts, or with a description of the fault (`io/pairs.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from paraphrastic_hf.io.lines import PACKED, READ_ERRORS, open_lines
 from paraphrastic_hf.io.pairs import Harmless, iterate_rows
 
 Pairs = Iterator[tuple[str, "list[str] | str"]]
-LONGEST_HEAD = 1000  # bytes with the XML declaration
+LONGEST_HEAD = 1000  # bytes that contain the XML declaration
 NATIVE_CODES = frozenset(["bpt", "ept", "ph", "it", "ut"])  # TMX 1.4b: formatting codes, not text
 Found = TypeVar("Found")
 XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -29,8 +28,8 @@ XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
     """Yield the translation units of a TMX file that have both languages.
 
-    `en` takes any region; `en_gb` takes `en-GB`, else a variant without a region. If two variants
-    of a unit serve for both languages, the first serves for `first`.
+    `en` matches any region. `en_gb` matches `en-GB`, else a variant without a region. If two
+    variants of a unit match both languages, the first is used for `first`.
     """
     number, encoding = 0, "utf-8"
     with open_lines(path) as file:
@@ -56,14 +55,14 @@ def tmx_pairs(path: Path, first: str, second: str) -> Pairs:
             raise
         except (ElementTree.ParseError, ValueError, LookupError, *READ_ERRORS) as error:
             raise DataError(
-                f"{path} is no whole TMX file after unit {number}, read as {encoding}: {error}. If "
-                "the encoding is the fault, convert the file with iconv -t utf-8 and write "
+                f"{path} is not valid TMX after unit {number}, read as {encoding}: {error}. If "
+                "the encoding is wrong, convert the file with iconv -t utf-8 and write "
                 'encoding="utf-8" in its first line'
             ) from error
 
 
 def _xml_encoding(head: bytes) -> str:
-    """The encoding that an XML file is read in, by its first bytes."""
+    """Return the encoding of an XML file, detected from its first bytes."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     declared = re.match(rb"""[^<]*<\?xml[^>]*encoding=["']([^"']+)""", head)
@@ -89,7 +88,7 @@ def _unit_sides(unit: ElementTree.Element, first: str, second: str) -> list[str]
 
 
 def _texts(element: ElementTree.Element) -> Iterator[str]:
-    """The text inside an element, without that of native codes."""
+    """Yield the text inside an element, except inside formatting codes."""
     yield element.text or ""
     for part in element:
         if _tag(part) not in NATIVE_CODES:
@@ -98,8 +97,7 @@ def _texts(element: ElementTree.Element) -> Iterator[str]:
 
 
 def _tag(element: ElementTree.Element) -> str:
-    """The name of an element, without its namespace."""
-    return str(element.tag).rsplit("}", 1)[-1]
+    return str(element.tag).rsplit("}", 1)[-1]  # without the namespace
 
 
 def _code(language: str) -> str:
@@ -107,11 +105,11 @@ def _code(language: str) -> str:
 
 
 def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
-    """The bitext of two languages in a folder, whatever its format.
+    """Find and read the bitext of two languages in a folder.
 
-    Looked for in this order: `*.en` with `*.fr`, such as OPUS's `Corpus.en-fr.en`; then a `.tmx`
-    or a `.tsv`, whose name may say the order of its columns (`a.en-fr.tsv`). Names may be in
-    capitals and end in .gz, .xz or .bz2.
+    Tries `*.en` with `*.fr`, such as OPUS's `Corpus.en-fr.en`, then a `.tmx` or `.tsv`. The name of
+    a TSV may give the order of its columns (`a.en-fr.tsv`). Case does not matter, and names may end
+    in .gz, .xz or .bz2.
     """
     root = folder.roots[0]
     if root.is_file():
@@ -136,7 +134,7 @@ def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
         if found:
             return _single(_only(named or found, folder.name), first, second)
     raise MissingFileError(
-        f"{folder.name}: {root} holds no {first}-{second} bitext; expected *.{first} with "
+        f"{folder.name}: {root} holds no {first}-{second} bitext. Expected *.{first} with "
         f"*.{second}, a .tmx or a .tsv"
     )
 
@@ -144,7 +142,7 @@ def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
 def _only(found: list[Found], name: str) -> Found:
     if len(found) > 1:
         both = " and ".join(str(item[0] if isinstance(item, tuple) else item) for item in found[:2])
-        raise DataError(f"{name}: there are several files, {both}; name one folder or file")
+        raise DataError(f"{name}: found several files, {both}. Give one folder or file")
     return found[0]
 
 
@@ -164,5 +162,4 @@ def _single(path: Path, first: str, second: str) -> Pairs:
 
 
 def _unpacked_name(path: Path) -> str:
-    """The name of a file in lower case, without the ending of a packed one."""
     return (path.stem if path.suffix in PACKED else path.name).lower()

@@ -1,9 +1,8 @@
-"""Development pairs that no reported test set holds, so that what they choose is tested fairly.
+"""Development pairs that are in no reported test set.
 
-STS-B dev shares 1,131 of its 1,500 pairs with STS 2012-2016, which every table here reports. Which
-pairs are left out is recorded in `reported_pairs.json`, so the set is the same for everyone,
-whichever test sets are at hand. The test of this module finds them again from the official files;
-`python -m tests.corpora.test_clean_development` writes the record.
+STS-B dev shares 1,131 of its 1,500 pairs with STS 2012-2016. `reported_pairs.json` records the
+pairs to leave out, so that the set does not depend on the test sets at hand. To write it anew, run
+`python -m tests.corpora.test_clean_development`.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-
-import datasets
 
 from paraphrastic_hf.corpora.builder import Corpus, Row, scored_pair
 from paraphrastic_hf.corpora.folder import Folder
@@ -26,10 +23,9 @@ READERS = {"stsb": benchmark_rows, "sick": relatedness_rows, "annotated_ppdb": a
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
-    """What two pairs have in common if they are the same pair.
+    """Return a key that is equal for two copies of a pair.
 
-    Case, punctuation, spaces and the order of the two texts do not count, since releases differ in
-    them.
+    Ignores case, punctuation, spaces and the order of the texts, which differ between releases.
 
     Example:
         >>> pair_key("A man isn't singing.", "the man sings") == pair_key(
@@ -42,25 +38,23 @@ def pair_key(first: str, second: str) -> tuple[str, str]:
 
 
 def pair_digest(first: str, second: str) -> str:
-    """A short hash of the key of a pair, by which the record names it without its text."""
+    """Return a short hash of a pair's key, so that the record holds no text."""
     key = "\t".join(pair_key(first, second))
     return hashlib.blake2b(key.encode("utf-8"), digest_size=5).hexdigest()
 
 
 @cache
 def reported_pairs() -> frozenset[str]:
-    """Digests of the pairs of the three sets that are tested on, or trained on, somewhere here."""
+    """Return digests of the pairs of the three sets that are used for testing or training."""
     text = files("paraphrastic_hf.corpora.records").joinpath(RECORD).read_text(encoding="utf-8")
     return frozenset(json.loads(text))
 
 
 class CleanDevelopment(Corpus):
-    """What is left of STS-B dev, SICK trial and Annotated-PPDB dev: a configuration a set."""
+    """Pairs of STS-B dev, SICK trial and Annotated-PPDB dev that are in no reported set."""
 
     NAME = "clean_development"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         seen = set(reported_pairs())

@@ -1,15 +1,15 @@
-"""Dictionaries as dictd reads them; FreeDict has free ones of some 140 pairs of languages.
+"""Reader of dictd dictionaries, the format of FreeDict's free dictionaries (about 140 pairs).
 
-An `.index` has a headword a line and where its entry lies in the `.dict` or `.dict.dz` beside it.
-An entry is the headword with its pronunciation, then its senses, mostly one a line and numbered:
+Each line of an `.index` has a headword and the position of its entry in the `.dict` or `.dict.dz`
+beside it. An entry is the headword with its pronunciation, then its senses, mostly one per line:
 
     bowl /boul/ <n>
     1. fuente, pelvis
     2. (deep) cuenco
 
-Dictionaries differ in all else, so what is no translation beyond doubt is left out: what stands in
-brackets, cross references, examples, notes, explanations of more words than `MOST_WORDS`. Those
-that WikDict makes of Wiktionary define each sense, on the lines below its translations:
+Dictionaries differ otherwise, so text that may not be a translation is left out: brackets, cross
+references, examples, notes, and explanations of more than `MAX_WORDS` words. WikDict's
+dictionaries, made from Wiktionary, define each sense on the lines below its translations:
 
     Alper /"alper/ <pn>
     1. Alps
@@ -28,13 +28,13 @@ from pathlib import Path
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.lines import READ_ERRORS, text_lines
 
-MOST_WORDS = 5
+MAX_WORDS = 5
 _DIGITS = {
     digit: value
     for value, digit in enumerate(string.ascii_uppercase + string.ascii_lowercase + "0123456789+/")
 }
-_ABOUT = ("00-database", "00database")  # entries on the dictionary itself
-_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # who is named there has defined senses
+_ABOUT = ("00-database", "00database")  # entries that describe the dictionary
+_DEFINES, _ABOUT_LENGTH = b"WikDict", 4096  # in the description: senses have definitions
 _PRONOUNCED = re.compile(r"\s/.*/")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>|\{[^{}]*\}")
 _NUMBER, _NEXT = re.compile(r"^\s*\d+\.\s*"), re.compile(r"\s\d+\.\s*$")
@@ -42,7 +42,7 @@ _NO_SENSE = re.compile(r'\s*("|(see|see also|note|synonyms?|antonyms?|usage)\s*:
 _BETWEEN = re.compile(r"[,;،؛、；]|(?<=\w\w)\.\s")
 _EDGES = " .,;:،؛、；!?\u2003"
 _SOUNDS = re.compile("[\u0250-\u02af\u02b0-\u02ff\u0361]")  # a pronunciation without slashes
-SCRIPTS = {  # of languages that are not written in Latin letters, as names of letters begin
+SCRIPTS = {  # non-Latin scripts, by the first word of their letters' Unicode names
     "ar": "ARABIC",
     "bg": "CYRILLIC",
     "el": "GREEK",
@@ -61,16 +61,16 @@ _CODES = """
     ku kur la lat lt lit lv lav mk mkd nl nld no nor pl pol pt por ro ron ru rus sk slk sl
     slv sr srp sv swe sw swh tr tur uk ukr ur urd zh zho
 """
-FREEDICT = dict(re.findall(r"(\w+)\s+(\w+)", _CODES))  # codes of two letters to its of three
+FREEDICT = dict(re.findall(r"(\w+)\s+(\w+)", _CODES))  # two-letter codes to FreeDict's codes
 
 
 def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """`(place, [headword, translation])` for every translation of a dictionary, in its order.
+    """Yield `(place, [headword, translation])` for every translation of a dictionary, in order.
 
-    Vowel marks of Arabic are taken out, as running text has none.
+    Removes Arabic vowel marks, which running text lacks.
 
     Args:
-        index: The `.index`; the entries are in the file beside it.
+        index: The `.index` file.
     """
     texts = entries(index)
     has_definitions = _DEFINES in texts[:_ABOUT_LENGTH]
@@ -81,11 +81,11 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
         try:
             start, length = map(_number, rest.split("\t")[:2])
         except (KeyError, ValueError):
-            raise DataError(f"{index}, line {number} is no headword with two numbers") from None
+            raise DataError(f"{index}:{number} is not a headword with two numbers") from None
         if start + length > len(texts):
-            raise DataError(f"{index}, line {number} points beyond the end of the entries")
+            raise DataError(f"{index}:{number} points beyond the end of the entries")
         if word.startswith(_ABOUT) or (start, length) in read:
-            continue  # an entry has a line for each of its spellings
+            continue  # another spelling of an entry
         read.add((start, length))
         entry = texts[start : start + length].decode("utf-8", "replace")
         for head, translation in translations(entry, has_definitions):
@@ -94,7 +94,7 @@ def dictionary_pairs(index: Path, languages: Sequence[str]) -> Iterator[tuple[st
 
 
 def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[str, str]]:
-    """Headword and translation, for every translation of an entry.
+    """Yield headword and translation for every translation of an entry.
 
     Example:
         >>> list(translations("bowl /boul/ <n>\\n1. fuente, pelvis\\n2. (deep) cuenco"))
@@ -102,19 +102,21 @@ def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[st
     """
     first, *senses = entry.split("\n")
     head = _plain(_PRONOUNCED.sub(" ", first))
-    if not head or len(head.split()) > MOST_WORDS or len(_parts(head)) > 1 or _SOUNDS.search(head):
+    if not head or len(head.split()) > MAX_WORDS or len(_parts(head)) > 1 or _SOUNDS.search(head):
         return
     for sense in _first_lines(senses) if has_definitions else senses:
         if _NO_SENSE.match(sense):
             continue
         for part in _parts(_plain(_NEXT.sub("", _NUMBER.sub("", sense)))):
-            if len(part.split()) <= MOST_WORDS and not _SOUNDS.search(part):
+            if len(part.split()) <= MAX_WORDS and not _SOUNDS.search(part):
                 yield head, part
 
 
 def _first_lines(senses: Sequence[str]) -> Iterator[str]:
-    """The line of each sense that has its translations; a definition may begin with a number too,
-    which is not that of the next sense."""
+    """Yield the line of each sense that holds its translations.
+
+    A definition may begin with a number too, but not with the next sense's number.
+    """
     expected = 1
     for place, sense in enumerate(senses):
         if place == 0 or (expected > 1 and sense.startswith(f"{expected}.")):
@@ -127,7 +129,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Without brackets and Arabic's vowel marks."""
+    """Remove brackets and Arabic vowel marks."""
     while (less := _BRACKETS.sub(" ", text)) != text:
         text = less
     marks = (c for c in text if not "\u064b" <= c <= "\u0652" and c != "\u0640")
@@ -135,7 +137,6 @@ def _plain(text: str) -> str:
 
 
 def _is_in(text: str, language: str) -> bool:
-    """Whether a text has a letter of the language's script."""
     names = (unicodedata.name(c, "") for c in text if c.isalpha())
     scripts = tuple(SCRIPTS.get(language, "LATIN").split())
     return any(name.startswith(scripts) for name in names)
@@ -149,12 +150,12 @@ def _number(digits: str) -> int:
 
 
 def entries(index: Path) -> bytes:
-    """All entries of a dictionary, unpacked, with what it says of itself first."""
+    """Return all entries of a dictionary, unpacked. Its description comes first."""
     for path in (index.with_suffix(".dict.dz"), index.with_suffix(".dict")):
         if path.is_file():
             try:
                 with gzip.open(path) if path.suffix == ".dz" else path.open("rb") as file:
                     return file.read()
             except READ_ERRORS as error:
-                raise DataError(f"cannot read {path}, it is not whole: {error}") from error
-    raise DataError(f"{index} has no {index.stem}.dict.dz beside it, which holds the entries")
+                raise DataError(f"cannot read {path}: {error}") from error
+    raise DataError(f"{index} needs its entries, {index.stem}.dict.dz, in the same folder")

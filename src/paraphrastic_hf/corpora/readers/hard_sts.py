@@ -1,9 +1,9 @@
-"""Hard STS: STS pairs whose word order and choice mislead (thesis, 5.6.3, Tables 47 to 49).
+"""Hard STS: STS pairs with misleading word order and word choice (thesis, 5.6.3, Tables 47 to 49).
 
-Symmetric word error rate over Moses tokens, lower-cased; percentiles over all 13,294 pairs of STS
-2012-2016, equal rates sharing their mean rank. Hard+ is gold 4 to 5 in the top fifth, Hard- gold 0
-to 1 in the bottom fifth, as Table 47 and the released lists have it (the text of 5.6.3 swaps the
-names). The rows of Table 49 count each pair with its score once.
+The symmetric word error rate is over lower-cased Moses tokens. Percentiles are over all 13,294
+pairs of STS 2012-2016. Equal rates share their mean rank. Hard+ is gold 4 to 5 in the top fifth,
+Hard- gold 0 to 1 in the bottom fifth, as in Table 47 and the released lists (the text of 5.6.3
+swaps the names). The rows of Table 49 count each pair with its score once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-import datasets
 import numpy as np
 
 from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
@@ -28,13 +27,11 @@ NEGATIONS = frozenset(("not", "'t"))
 class HardSts(Corpus):
     """Hard STS and the splits of Table 49, made from the STS files.
 
-    `swer` is the symmetric word error rate, `percentile` its place among all pairs, 0 to 100.
+    `swer` is the symmetric word error rate, `percentile` its rank among all pairs, 0 to 100.
     """
 
     NAME = "hard_sts"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(dataset=TEXT, year=TEXT, swer=NUMBER, percentile=NUMBER)
+    FEATURES = scored_pair(dataset=TEXT, year=TEXT, swer=NUMBER, percentile=NUMBER)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         rows: list[dict[str, Any]] = [
@@ -50,8 +47,8 @@ class HardSts(Corpus):
         ]
         if not any(row["dataset"] == "SMT" for row in rows):
             logger.warning(
-                "STS13 SMT is not at hand: of %s pairs, not all 13,294, the splits are others than "
-                "the published ones",
+                "STS13 SMT is missing: the splits differ from the published ones, because "
+                "percentiles are over %s instead of 13,294 pairs",
                 f"{len(rows):,}",
             )
         tokens = moses_tokens()
@@ -94,7 +91,7 @@ SPLITS: dict[str, Callable[[float, float], bool]] = {
 
 @cache
 def moses_tokens() -> Callable[[str], tuple[str, ...]]:
-    """The Moses tokenizer for English, case kept, nothing escaped; remembers what it has seen."""
+    """Return a cached Moses tokenizer for English that keeps case and escapes nothing."""
     from sacremoses import MosesTokenizer
 
     moses = MosesTokenizer("en")
@@ -107,10 +104,10 @@ def moses_tokens() -> Callable[[str], tuple[str, ...]]:
 
 
 def symmetric_word_error_rate(first: Sequence[str], second: Sequence[str]) -> float:
-    """Half of WER(s1, s2) plus half of WER(s2, s1) (thesis, footnote 17 of chapter 5).
+    """Return the mean of WER(s1, s2) and WER(s2, s1) (thesis, footnote 17 of chapter 5).
 
     Returns:
-        0 for equal sentences; more than 1 where much must be put in.
+        0 for equal sentences. May exceed 1 if one sentence is much longer.
 
     Example:
         >>> symmetric_word_error_rate(["a", "cat", "sleeps"], ["a", "dog", "sleeps"])
@@ -123,7 +120,7 @@ def symmetric_word_error_rate(first: Sequence[str], second: Sequence[str]) -> fl
 
 
 def percentiles(values: Sequence[float]) -> list[float]:
-    """The place of each value among all, 0 to 100; equal values get the mean of their places.
+    """Return the percentile rank of each value, 0 to 100. Equal values share their mean rank.
 
     Example:
         >>> percentiles([1.0, 2.0, 2.0, 4.0])
@@ -138,5 +135,5 @@ def percentiles(values: Sequence[float]) -> list[float]:
 
 
 def has_negation(tokens: Sequence[str]) -> bool:
-    """Whether *not* or *'t* is among the tokens (thesis, footnote 19 of chapter 5)."""
+    """Return whether *not* or *'t* is among the tokens (thesis, footnote 19 of chapter 5)."""
     return not NEGATIONS.isdisjoint(tokens)

@@ -22,9 +22,9 @@ _FEATURE = re.compile(r"(\S+)=(\S+)")
 
 @dataclass
 class TextFilterConfig(datasets.BuilderConfig):
-    """Options of a corpus whose pairs can be filtered by their texts; see `PairFilter` and `Sieve`.
+    """Options of a corpus whose pairs can be filtered by their texts (`PairFilter`, `Sieve`).
 
-    `rejects` names a file for the pairs that the filter leaves out, with the reason of each.
+    `rejects` is a file for the pairs that the filter leaves out, with the reasons.
     """
 
     max_overlap: float | None = None
@@ -33,13 +33,13 @@ class TextFilterConfig(datasets.BuilderConfig):
     rejects: str | None = None
 
     def wanted(self) -> PairFilter:
-        """The filter these options ask for."""
+        """Return the filter that these options describe."""
         return PairFilter(
             max_overlap=self.max_overlap, min_words=self.min_words, max_words=self.max_words
         )
 
     def sieve(self, name: str, split: str | None = None) -> Sieve:
-        """The filter, which keeps what it leaves out; of a corpus with splits, a file for each."""
+        """Return a `Sieve` of these options. Each split has a file of rejects of its own."""
         rejects = None if self.rejects is None else Path(self.rejects)
         if rejects is not None and split is not None:
             rejects = rejects.with_stem(f"{rejects.stem}-{split}")
@@ -48,7 +48,7 @@ class TextFilterConfig(datasets.BuilderConfig):
 
 @dataclass
 class ScoreFilterConfig(TextFilterConfig):
-    """Options of a corpus whose rows can be filtered by a score too."""
+    """Options of a corpus whose rows can also be filtered by score."""
 
     min_score: float | None = None
     max_score: float | None = None
@@ -61,7 +61,8 @@ class ScoreFilterConfig(TextFilterConfig):
 class ParaNmtConfig(ScoreFilterConfig):
     """Options of ParaNMT.
 
-    `bad_rows` is `skip` or `refuse`, and `max_bad_rows` the share of rows that may be skipped.
+    `bad_rows` is `skip` or `refuse`. `max_bad_rows` is the largest share of rows that may be
+    skipped, 0 to 1.
     """
 
     bad_rows: str = "skip"
@@ -69,11 +70,11 @@ class ParaNmtConfig(ScoreFilterConfig):
 
 
 class ParaNmt(Corpus):
-    """ParaNMT-50M (thesis, 4.3): `sentence1` the reference, `sentence2` the back-translation.
+    """ParaNMT-50M (thesis, 4.3): `sentence1` is the reference, `sentence2` the back-translation.
 
-    `score` is the paraphrase score, a cosine. Options filter on the way: `min_score`, `max_score`,
-    `max_overlap` (trigrams), `min_words`, `max_words`. Malformed rows are counted and skipped, or
-    refused with `bad_rows="refuse"`. The 5M release has no scores.
+    `score` is the paraphrase score, a cosine. The 5M release has none. The options `min_score`,
+    `max_score`, `max_overlap` (trigrams), `min_words` and `max_words` filter rows. Malformed rows
+    are counted and skipped, or refused with `bad_rows="refuse"`.
     """
 
     NAME = "paranmt"
@@ -91,7 +92,9 @@ class ParaNmt(Corpus):
             path = folder.find("para-nmt-5m-processed.txt", "para-nmt-5m-processed.txt.gz")
         wanted = self.config.wanted()
         if not has_scores and (wanted.min_score, wanted.max_score) != (None, None):
-            raise DataError("paranmt 5m has no scores to filter by; take 50m")
+            raise DataError(
+                "min_score and max_score need scores, which paranmt 5m lacks. Choose 50m"
+            )
         rows = good_rows(
             iterate_rows(path, columns=("1", "2"), beside=("3",) if has_scores else ()),
             name=str(path),
@@ -109,7 +112,7 @@ class ParaNmt(Corpus):
 
 @dataclass
 class PpdbConfig(ScoreFilterConfig):
-    """Options of PPDB: `word_pairs` keeps unique word pairs alone, of `vocabulary` if given."""
+    """Options of PPDB: `word_pairs` keeps unique word pairs only, of `vocabulary` if given."""
 
     word_pairs: bool = False
     vocabulary: str | None = None
@@ -117,27 +120,26 @@ class PpdbConfig(ScoreFilterConfig):
 
 @dataclass
 class WordPairsConfig(datasets.BuilderConfig):
-    """The same without a score to filter by."""
+    """Options of unscored word pairs, as in `PpdbConfig`."""
 
     word_pairs: bool = False
     vocabulary: str | None = None
 
 
 class Ppdb(Corpus):
-    """PPDB 1.0 and 2.0 (thesis, 2.2.1): phrases, the database's own score, syntax, entailment.
+    """PPDB 1.0 and 2.0 (thesis, 2.2.1): phrases, score, syntactic label, entailment.
 
-    `score` is the PPDB 2.0 score, or of 1.0 minus the log of p(e|f) summed both ways, larger for
-    better; rows keep the file's order, the best first. `word_pairs=True` gives the training pairs
-    of 3.5.2: no digits, no pair twice in either order, no word outside `vocabulary` (a file whose
-    lines start with a word).
+    `score` is the PPDB 2.0 score. For PPDB 1.0 it is the sum of -log p(e|f) and -log p(f|e),
+    negated: larger for better pairs. Rows keep the file's order, best first.
+
+    `word_pairs=True` gives the training pairs of 3.5.2: no digits, no pair twice in either order,
+    and no word outside `vocabulary` (a file whose lines start with a word).
     """
 
     NAME = "ppdb"
     BUILDER_CONFIG_CLASS = PpdbConfig
     DEFAULT_WRITER_BATCH_SIZE = 10_000
-
-    def features(self) -> datasets.Features:
-        return scored_pair(syntax=TEXT, entailment=TEXT)
+    FEATURES = scored_pair(syntax=TEXT, entailment=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
         name = f"ppdb-{self.config.name}"
@@ -161,8 +163,8 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
             score = -sum(number_in(features[name], place) for name in ("p(e|f)", "p(f|e)"))
         else:
             raise DataError(
-                f"{place} has no PPDB2.0Score and no p(e|f) and p(f|e) among its features; "
-                f"expected an official PPDB file: {row[3][:80]!r}"
+                f"{place} has neither PPDB2.0Score nor p(e|f) and p(f|e). Expected an official "
+                f"PPDB file: {row[3][:80]!r}"
             )
         yield {
             "sentence1": row[1].strip(),
@@ -175,7 +177,7 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
 
 def _word_pairs(rows: Iterable[Row], wanted: bool, vocabulary: str | None) -> Iterable[Row]:
     if vocabulary is not None and not wanted:
-        raise DataError("vocabulary says which word pairs to keep: set word_pairs too")
+        raise DataError("vocabulary filters word pairs. Set word_pairs=True too")
     return _unique(rows, vocabulary) if wanted else rows
 
 
@@ -194,13 +196,9 @@ def _unique(rows: Iterable[Row], vocabulary: str | None) -> Iterator[Row]:
 
 
 class PpdbSynonyms(Corpus):
-    """Unique word pairs of PPDB 1.0 XXXL, as packed for the monolingual word aligner."""
-
     NAME = "ppdb_synonyms"
     BUILDER_CONFIG_CLASS = WordPairsConfig
-
-    def features(self) -> datasets.Features:
-        return pair()
+    FEATURES = pair()
 
     def rows(self, folder: Folder, split: str) -> Iterable[Row]:
         path = folder.find("ppdb-1.0-xxxl-lexical.extended.synonyms.uniquepairs")
@@ -211,7 +209,7 @@ class PpdbSynonyms(Corpus):
 class SimpWiki(Corpus):
     """Simple and standard Wikipedia (2017 paper, section 4): `sentence1` is the standard side.
 
-    `v2` is the larger release (article title, paragraph, sentence a line); `v1` has splits.
+    `v2` is the larger release (lines of article title, paragraph and sentence). `v1` has splits.
     """
 
     NAME = "simpwiki"
@@ -239,7 +237,7 @@ class SimpWiki(Corpus):
             sides = normal.split("\t"), simple.split("\t")
             if min(map(len, sides)) < 3:
                 raise DataError(
-                    f"{files[0]}:{number} or its partner has fewer than 3 columns; expected "
-                    "article, paragraph and sentence, separated by tabs"
+                    f"{files[0]}:{number} or its pair has fewer than 3 columns. Expected article, "
+                    "paragraph and sentence, separated by tabs"
                 )
             yield {"sentence1": sides[0][2], "sentence2": sides[1][2], "article": sides[0][0]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import datasets
 from datasets import Sequence as ListOf
 
 from paraphrastic_hf.corpora.builder import NUMBER, TEXT, Corpus, Row, scored_pair
@@ -16,19 +15,14 @@ BARS = "|||"
 
 
 class AnnotatedPpdb(Corpus):
-    """Annotated-PPDB (thesis, 3.2.1): mean of five raters, 1 to 5."""
-
     NAME = "annotated_ppdb"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         return annotated_rows(folder, split)
 
 
 def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of Annotated-PPDB's official files."""
     path = folder.find(f"ppdb_{'dev' if split == 'validation' else split}.txt")
     for number, row in table_rows(path, 3, separator=BARS):
         score = number_in(row[2], f"{path}:{number}", low=1, high=5)
@@ -36,12 +30,8 @@ def annotated_rows(folder: Folder, split: str) -> Iterator[Row]:
 
 
 class PavlickPpdb(Corpus):
-    """Pavlick's sample of PPDB (thesis, 3.2.1): mean of the raters, 1 to 5."""
-
     NAME = "pavlick_ppdb"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(syntax=TEXT, ratings=ListOf(NUMBER))
+    FEATURES = scored_pair(syntax=TEXT, ratings=ListOf(NUMBER))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find("ppdb-sample.tsv")
@@ -59,15 +49,13 @@ class PavlickPpdb(Corpus):
 
 
 class Bigrams(Corpus):
-    """Mitchell and Lapata's bigrams (thesis, 3.5.6): one row a pair, the mean of its ratings.
+    """Mitchell and Lapata's bigrams (thesis, 3.5.6): one row per pair, with its mean rating.
 
-    Both splits have the same pairs: 5 raters' in validation, 13 others' in test.
+    Both splits have the same pairs, rated by 5 raters in validation and 13 others in test.
     """
 
     NAME = "bigrams"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(ratings=ListOf(NUMBER))
+    FEATURES = scored_pair(ratings=ListOf(NUMBER))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         part = "dev" if split == "validation" else split
@@ -82,12 +70,10 @@ class Bigrams(Corpus):
 
 
 class WordSimilarity(Corpus):
-    """Word similarity sets (thesis, 3.5.3): a configuration a set, in its own scale."""
+    """Word similarity sets (thesis, 3.5.3), one per configuration, each on its own scale."""
 
     NAME = "wordsim"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         (official,) = SOURCES["wordsim"].remotes(self.config.name)

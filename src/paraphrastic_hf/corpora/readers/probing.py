@@ -1,4 +1,7 @@
-"""Builders of probing tasks: Conneau's, and the thesis's own made from any text (5.7.2)."""
+"""Builders of probing tasks: Conneau's, and the thesis's, made from any text (5.7.2).
+
+Also the training text of the 2017 paper's reference classifier (5.6.1).
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from paraphrastic_hf.corpora.builder import Corpus, Row, labeled
 from paraphrastic_hf.corpora.folder import Folder
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import table_rows
-from paraphrastic_hf.io.pairs import iterate_lines, names_columns
+from paraphrastic_hf.io.pairs import good_rows, iterate_lines, iterate_rows, names_columns
 
 logger = logging.getLogger(__name__)
 
 SPLITS = {"train": "tr", "validation": "va", "test": "te"}
-# The set of footnote 21 of chapter 5.
+# thesis, footnote 21 of chapter 5
 PUNCTUATION = "!\"#$%&\\'()*+,-./:;<=>?@[]_`{|}~"
-MOST_MARKS = 11
+MAX_MARKS = 11
 ARTICLES = {
     "fr": {"le": "la", "la": "le", "un": "une", "une": "un"},
     "es": {"el": "la", "la": "el", "los": "las", "las": "los"},
@@ -32,16 +35,14 @@ Example = tuple[str, str]
 
 
 class Probing(Corpus):
-    """Probing tasks (thesis, 5.7.2): a configuration a task; labels are the files' own.
+    """Probing tasks (thesis, 5.7.2), one per configuration, with the labels of the files.
 
-    SentEval's `task.txt` (split, label, sentence) is read, and X-Probe's `task/va.txt` and
+    Reads SentEval's `task.txt` (split, label, sentence), or X-Probe's `task/va.txt` and
     `task/te.txt` (sentence, label), which have no training split.
     """
 
     NAME = "probing"
-
-    def features(self) -> datasets.Features:
-        return labeled(None)
+    FEATURES = labeled(None)
 
     def splits(self, folder: Folder) -> Iterable[str]:
         if folder.find_or_none(f"{self.config.name}.txt") is not None:
@@ -61,7 +62,7 @@ class Probing(Corpus):
 
 
 def _translated(folder: Folder, task: str, part: str) -> Path:
-    """A file of X-Probe, whose repository has a folder a language; English is meant."""
+    # X-Probe has a folder per language
     return folder.find(f"en/{task}/{part}.txt", f"{task}/{part}.txt", f"{task}.txt")
 
 
@@ -69,8 +70,9 @@ def _translated(folder: Folder, task: str, part: str) -> Path:
 class MadeConfig(datasets.BuilderConfig):
     """Options of a task made from text.
 
-    `column` of a TSV; `train_rows`, `test_rows` (validation has as many); `label_cap`, most
-    examples of one label over all splits, 0 for no cap; `seed` of the sample.
+    `column` is a column of a TSV, from 0. `train_rows` and `test_rows` are sizes. Validation is as
+    large as test. `label_cap` is the most examples of one label over all splits (0: no cap; -1: the
+    task's own cap). `seed` is the seed of the sample.
     """
 
     column: int = 0
@@ -81,24 +83,24 @@ class MadeConfig(datasets.BuilderConfig):
 
 
 class MadeFromText(Corpus):
-    """A task whose examples are made from sentences of a text: a file, or a folder's text files.
+    """Task made from the sentences of a file, or of the text files in a folder.
 
-    The same text, options and seed always give the same splits. Where the text is too small for
-    the sizes asked for, all splits shrink alike, with a warning.
+    The same text, options and seed always give the same splits. If the text is too small, all
+    splits shrink in proportion, with a warning.
     """
 
     BUILDER_CONFIG_CLASS = MadeConfig
     LABEL_CAP = 0
 
     def label_of(self, text: str) -> str | None:
-        """The class a sentence counts for under the cap; None for sentences of no use."""
+        """Return the group that a sentence counts for under the cap, or None if it is unusable."""
         raise NotImplementedError
 
     def examples(self, sample: list[Example]) -> list[Example]:
-        """Examples of a sample of sentences, with their labels."""
+        """Turn a sample of sentences into labeled examples."""
         return sample
 
-    _made: list[Example] | None = None  # by the first split, for the others
+    _made: list[Example] | None = None  # made for the first split, kept for the others
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         options = self.config
@@ -114,12 +116,11 @@ class MadeFromText(Corpus):
             train = len(made) - 2 * test
             if not test:
                 raise DataError(
-                    f"{self.NAME}: too few sentences in {folder.roots[0]}, {len(made):,} of use; "
-                    "set "
+                    f"{self.NAME}: only {len(made):,} usable sentences in {folder.roots[0]}. Lower "
                     "train_rows and test_rows, or give more text"
                 )
             logger.warning(
-                "%s: %s, not %s; the splits shrink to %s and %s",
+                "%s: found %s instead of %s, so train_rows becomes %s and test_rows %s",
                 self.NAME, counted(len(made), "example"), f"{wanted:,}", f"{train:,}", f"{test:,}",
             )  # fmt: skip
         start = {"train": 0, "validation": train, "test": train + test}[split]
@@ -135,47 +136,45 @@ class MadeFromText(Corpus):
         )
         made = self.examples(sample)
         if not made:
-            raise DataError(f"{self.NAME}: no sentence of {folder.roots[0]} serves for this task")
+            raise DataError(f"{self.NAME}: {folder.roots[0]} has no sentence for this task")
         return made
 
 
 class Punctuation(MadeFromText):
     """Punctuation number and punctuation first (thesis, 5.7.2).
 
-    `number` has the labels 1 to 10 and 11 for more, each with at most 20,000 examples over all
-    splits; `first` is the first mark itself.
+    `number` has the labels 1 to 10, and 11 for more marks, with at most 20,000 examples of each
+    over all splits. The label of `first` is the first mark.
     """
 
     NAME = "punctuation"
 
     def features(self) -> datasets.Features:
         if self.config.name == "number":
-            return labeled([str(count) for count in range(1, MOST_MARKS + 1)])
+            return labeled([str(count) for count in range(1, MAX_MARKS + 1)])
         return labeled(list(PUNCTUATION))
 
     @property
     def LABEL_CAP(self) -> int:  # type: ignore[override]
-        """20,000 of a number of marks; the thesis caps no first mark."""
+        """Most examples of a label. The thesis caps `number` only."""
         return 20_000 if self.config.name == "number" else 0
 
     def label_of(self, text: str) -> str | None:
         marks = [character for character in text if character in PUNCTUATION]
         if not marks:
             return None
-        return str(min(len(marks), MOST_MARKS)) if self.config.name == "number" else marks[0]
+        return str(min(len(marks), MAX_MARKS)) if self.config.name == "number" else marks[0]
 
 
 class ArticleGender(MadeFromText):
-    """Gender of articles (thesis, 5.7.2): half of the sentences have every article switched.
+    """Gender of articles (thesis, 5.7.2): every article is switched in half of the sentences.
 
-    French *le, la, un, une* and Spanish *el, la, los, las* change gender and keep number and
+    French *le, la, un, une* and Spanish *el, la, los, las* change gender but not number or
     definiteness.
     """
 
     NAME = "article_gender"
-
-    def features(self) -> datasets.Features:
-        return labeled(("wrong", "right"))
+    FEATURES = labeled(("wrong", "right"))
 
     def label_of(self, text: str) -> str | None:
         return "any" if _articles(self.config.name).search(text) else None
@@ -188,7 +187,7 @@ class ArticleGender(MadeFromText):
 
 
 def switch_articles(text: str, language: str) -> str:
-    """The text with the gender of every article changed.
+    """Change the gender of every article.
 
     Example:
         >>> switch_articles("La fille mange une pomme.", "fr")
@@ -216,7 +215,7 @@ def _texts(folder: Folder) -> list[Path]:
 
 
 def _column(path: Path, column: int) -> Iterator[str]:
-    """A column of a TSV, or a text's lines; lines that are no text are passed over."""
+    """Yield a column of a TSV, or the lines of a text. Rows without that column are skipped."""
     for number, line in iterate_lines(path):
         row = line.split("\t")
         if number == 1 and names_columns(row):
@@ -228,7 +227,7 @@ def _column(path: Path, column: int) -> Iterator[str]:
 def sample_examples(
     rows: Iterable[Example], most: int, total: int, seed: int, *, per_label: bool = False
 ) -> list[Example]:
-    """A random sample without repeated texts, at most `most` of a label and `total` in all."""
+    """Sample examples without repeated texts: at most `most` of a label and `total` in all."""
     choice = random.Random(seed)
     kept: dict[str, list[Example]] = {}
     counts: Counter[str] = Counter()
@@ -247,3 +246,50 @@ def sample_examples(
     sample = [example for pool in kept.values() for example in pool]
     choice.shuffle(sample)
     return sample[:total]
+
+
+SIDES = REFERENCE, TRANSLATION = "reference", "translation"
+
+
+@dataclass
+class MachineTextConfig(MadeConfig):
+    """Options: `train_rows`, `test_rows` (also the size of validation), `seed` of the sample."""
+
+    train_rows: int = 80_000
+    test_rows: int = 10_000
+
+
+class MachineText(MadeFromText):
+    """Sentences labeled as reference or machine translation.
+
+    Both sides of randomly sampled pairs are used, so that the classes have equal size, and no pair
+    is in two splits. The paper trains on 40,000 pairs and has 5,000 in each other split.
+    """
+
+    NAME = "machine_text"
+    BUILDER_CONFIG_CLASS = MachineTextConfig
+    FEATURES = labeled((TRANSLATION, REFERENCE))
+
+    def _make(self, folder: Folder, wanted: int) -> list[Example]:
+        odd = [n for n in ("train_rows", "test_rows") if getattr(self.config, n) % 2]
+        if odd:
+            raise DataError(
+                f"{odd[0]} of {self.NAME} must be even, got {getattr(self.config, odd[0])}"
+            )
+        pairs = sample_examples(_machine_pairs(folder), wanted // 2, wanted // 2, self.config.seed)
+        if not pairs:
+            raise DataError(f"{self.NAME}: {folder.roots[0]} contains no pairs")
+        return [side for a, b in pairs for side in ((a, REFERENCE), (b, TRANSLATION))]
+
+
+def _machine_pairs(folder: Folder) -> Iterator[Example]:
+    root = folder.roots[0]
+    files = [root] if root.is_file() else list(folder.files("**/*"))
+    for path in files:
+        if ".tsv" in path.suffixes:
+            rows = iterate_rows(path, prefer=SIDES)
+        elif path.suffix == ".parquet" and "rejects" not in path.parts:
+            rows = iterate_rows(path, columns=SIDES)
+        else:
+            continue
+        yield from ((a, b) for a, b in good_rows(rows, name=str(path)))

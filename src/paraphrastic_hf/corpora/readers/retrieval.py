@@ -16,8 +16,6 @@ NOT_AS_EXPECTED = (ValueError, KeyError, AttributeError, TypeError, RecursionErr
 
 
 class Tatoeba(Corpus):
-    """LASER's Tatoeba test sets (thesis, 5.13.2): a configuration a language, ISO 639-3."""
-
     NAME = "tatoeba"
 
     def features(self) -> datasets.Features:
@@ -32,10 +30,10 @@ class Tatoeba(Corpus):
 
 
 class Bucc(Corpus):
-    """BUCC 2018 (thesis, 5.13.2): `gold` pairs with their texts, and the two piles.
+    """BUCC 2018 (thesis, 5.13.2): `gold` pairs with their texts, and both monolingual sides.
 
-    In the piles the other language's column is empty; `id` is the sentence's. Both names of the
-    official files (`zh-en.training.zh`) and XTREME's (`zh-en.dev.zh`) are read.
+    In `source` and `target` the other language's column is empty. `id` is the sentence's. Reads the
+    official names (`zh-en.training.zh`) and XTREME's (`zh-en.dev.zh`).
     """
 
     NAME = "bucc"
@@ -48,17 +46,17 @@ class Bucc(Corpus):
         first, second = self.config.name.split("-")
         if split in ("source", "target"):
             own, other = (first, second) if split == "source" else (second, first)
-            for key, text in self._pile(folder, own).items():
+            for key, text in self._sentences(folder, own).items():
                 yield {own: text, other: None, "id": key}
             return
-        left, right = self._pile(folder, first), self._pile(folder, second)
+        left, right = self._sentences(folder, first), self._sentences(folder, second)
         path = folder.find(*self._names("gold"))
         for number, (a, b, *_) in table_rows(path, 2):
             if a not in left or b not in right:
-                raise DataError(f"{path}:{number} pairs {a} with {b}, which are not both sentences")
+                raise DataError(f"{path}:{number} pairs {a} with {b}, but one has no sentence")
             yield {first: left[a], second: right[b], "id": f"{a} {b}"}
 
-    def _pile(self, folder: Folder, language: str) -> dict[str, str]:
+    def _sentences(self, folder: Folder, language: str) -> dict[str, str]:
         rows = table_rows(folder.find(*self._names(language)), 2)
         return {row[0]: row[1] for _, row in rows}
 
@@ -68,16 +66,14 @@ class Bucc(Corpus):
 
 
 class WmtScores(Corpus):
-    """WMT segments with human scores (thesis, 7.2.1): `sentence1` reference, `sentence2` output.
+    """WMT segments with human scores (thesis, 7.2.1): `sentence1` is the reference.
 
-    `score` is the standardized direct assessment. Read from `newstest2015.cs-en.tsv` (score,
-    reference, output) or the JSON it was made from.
+    `score` is the standardized direct assessment. Reads `newstest2015.cs-en.tsv` (score, reference,
+    output), or the JSON it was made from.
     """
 
     NAME = "wmt_da"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         year, pair = self.config.name.removeprefix("newstest20").split(".")
@@ -101,6 +97,4 @@ class WmtScores(Corpus):
             except DataError:
                 raise
             except (*NOT_AS_EXPECTED, *READ_ERRORS) as error:
-                raise DataError(
-                    f"{path} is not the expected JSON of segments: {error!r}"
-                ) from error
+                raise DataError(f"{path} is not a JSON file of segments: {error!r}") from error

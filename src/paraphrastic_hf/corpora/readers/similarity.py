@@ -1,7 +1,4 @@
-"""Builders of scored sentence pairs: STS 2012-2017, STS Benchmark, SICK, PIT-2015 Twitter.
-
-The STS files are parsed by `sts_files.py`, which the evaluation reads too.
-"""
+"""Builders of scored sentence pairs: STS 2012-2017, STS Benchmark, SICK, PIT-2015 Twitter."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ ENTAILMENT = ("entailment", "neutral", "contradiction")
 
 
 def scored_rows(pairs: ScoredPairs, **extra: str) -> Iterator[Row]:
-    """Rows of one dataset."""
     for first, second, score in zip(pairs.first, pairs.second, pairs.scores, strict=True):
         yield {"sentence1": first, "sentence2": second, "score": score, **extra}
 
@@ -39,15 +35,13 @@ SUPERVISED_SPLITS = ("train", "validation", "test")
 
 
 class Sts(Corpus):
-    """STS 2012-2016 (thesis, 2.1.1.1): a configuration a year, `dataset` names the dataset.
+    """STS 2012-2016 (thesis, 2.1.1.1), one configuration per year.
 
     `supervised` is 2012-2015 in three splits (Wieting and Gimpel, 2017, 4.3).
     """
 
     NAME = "sts"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(dataset=TEXT, year=TEXT)
+    FEATURES = scored_pair(dataset=TEXT, year=TEXT)
 
     def splits(self, folder: Folder) -> Iterable[str]:
         if self.config.name == "supervised":
@@ -66,10 +60,11 @@ class Sts(Corpus):
 
 
 def share_of(rows: list[Row], split: str, pairs: ScoredPairs) -> Iterator[Row]:
-    """A split of one dataset: four tenths, one tenth, and the rest, rounded down.
+    """Return the rows of one split of a dataset: 40 % train, 10 % validation, the rest test.
 
-    The paper does not say which rows; here a shuffle of each dataset's own decides. Its sizes come
-    out: 1,207 and 6,060, and 4,841 for training, of which its 4,481 must be a slip.
+    The paper does not give the rows. Here each dataset is shuffled with a fixed seed. Validation
+    (1,207) and test (6,060) have the paper's sizes. Training has 4,841 rows. The paper's 4,481 must
+    be a typo.
     """
     order = list(range(len(rows)))
     random.Random(f"{pairs.group} {pairs.name}").shuffle(order)
@@ -83,7 +78,7 @@ def share_of(rows: list[Row], split: str, pairs: ScoredPairs) -> Iterator[Row]:
 
 
 def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterator[ScoredPairs]:
-    """The datasets of one year (`sts14`), of `all` or of `supervised`, in the thesis's order."""
+    """Yield the datasets of a year (`sts14`), `all` or `supervised`, in the thesis's order."""
     several = SEVERAL_YEARS.get(config)
     for year, names in STS_DATASETS.items():
         if year not in (several or (f"20{config[3:]}",)):
@@ -91,7 +86,7 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
         roots = _year_folders(folder, year)
         if not roots and (several or any(_year_folders(folder, y) for y in STS_DATASETS)):
             raise MissingFileError(
-                f"sts: {folder.roots[0]} holds no folder sts{year[2:]}; name the folder that holds "
+                f"sts: {folder.roots[0]} has no folder sts{year[2:]}. Give the folder that holds "
                 "sts12 to sts16"
             )
         roots = roots or list(folder.places())
@@ -105,7 +100,7 @@ def sts_datasets(folder: Folder, config: str, *, train: bool = False) -> Iterato
 
 
 def _year_folders(folder: Folder, year: str) -> list[Path]:
-    """Folders of a year, by their names (`sts14`, `STS2014-en-test`, `2014`), to two levels."""
+    """Return folders named after a year (`sts14`, `STS2014-en-test`, `2014`), two levels deep."""
     name = re.compile(rf"(?i)^{year}$|sts[-_]?(20)?{year[2:]}(?!\d)")
     places = [
         path for root in folder.places() for path in (root, *root.glob("*"), *root.glob("*/*"))
@@ -114,12 +109,8 @@ def _year_folders(folder: Folder, year: str) -> list[Path]:
 
 
 class Sts17(Corpus):
-    """STS 2017 (thesis, 2.1.1.2): a configuration a track."""
-
     NAME = "sts17"
-
-    def features(self) -> datasets.Features:
-        return scored_pair()
+    FEATURES = scored_pair()
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         stem = f"{STS17_TRACKS[self.config.name]}.txt"
@@ -129,19 +120,16 @@ class Sts17(Corpus):
 
 
 class StsBenchmark(Corpus):
-    """The STS Benchmark: tab-separated and unquoted, with the genre and origin of each pair."""
+    """STS Benchmark, with genre and origin of each pair. Its files are TSV without quotes."""
 
     NAME = "stsb"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
+    FEATURES = scored_pair(genre=TEXT, dataset=TEXT, year=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         return benchmark_rows(folder, split)
 
 
 def benchmark_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of the STS Benchmark's official files."""
     path = folder.find(f"sts-{'dev' if split == 'validation' else split}.csv")
     for number, row in table_rows(path, 7):
         yield {
@@ -158,16 +146,13 @@ class Sick(Corpus):
     """SICK (thesis, 2.1.2): relatedness as `score`, entailment as `label`."""
 
     NAME = "sick"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(label=datasets.ClassLabel(names=list(ENTAILMENT)), pair_id=WHOLE)
+    FEATURES = scored_pair(label=datasets.ClassLabel(names=list(ENTAILMENT)), pair_id=WHOLE)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         return relatedness_rows(folder, split)
 
 
 def relatedness_rows(folder: Folder, split: str) -> Iterator[Row]:
-    """Rows of SICK with both kinds of judgment."""
     for number, path, row in sick_rows(folder, split):
         yield {
             "sentence1": row[1],
@@ -179,12 +164,8 @@ def relatedness_rows(folder: Folder, split: str) -> Iterator[Row]:
 
 
 class SickEntailment(Corpus):
-    """SICK-E (thesis, 2.1.2)."""
-
     NAME = "sick_e"
-
-    def features(self) -> datasets.Features:
-        return labeled(ENTAILMENT, ("sentence1", "sentence2"))
+    FEATURES = labeled(ENTAILMENT, ("sentence1", "sentence2"))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         for _, _, row in sick_rows(folder, split):
@@ -192,13 +173,13 @@ class SickEntailment(Corpus):
 
 
 def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[str]]]:
-    """Line number, file and columns of SICK's official files."""
+    """Yield line number, file and columns of SICK's official files."""
     stem = {"train": "train", "validation": "trial", "test": "test_annotated"}[split]
     path = folder.find(f"SICK_{stem}.txt")
     for number, row in table_rows(path, 5, header="pair_ID"):
         if row[4].strip().lower() not in ENTAILMENT:
             raise DataError(
-                f"{path}:{number} has the judgment {row[4]!r}; expected {', '.join(ENTAILMENT)}"
+                f"{path}:{number} has the judgment {row[4]!r}. Expected {', '.join(ENTAILMENT)}"
             )
         yield number, path, row
 
@@ -206,14 +187,12 @@ def sick_rows(folder: Folder, split: str) -> Iterator[tuple[int, object, list[st
 class Twitter(Corpus):
     """PIT-2015 (thesis, 3.2.1): scores are the raters' votes, 0 to 5.
 
-    Training labels read `(3, 2)`, three of five raters for a paraphrase; an expert's digit stands
-    alone. The test set's are in `test.label`, from 0 to 1, times 5 here.
+    The training label `(3, 2)` means that three of five raters voted for a paraphrase. An expert's
+    label is a single digit. Test labels, in `test.label`, are from 0 to 1 and multiplied by 5.
     """
 
     NAME = "twitter"
-
-    def features(self) -> datasets.Features:
-        return scored_pair(topic=TEXT)
+    FEATURES = scored_pair(topic=TEXT)
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find(f"{'dev' if split == 'validation' else split}.data")
@@ -236,8 +215,5 @@ def _test_labels(folder: Folder, data: Path) -> list[float]:
     ]
     rows = sum(1 for _ in table_rows(data, 5))
     if len(labels) != rows:
-        raise DataError(
-            f"{gold} has {counted(len(labels), 'label')}, expected {rows}, as many as {data} has "
-            "rows"
-        )
+        raise DataError(f"{gold} has {counted(len(labels), 'label')}, but {data} has {rows} rows")
     return labels

@@ -1,7 +1,7 @@
-"""Scored sentence pairs: STS 2012-2016, STS Benchmark and STS 2017, from the official files.
+"""Readers of the official files of STS 2012-2017 and the STS Benchmark.
 
-`data_dir` is a folder that holds `sts12` ... `sts17` and `stsbenchmark`, each as the organizers
-packed it. Unscored pairs (an empty line in a gold file) are skipped, keeping the alignment.
+`data_dir` holds the folders `sts12` to `sts17` and `stsbenchmark`, each as the organizers packed
+it. Unscored pairs (an empty line in a gold file) are skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STS17_TRACKS: dict[str, str] = {
     "tr-en": "track6.tr-en",
 }
 STSB_SPLITS = ("dev", "test")
-OPTIONAL = {("2013", "SMT")}  # LDC text, not everyone may have it
+OPTIONAL = {("2013", "SMT")}  # LDC text, which not everyone may have
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class ScoredPairs:
 
     Attributes:
         name: Such as `MSRpar` or `dev`.
-        group: What it is averaged with: a year, `STS-B` or `STS17`.
-        first: One side of the pairs.
-        second: The other side.
+        group: Group it is averaged with: a year, `STS-B` or `STS17`.
+        first: First text of each pair.
+        second: Second text of each pair.
         scores: Human scores, 0 (different topics) to 5 (equivalent).
     """
 
@@ -57,12 +57,12 @@ class ScoredPairs:
 
 
 def read_sts(data_dir: str | Path) -> list[ScoredPairs]:
-    """The 25 datasets of STS 2012-2016 (thesis, 2.1.1.1); 24 where STS13 SMT is not at hand."""
+    """Read the datasets of STS 2012-2016 (thesis, 2.1.1.1): 25, or 24 without STS13 SMT."""
     return [pairs for year in STS_DATASETS for pairs in read_sts_year(data_dir, year)]
 
 
 def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
-    """The datasets of one year, `2012` to `2016`."""
+    """Read the datasets of one year, `2012` to `2016`."""
     roots = [Path(data_dir) / f"sts{year[2:]}"]
     found = (read_sts_dataset(roots, year, name) for name in STS_DATASETS[year])
     return [pairs for pairs in found if pairs is not None]
@@ -71,7 +71,7 @@ def read_sts_year(data_dir: str | Path, year: str) -> list[ScoredPairs]:
 def read_sts17(
     data_dir: str | Path, tracks: Iterable[str] = tuple(STS17_TRACKS)
 ) -> list[ScoredPairs]:
-    """Tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each; `en-en` is a development set."""
+    """Read tracks of STS 2017 (thesis, 2.1.1.2), 250 pairs each. `en-en` is a development set."""
     roots = [Path(data_dir) / "sts17"]
     stems = {track: f"{STS17_TRACKS[track]}.txt" for track in tracks}
     return [
@@ -81,9 +81,9 @@ def read_sts17(
 
 
 def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
-    """One track of STS 2017 from its two files.
+    """Read one track of STS 2017 from its two files.
 
-    Track 6 ships 500 inputs for 250 scores, which are those of the first 250.
+    Track 6 has 500 inputs, but scores for the first 250 only.
     """
     lines, scores = _lines(inputs), _lines(gold)
     if track == "tr-en":
@@ -92,7 +92,7 @@ def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
 
 
 def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
-    """`dev` or `test` of the STS Benchmark; tab-separated, unquoted."""
+    """Read `dev` or `test` of the STS Benchmark, which is tab-separated and unquoted."""
     path = _find([Path(data_dir) / "stsbenchmark"], f"sts-{split}.csv")
     pairs = ScoredPairs(split, "STS-B", [], [], [])
     for number, row in table_rows(path, 7):
@@ -103,7 +103,7 @@ def read_stsb(data_dir: str | Path, split: str) -> ScoredPairs:
 
 
 def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs | None:
-    """One dataset of a year; None for STS13 SMT where it is not at hand.
+    """Read one dataset of a year. Return None if STS13 SMT is missing.
 
     Args:
         year: Such as `2012`.
@@ -121,7 +121,7 @@ def read_sts_dataset(roots: Sequence[Path], year: str, name: str) -> ScoredPairs
 
 
 def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
-    """The training sets of STS 2012: MSRpar, MSRvid and SMTeuroparl."""
+    """Read the training sets of STS 2012: MSRpar, MSRvid and SMTeuroparl."""
     for name in ("MSRpar", "MSRvid", "SMTeuroparl"):
         inputs = _find(roots, f"STS.input.{name}.txt", train=True)
         gold = _find(roots, f"STS.gs.{name}.txt", train=True)
@@ -129,8 +129,10 @@ def read_sts_train(roots: Sequence[Path]) -> Iterator[ScoredPairs]:
 
 
 def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
-    """A file in a root, in its folder of untokenized originals, or up to three folders deeper;
-    of the training set or not."""
+    """Find a file in a root, in its folder `original` (untokenized), or up to three folders deep.
+
+    `train` selects the files below a folder whose name contains "train", or all others.
+    """
     for root, name in product(roots, names):
         deeper = [path for depth in range(1, 4) for path in sorted(root.glob("*/" * depth + name))]
         for path in [root / name, root / "original" / name, *deeper]:
@@ -138,8 +140,8 @@ def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
             if path.is_file() and train == any("train" in part for part in inner):
                 return path
     raise MissingFileError(
-        f"{' or '.join(names)} is not in {' or '.join(map(str, roots))} or a folder of it; the "
-        "data folder must hold the official files"
+        f"{' or '.join(names)} is not in {' or '.join(map(str, roots))}. Give the folder of the "
+        "official files"
     )
 
 
@@ -150,11 +152,10 @@ def _lines(path: Path) -> list[str]:
 def _align(
     name: str, group: str, inputs: tuple[Path, list[str]], gold: tuple[Path, list[str]]
 ) -> ScoredPairs:
-    """Pairs and scores of the same lines of two files."""
     if len(inputs[1]) != len(gold[1]):
         raise DataError(
-            f"{group} {name}: {inputs[0]} has {counted(len(inputs[1]), 'line')} and {gold[0]} has "
-            f"{len(gold[1])}; they must align, an empty score where there is none"
+            f"{group} {name}: {inputs[0]} has {counted(len(inputs[1]), 'line')}, but {gold[0]} has "
+            f"{len(gold[1])}. They must align, with an empty line for a missing score"
         )
     first, second, scores = [], [], []
     for number, (line, score) in enumerate(zip(inputs[1], gold[1], strict=True), 1):
@@ -163,7 +164,7 @@ def _align(
             continue
         if len(sides) < 2:
             raise DataError(
-                f"{inputs[0]}:{number} is no pair of sentences with a tab between: {line[:80]!r}"
+                f"{inputs[0]}:{number} is not two sentences separated by a tab: {line[:80]!r}"
             )
         first.append(sides[0])
         second.append(sides[1])

@@ -1,5 +1,4 @@
-"""Builders of tagged and parsed text: the Penn Treebank sample, GUM, UD English EWT; and
-their sentences as trees of one form, for parsers."""
+"""Builders of tagged and parsed text: the Penn Treebank sample, GUM, UD English EWT."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.lines import text_lines
 from paraphrastic_hf.syntax.parse_tree import Tree, normalized, read_tree
 
-# GUM's documents outside training, as its splits.md has them.
+# GUM's documents outside training, from its splits.md
 GUM_VALIDATION = """
     academic_exposure academic_librarians bio_byron bio_emperor conversation_grounded
     conversation_risk court_loan court_negligence essay_evolved essay_tools fiction_beast
@@ -33,15 +32,12 @@ GUM_TEST = """
 
 
 class TreeCorpus(Corpus):
-    """A folder of bracketed trees: tokens and tags are the leaves, traces left out."""
+    """Folder of bracketed trees. Tokens and tags are the leaves, without traces."""
 
     PATTERN = ""
-
-    def features(self) -> datasets.Features:
-        return parsed_sentence(tree=TEXT, document=TEXT)
+    FEATURES = parsed_sentence(tree=TEXT, document=TEXT)
 
     def split_of(self, document: str) -> str:
-        """The split that a document is in."""
         return "train"
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
@@ -50,7 +46,7 @@ class TreeCorpus(Corpus):
                 continue
             for text, tree in read_trees(path):
                 leaves = [leaf for leaf in tree.leaves() if leaf[0] != "-NONE-"]
-                if leaves:  # a tree of traces alone has no text
+                if leaves:  # some trees hold only traces
                     tokens = [token for _, token in leaves]
                     yield {
                         "text": " ".join(tokens),
@@ -62,14 +58,12 @@ class TreeCorpus(Corpus):
 
 
 class Treebank(TreeCorpus):
-    """NLTK's sample of the Penn Treebank, 199 documents of the Wall Street Journal."""
-
     NAME = "treebank"
     PATTERN = "**/combined/*.mrg"
 
 
 class Gum(TreeCorpus):
-    """GUM's constituency trees; the split `gentle` is of genres that training lacks."""
+    """GUM's constituency trees. The split `gentle` has genres that training lacks."""
 
     NAME = "gum"
     PATTERN = "**/const/*.ptb"
@@ -84,7 +78,7 @@ class Gum(TreeCorpus):
 
 
 class Ewt(Corpus):
-    """UD English EWT: words with universal tags (`tags`), Penn tags and dependency `relations`."""
+    """UD English EWT: words with universal tags (`tags`), Penn tags and dependency relations."""
 
     NAME = "ewt"
 
@@ -106,7 +100,7 @@ class Ewt(Corpus):
                         f"{path}:{number} has {counted(len(columns), 'column')}, expected "
                         "CoNLL-U's 10"
                     )
-                if columns[0].isdigit():  # not the range of a contraction, nor an empty node
+                if columns[0].isdigit():  # else the range of a contraction, or an empty node
                     words.append(columns)
             elif not line:
                 if words:
@@ -131,7 +125,7 @@ def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
     """Read the bracketed trees of a file.
 
     Yields:
-        The text of a tree on one line with single spaces, and the tree.
+        Each tree as text on one line with single spaces, and parsed.
     """
     depth, start = 0, 0
     parts: list[str] = []
@@ -149,31 +143,31 @@ def read_trees(path: Path) -> Iterator[tuple[str, Tree]]:
                 except DataError as error:
                     raise DataError(f"{path}:{start}: {error}") from error
                 if any(node.word is None and not node.children for node in tree.nodes()):
-                    raise DataError(f"{path}:{start} has a phrase without a word: {text[:80]!r}")
+                    raise DataError(f"{path}:{start} has a phrase without words: {text[:80]!r}")
                 yield text, tree
                 parts = []
     if parts:
-        raise DataError(f"{path}:{start} opens a tree that the file does not close")
+        raise DataError(f"{path}:{start} opens a tree that is never closed")
 
 
-QUOTES = {"``": '"', "''": '"'}  # what treebanks write for the quotes of a text
+QUOTES = {"``": '"', "''": '"'}
 
 
 def parsed_sentences(
     rows: Iterable[Mapping[str, Any]], name: str, max_words: int | None = None
 ) -> list[Tree]:
-    """The trees of rows with a column `tree`, normalized.
+    """Read and normalize the column `tree` of rows.
 
-    Sentences whose words are withheld are left out: GUM has underscores for the words of Reddit
-    texts. Quotes are written as in text, `"`.
+    Skips sentences whose words are withheld: GUM has underscores for the words of Reddit texts.
+    Treebank quotes become plain ones (`"`).
 
     Args:
-        rows: Of a `datasets.Dataset`, or alike.
+        rows: Dicts, such as the rows of a `datasets.Dataset`.
     """
     trees = []
     for number, row in enumerate(rows):
         if "tree" not in row:
-            raise DataError(f"{name} has no column 'tree'; its columns are {', '.join(row)}")
+            raise DataError(f"{name} has no column 'tree'. Its columns are {', '.join(row)}")
         try:
             tree = normalized(read_tree(row["tree"]))
         except DataError as error:
@@ -183,7 +177,7 @@ def parsed_sentences(
         if words and not is_withheld and (max_words is None or len(words) <= max_words):
             trees.append(_plain(tree))
     if not trees:
-        raise DataError(f"{name} has no parsed sentence")
+        raise DataError(f"{name} contains no parsed sentences")
     return trees
 
 

@@ -1,4 +1,4 @@
-"""Tagged sentences and their parts: for training, development and testing (thesis, 3.7.3)."""
+"""Tagged sentences, and their split into training, development and test parts (thesis, 3.7.3)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from paraphrastic_hf.errors import DataError, counted
 
 @dataclass(frozen=True)
 class TaggedSentence:
-    """Words and a tag each.
+    """Words with their tags.
 
     Attributes:
-        words: As the corpus cuts them.
-        tags: As many.
-        document: Name of the document it is from; empty if the corpus tells none.
+        words: Tokens of the corpus.
+        tags: One tag per word.
+        document: Name of its document, empty if unknown.
     """
 
     words: list[str]
@@ -28,17 +28,17 @@ class TaggedSentence:
 def tagged_sentences(
     rows: Iterable[Mapping[str, Any]], name: str, column: str = "tags"
 ) -> list[TaggedSentence]:
-    """Rows of `tokens`, tags and perhaps `document`; rows without words are left out.
+    """Read rows with `tokens`, tags and optionally `document`. Rows without words are skipped.
 
     Args:
-        rows: Of a `datasets.Dataset`, or alike.
+        rows: Dicts, such as the rows of a `datasets.Dataset`.
     """
     sentences = []
     for number, row in enumerate(rows):
         missing = {"tokens", column} - row.keys()
         if missing:
             raise DataError(
-                f"{name} has no column {missing.pop()!r}; its columns are {', '.join(row)}"
+                f"{name} has no column {missing.pop()!r}. Its columns are {', '.join(row)}"
             )
         words, tags = list(row["tokens"]), list(row[column])
         if len(words) != len(tags):
@@ -47,23 +47,23 @@ def tagged_sentences(
         if words:
             sentences.append(TaggedSentence(words, tags, row.get("document") or ""))
     if not sentences:
-        raise DataError(f"{name} has no tagged sentence")
+        raise DataError(f"{name} contains no tagged sentences")
     return sentences
 
 
 def split_in_order(
     sentences: Sequence[TaggedSentence], shares: Sequence[float]
 ) -> list[list[TaggedSentence]]:
-    """The corpus in order, cut where documents end, as a treebank is by its sections.
+    """Split a corpus in its order, between documents, as treebanks are split by section.
 
     A part ends with the document in which its share of the sentences is reached.
 
     Args:
-        sentences: In the corpus's order; those without a document are one each.
-        shares: Of the sentences, from 0 to 1; the last part has what is left.
+        sentences: In the corpus's order. A sentence without a document is a document of its own.
+        shares: Share of each part but the last, from 0 to 1. The last part gets the rest.
 
     Returns:
-        A part more than there are shares.
+        One part more than `shares`.
 
     Example:
         >>> texts = [TaggedSentence(["a"], ["DT"], name) for name in "uuvw"]
@@ -81,8 +81,8 @@ def split_in_order(
     for number, part_sentences in enumerate(parts):
         if not part_sentences:
             raise DataError(
-                f"part {number + 1} of {len(parts)} has no sentence: the corpus has "
-                f"{len(sentences)}, and the shares of the first parts are "
+                f"part {number + 1} of {len(parts)} is empty: the corpus has "
+                f"{counted(len(sentences), 'sentence')}, and the shares are "
                 f"{', '.join(map(str, shares))}"
             )
     return parts
@@ -96,7 +96,7 @@ def _documents(sentences: Sequence[TaggedSentence]) -> Iterator[list[TaggedSente
 
 
 def cut(sentence: TaggedSentence, max_words: int) -> list[TaggedSentence]:
-    """A sentence in pieces of at most `max_words` words."""
+    """Cut a sentence into pieces of at most `max_words` words."""
     return [
         TaggedSentence(
             sentence.words[start : start + max_words],

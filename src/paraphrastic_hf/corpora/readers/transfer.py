@@ -19,9 +19,9 @@ INFERENCE = ("entailment", "neutral", "contradiction")
 
 
 class TwoFiles(Corpus):
-    """A set that keeps each class in a file of its own, a text a line.
+    """Corpus with one file per class and one text per line.
 
-    CR and MPQA have a few empty lines; SentEval counts them, so they are rows here too.
+    Empty lines, of which CR and MPQA have a few, are rows here, as in SentEval.
     """
 
     LABELS: ClassVar[tuple[str, str]] = POLARITY
@@ -37,30 +37,22 @@ class TwoFiles(Corpus):
 
 
 class Mr(TwoFiles):
-    """Movie reviews."""
-
     NAME = "mr"
     FILES = ("rt-polarity.neg", "rt-polarity.pos")
 
 
 class Cr(TwoFiles):
-    """Customer reviews."""
-
     NAME = "cr"
     FILES = ("custrev.neg", "custrev.pos")
 
 
 class Subj(TwoFiles):
-    """Subjective and objective sentences."""
-
     NAME = "subj"
     LABELS = ("subjective", "objective")
     FILES = ("subj.subjective", "subj.objective")
 
 
 class Mpqa(TwoFiles):
-    """Opinion polarity."""
-
     NAME = "mpqa"
     FILES = ("mpqa.neg", "mpqa.pos")
 
@@ -93,14 +85,12 @@ class Sst(Corpus):
 def _star_row(text: str, label: str, place: str, classes: int) -> Row:
     if label.strip() not in map(str, range(classes)) or not text.strip():
         raise DataError(
-            f"{place} has the label {label[:20]!r}; expected 0 to {classes - 1} and a text"
+            f"{place} has the label {label[:20]!r}. Expected 0 to {classes - 1} and a text"
         )
     return {"text": text.strip(), "label": int(label)}
 
 
 class Trec(Corpus):
-    """TREC questions; latin-1, as the official files are."""
-
     NAME = "trec"
 
     def features(self) -> datasets.Features:
@@ -113,37 +103,31 @@ class Trec(Corpus):
             label, _, text = line.partition(" ")
             coarse, colon, _ = label.partition(":")
             if not colon or coarse not in QUESTIONS or not text.strip():
-                raise DataError(f"{path}:{number} is no `LABEL:kind question`: {line[:60]!r}")
+                raise DataError(f"{path}:{number} is not `LABEL:kind question`: {line[:60]!r}")
             is_coarse = self.config.name == "coarse"
             yield {"text": text.strip(), "label": coarse if is_coarse else label}
 
 
 class Mrpc(Corpus):
-    """Microsoft Research Paraphrase Corpus."""
-
     NAME = "mrpc"
-
-    def features(self) -> datasets.Features:
-        return labeled(("different", "paraphrase"), ("sentence1", "sentence2"))
+    FEATURES = labeled(("different", "paraphrase"), ("sentence1", "sentence2"))
 
     def rows(self, folder: Folder, split: str) -> Iterator[Row]:
         path = folder.find(f"msr_paraphrase_{split}.txt")
         for number, row in table_rows(path, 5, header="Quality"):
             if row[0] not in ("0", "1"):
-                raise DataError(f"{path}:{number} has the label {row[0][:20]!r}; expected 0 or 1")
+                raise DataError(f"{path}:{number} has the label {row[0][:20]!r}. Expected 0 or 1")
             yield {"sentence1": row[3], "sentence2": row[4], "label": int(row[0])}
 
 
 class Xnli(Corpus):
     """XNLI (thesis, 5.13.2): the official `xnli.dev.tsv`, or XTREME's `dev-en.tsv`.
 
-    XTREME's test files have no labels, so there the only split is validation.
+    XTREME's test files have no labels, so its only split is validation.
     """
 
     NAME = "xnli"
-
-    def features(self) -> datasets.Features:
-        return labeled(INFERENCE, ("sentence1", "sentence2"))
+    FEATURES = labeled(INFERENCE, ("sentence1", "sentence2"))
 
     def splits(self, folder: Folder) -> Iterable[str]:
         has_test = folder.find_or_none("xnli.test.tsv") is not None
@@ -164,6 +148,6 @@ class Xnli(Corpus):
         for number, (premise, hypothesis, label) in chosen:
             if label not in INFERENCE:
                 raise DataError(
-                    f"{path}:{number} has the label {label[:20]!r}; expected {', '.join(INFERENCE)}"
+                    f"{path}:{number} has the label {label[:20]!r}. Expected {', '.join(INFERENCE)}"
                 )
             yield {"sentence1": premise, "sentence2": hypothesis, "label": label}

@@ -1,9 +1,8 @@
-"""Word vectors in GloVe's text format: a word and its numbers a line (PARAGRAM, ParaNMT, GloVe,
-word2vec's text with its first line of count and dimension).
+"""Readers of word vectors in text format (GloVe, PARAGRAM, ParaNMT, word2vec) and of word lists.
 
-What stands before a line's last `dimension` numbers is the word, spaces too: GloVe's 840B file has
-words with spaces inside, a file of character n-grams has them anywhere. Lines are read one by one,
-and only the words asked for are kept or turned into numbers. Also lists of words with counts.
+Each line holds a word and its numbers. The first line may give count and dimension (word2vec).
+Everything before the last `dimension` numbers is the word, since words may contain spaces
+(GloVe 840B, character n-grams). Lines are read one by one, and only requested words are parsed.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ logger = logging.getLogger(__name__)
 HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 BAD_ROWS = ("refuse", "skip", "last")
 BLOCK = 1 << 24  # numbers of a table that are allocated at a time
-MOST_NAMED = 10  # of the rows skipped
-WAY_OUT = "correct it, or give bad_rows skip or last (--bad-rows; in a recipe, model.bad_vectors)"
+MAX_WARNINGS = 10
+FIX = "correct it, or set bad_rows to skip or last (--bad-rows; in a recipe, model.bad_vectors)"
 
 
 class _BadRow(Exception):
-    """A row that gives no vector; the message says why."""
+    """Row without a usable vector. The message is the reason."""
 
 
 def read_vectors(
@@ -44,17 +43,17 @@ def read_vectors(
     bad_rows: str = "refuse",
     progress: bool = False,
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The vectors of a file, each (dimension,) float32, in file order.
+    """Yield the words and vectors, (dimension,) float32, of a file in its order.
 
     Args:
         path: Text file, .gz, .xz, a .zip with one file in it, or `archive.zip/name` for one of
             several.
-        wanted: Words to give back; all if None. The numbers of others are not looked at.
-        dimension: Numbers a vector must have; if None, as many as the first line has.
-        bad_rows: `refuse` stops at the first bad row or word that comes twice; `skip` passes over
-            bad rows and keeps the first of two vectors; `last` passes over bad rows and gives both
-            vectors, so that the last one given counts. A row is bad if it has more or fewer
-            numbers, one that is none or not finite, or a word that is not UTF-8.
+        wanted: Words to return. All if None. Numbers of other words are not parsed.
+        dimension: Numbers per vector. Taken from the first line if None.
+        bad_rows: `refuse` stops at the first bad row or repeated word. `skip` drops bad rows and
+            repeated words. `last` drops bad rows and yields repeated words again, so that the last
+            vector counts. A row is bad if it has more or fewer numbers, a number that is invalid or
+            not finite, or a word that is not UTF-8.
     """
     path = Path(path)
     seen: set[str] = set()
@@ -78,8 +77,8 @@ def read_vectors(
                 raise _BadRow(f"has {word!r} a second time")
         except _BadRow as problem:
             if bad_rows == "refuse":
-                raise DataError(f"{path}:{number} {problem}; {WAY_OUT}") from None
-            if skipped < MOST_NAMED:
+                raise DataError(f"{path}:{number} {problem}; {FIX}") from None
+            if skipped < MAX_WARNINGS:
                 logger.warning("skipped: %s:%d %s", path, number, problem)
             skipped += 1
             continue
@@ -88,29 +87,28 @@ def read_vectors(
     if skipped:
         logger.warning("skipped %s of %s rows of %s", f"{skipped:,}", f"{rows:,}", path)
     if not rows:
-        raise DataError(f"{path} is empty; expected a word and its numbers on each line")
+        raise DataError(f"{path} is empty. Expected a word and its numbers on each line")
     if expected is not None and rows < expected and bad_rows == "refuse":
         raise DataError(
-            f"{path} has {counted(rows, 'row')}, but its first line says {expected:,}; it was cut "
-            "short: "
-            "get it again, or give bad_rows skip"
+            f"{path} has {counted(rows, 'row')}, but its first line promises {expected:,}. "
+            "Download it again, or set bad_rows to skip"
         )
 
 
 def load_vectors(
     path: str | Path, *, bad_rows: str = "refuse", progress: bool = False
 ) -> tuple[list[str], np.ndarray]:
-    """All words of a file, each once, and their table, (words, dimension) float32."""
+    """Read all words of a file, each once, and their table, (words, dimension) float32."""
     row_of: dict[str, int] = {}
     blocks: list[np.ndarray] = []
-    rows = 0  # of a block
+    rows = 0  # per block
     for word, vector in read_vectors(path, bad_rows=bad_rows, progress=progress):
         row, rows = row_of.setdefault(word, len(row_of)), rows or BLOCK // len(vector)
         if row == rows * len(blocks):
             blocks.append(np.empty((rows, len(vector)), np.float32))
         blocks[row // rows][row % rows] = vector
     if not blocks:
-        raise DataError(f"{path} has no good row; expected a word and its numbers on each line")
+        raise DataError(f"{path} has no good row. Expected a word and its numbers on each line")
     table = np.empty((len(row_of), blocks[0].shape[1]), np.float32)
     for start in range(0, len(table), rows):
         part = table[start : start + rows]
@@ -119,19 +117,16 @@ def load_vectors(
 
 
 def _first_dimension(raw: bytes) -> int:
-    """How many numbers the first row has, where nothing else says it."""
     if not (count := _count_numbers(raw)):
         raise _BadRow(f"has no number after {_shown_word(raw)}")
     return count
 
 
 def _shown_word(raw: bytes) -> str:
-    """The first word of a row that is not blank, for messages."""
     return repr(raw.split(None, 1)[0][:40].decode("utf-8", "replace"))
 
 
 def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
-    """A row's word and its numbers, not read yet."""
     raw = raw.rstrip()
     fields = raw.rsplit(b" ", dimension)
     if b"\t" in raw or b"" in fields[1:]:  # not GloVe's single spaces
@@ -141,9 +136,8 @@ def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
     if len(numbers) != dimension or (last != word and b"." in last and _is_number(last)):
         found = _count_numbers(raw)
         raise _BadRow(
-            f"has {counted(found, 'number')} for {_shown_word(raw)}, but {dimension} were "
-            "expected (in a "
-            "recipe, model.hidden_size or model.embedding_size)"
+            f"has {counted(found, 'number')} for {_shown_word(raw)} instead of {dimension} "
+            "(in a recipe, model.hidden_size or model.embedding_size)"
         )
     if not word:
         raise _BadRow("has no word")
@@ -158,15 +152,15 @@ def _vector(numbers: list[bytes]) -> np.ndarray:
         with np.errstate(over="ignore"):
             vector = np.array([float(number) for number in numbers], np.float32)
     except ValueError as error:
-        raise _BadRow(f"holds what is no number ({str(error)[:80]})") from error
+        raise _BadRow(f"holds an invalid number ({str(error)[:80]})") from error
     if not np.isfinite(vector).all():
         bad = numbers[int(np.flatnonzero(~np.isfinite(vector))[0])]
-        raise _BadRow(f"holds {bad[:40].decode('ascii', 'replace')!r}, which is no finite number")
+        raise _BadRow(f"holds {bad[:40].decode('ascii', 'replace')!r}, which is not finite")
     return vector
 
 
 def _count_numbers(raw: bytes) -> int:
-    """Numbers at the end of a row, after at least one field for the word."""
+    """Count the numbers at the end of a row, after at least one field for the word."""
     fields = raw.split()
     count = 0
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
@@ -183,7 +177,6 @@ def _is_number(field: bytes) -> bool:
 
 
 def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
-    """Line numbers from 1 and the bytes of each line."""
     with (
         closing(_open(path)) as file,
         tqdm(desc=f"reading {path.name}", unit="B", unit_scale=True, disable=not progress) as bar,
@@ -194,7 +187,7 @@ def _lines(path: Path, progress: bool) -> Iterator[tuple[int, bytes]]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """A file's bytes, unpacked; of a .zip, those of its one file or of the one named after it."""
+    """Open a file as bytes, unpacked. From a .zip, open its only file or the one named after it."""
     archive = next((p for p in (path, *path.parents) if p.suffix == ".zip" and p.is_file()), None)
     if archive is None:
         return open_lines(path)
@@ -208,30 +201,24 @@ def _open(path: Path) -> BinaryIO:
         chosen = names[0]
     if chosen not in names:
         raise DataError(
-            f"{archive} holds {', '.join(names[:8]) or 'no file'}; give one of them as "
-            f"{archive}/name"
+            f"{archive} holds {', '.join(names[:8]) or 'no file'}. Choose one as {archive}/name"
         )
     try:
         return cast(BinaryIO, files.open(chosen))
-    except (
-        OSError,
-        RuntimeError,
-        UnicodeDecodeError,
-        zipfile.BadZipFile,
-    ) as error:  # packed by another method
+    except (OSError, RuntimeError, UnicodeDecodeError, zipfile.BadZipFile) as error:
         raise DataError(f"cannot open {chosen} in {archive}: {error}") from error
 
 
 def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int | None]:
-    """Words, or phrases, of a list with their counts, in file order; each once.
+    """Read a list of words or phrases, with counts if it has any, in file order and each once.
 
-    A line is a word, or a word, a space or tab, and its count: the first line decides.
+    A line is a word, or a word, a space or tab, and its count. The first line determines which.
 
     Args:
-        most: Read this many at most.
+        most: Read at most this many lines.
 
     Returns:
-        Counts by word; None where the list has none.
+        Counts by word, or None if the list has none.
     """
     words: dict[str, int | None] = {}
     has_counts = False
@@ -239,11 +226,11 @@ def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int |
         counted = re.fullmatch(r"(.+)[ \t](\d+)", line)
         has_counts = counted is not None if number == 1 else has_counts
         if has_counts and counted is None:
-            raise DataError(f"{path}:{number} has no count, but the first line has: {line!r}")
+            raise DataError(f"{path}:{number} has no count, unlike the first line: {line!r}")
         if has_counts and counted is not None:
             words.setdefault(counted[1], int(counted[2]))
         elif line.strip():
             words.setdefault(line.strip(), None)
     if not words:
-        raise DataError(f"{path} holds no word")
+        raise DataError(f"{path} contains no words")
     return words

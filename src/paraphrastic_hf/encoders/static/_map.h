@@ -1,4 +1,4 @@
-/* Growing arrays, words of a text, and a map from words to their token ids. */
+/* Growing arrays, byte operations, and a map from words to token ids. */
 
 #ifndef PARAPHRASTIC_MAP_H
 #define PARAPHRASTIC_MAP_H
@@ -24,7 +24,7 @@ static int reserve(void **items, size_t *capacity, size_t wanted, size_t size) {
     return 0;
 }
 
-/* ---- eight bytes at a time, the first one lowest ---- */
+/* ---- eight bytes at a time, the first byte lowest ---- */
 
 #define EIGHT 8
 #define EVERY(byte) (0x0101010101010101u * (uint64_t)(byte))
@@ -42,14 +42,14 @@ static inline uint64_t low_bytes(uint64_t eight, size_t count) {
     return count >= EIGHT ? eight : eight & (((uint64_t)1 << 8 * count) - 1);
 }
 
-/* The high bit of every byte that ends a word: up to the space, and DEL. */
+/* Set the high bit of every byte that ends a word: up to the space, or DEL. */
 static inline uint64_t spaces_in(uint64_t eight) {
     uint64_t low = eight & EVERY(0x7F);
     uint64_t above = (low + EVERY(0x7F - ' ')) & ~(low + EVERY(0x80 - 0x7F));
     return ~(eight | above) & EVERY(0x80);
 }
 
-/* Which byte the lowest bit is in. */
+/* Return the number of the byte with the lowest set bit. */
 static inline size_t lowest_byte(uint64_t bits) {
 #if defined(__GNUC__)
     return (size_t)__builtin_ctzll(bits) / 8;
@@ -67,33 +67,33 @@ static void lower_ascii(char *bytes, size_t length) {
     }
 }
 
-/* ---- the map. A word given to it is followed by EIGHT bytes that may be read. ---- */
+/* ---- the map; words passed to it must be followed by EIGHT readable bytes ---- */
 
-#define SHORT 16 /* bytes of a word that lie beside its hash */
-#define FEW 4    /* ids that do */
+#define SHORT 16 /* bytes of a word stored in its key */
+#define FEW 4    /* ids stored in a key */
 #define UNANSWERED (-1)
 
 typedef struct {
     uint32_t hash, length;
-    int32_t count; /* of ids, or UNANSWERED */
+    int32_t count; /* number of ids, or UNANSWERED */
     union {
         int32_t few[FEW];
-        uint64_t start; /* of more, in the map's ids */
+        uint64_t start; /* offset of more ids in the map's ids */
     } ids;
     union {
-        char bytes[SHORT]; /* and zeros */
-        uint64_t start;    /* of a longer word, in the map's bytes */
+        char bytes[SHORT]; /* padded with zeros */
+        uint64_t start;    /* offset of a longer word in the map's bytes */
     } word;
 } Key;
 
 typedef struct {
     uint32_t hash;
-    uint32_t number; /* of a key, plus one; 0 for none */
+    uint32_t number; /* number of a key plus one; 0 if free */
 } Slot;
 
 typedef struct {
     Slot *slots;
-    size_t mask; /* number of slots less one */
+    size_t mask; /* number of slots minus one */
     Key *keys;
     size_t count, capacity;
     char *bytes;
@@ -156,7 +156,7 @@ static void place(Slot *slots, size_t mask, Slot slot) {
     slots[at] = slot;
 }
 
-/* A new key, UNANSWERED, for a word that is not there; NULL without memory. */
+/* Add a missing word with an UNANSWERED key; NULL if out of memory. */
 static Key *map_add(Map *map, const char *word, size_t length, uint32_t hash) {
     if (map->count >= INT32_MAX - 1 || length >= UINT32_MAX - EIGHT) return NULL;
     size_t padded = (length + EIGHT - 1) / EIGHT * EIGHT;
@@ -191,7 +191,7 @@ static Key *map_add(Map *map, const char *word, size_t length, uint32_t hash) {
     return key;
 }
 
-/* Give a key its ids; -1 without memory. */
+/* Set the ids of a key; -1 if out of memory. */
 static int map_answer(Map *map, Key *key, const int32_t *ids, size_t count) {
     int32_t *held = key->ids.few;
     if (count > FEW) {

@@ -13,18 +13,18 @@
 #define VECTORIZED
 #endif
 
-#define IDS_AT_A_TIME 32 /* float sums of more would round to more than 1e-6 */
+#define IDS_AT_A_TIME 32 /* longer float sums would lose more than 1e-6 to rounding */
 #define ROWS_AHEAD 8
 #define LANES 16
 
 typedef struct {
     const void *table;
-    char format; /* of a number: f, a float; H, the upper half of one whose lower half is 0; b, an
-                    int8 of a row that ends with the float it is a multiple of; B, two such
-                    multiples of half a byte, plus 8: the row's first half in the lower bits */
+    char format; /* f: float32. H: bfloat16. b: int8, multiples of the float32 scale at the end of
+                    the row. B: int4, two multiples of the scale plus 8 per byte, the first half of
+                    the row in the lower bits. */
     size_t rows, dimension;
-    float *sum;    /* of IDS_AT_A_TIME rows at most, with room for one number more */
-    double *total; /* of a longer text */
+    float *sum;    /* sum of up to IDS_AT_A_TIME rows, with room for one more number */
+    double *total; /* sum for longer texts */
     int normalize;
 } Averager;
 
@@ -35,7 +35,7 @@ static inline float widened(uint16_t half) {
     return number;
 }
 
-#define SCALE_BYTES sizeof(float) /* bytes at the end of a row of int8 or of halves of bytes */
+#define SCALE_BYTES sizeof(float) /* at the end of an int8 or int4 row */
 
 static inline float scale_of(const void *row, size_t bytes) {
     float scale;
@@ -43,7 +43,7 @@ static inline float scale_of(const void *row, size_t bytes) {
     return scale;
 }
 
-#define LINE 64 /* bytes that memory gives at once */
+#define LINE 64 /* bytes of a cache line */
 
 #define NO_SCALE(row) 1.0f
 #define ROW_SCALE(row) scale_of(row, columns)
@@ -58,9 +58,9 @@ static inline float scale_of(const void *row, size_t bytes) {
 #define TWO_EACH(value, of_rows) sum[d] += of_rows(LOWER), upper[d] += of_rows(UPPER)
 #define LAST(value) value(row[j][d], at)
 
-/* sum = the rows of ids, of `columns` items each, which hold one number or two: the second belongs
-   to the other half of the sum. `held` ids lie in memory, and the rows of those that come some time
-   after are fetched meanwhile. A row is `stride` items long. */
+/* Add the rows of ids to `sum`. A row has `columns` items of one number or two, the second for
+   `upper`, and is `stride` items long. Rows of later ids, of which `held` are readable, are
+   prefetched. */
 #define DEFINE_ADD_ROWS(name, type, each, value, factor, stride)                                  \
     VECTORIZED                                                                                    \
     static void name(const type *table, size_t columns, const int32_t *ids, size_t count,         \
@@ -115,7 +115,7 @@ static void scale(const float *vector, size_t dimension, float factor, float *sc
 
 VECTORIZED
 static double square(const float *vector, size_t dimension) {
-    double lanes[LANES] = {0}, total = 0; /* side by side: one sum alone would wait for itself */
+    double lanes[LANES] = {0}, total = 0; /* parallel sums; a single one would wait for itself */
     size_t d = 0;
     for (; d + LANES <= dimension; d += LANES)
         for (size_t lane = 0; lane < LANES; lane++)
@@ -125,7 +125,8 @@ static double square(const float *vector, size_t dimension) {
     return total;
 }
 
-/* The mean of the rows of `count` ids; up to `held` of them lie in memory, the others' after. */
+/* Write the mean of the rows of `count` ids. `held` ids, those of later texts included, are
+   readable. */
 static void average(const Averager *the, const int32_t *ids, size_t count, size_t held,
                     float *mean) {
     size_t dimension = the->dimension;

@@ -1,4 +1,4 @@
-/* A Unigram model: words in ASCII cut into pieces, as sentencepiece cuts them. */
+/* A Unigram model that segments ASCII words into pieces as sentencepiece does. */
 
 #ifndef PARAPHRASTIC_UNIGRAM_H
 #define PARAPHRASTIC_UNIGRAM_H
@@ -8,7 +8,7 @@
 #define UNKNOWN_ID 1
 #define UNKNOWN_PENALTY 10.0f
 #define NO_PIECE (-1)
-#define SYMBOLS 95 /* the space mark, which starts every word, and the visible ones of ASCII */
+#define SYMBOLS 95 /* the space mark, which starts every word, and visible ASCII */
 #define MARK 0
 #define SYMBOL(byte) ((size_t)(unsigned char)(byte) - ' ')
 
@@ -18,21 +18,21 @@ static const char SPACE_MARK[] = "\xE2\x96\x81";
    the symbol, if that cell's parent is the node. */
 typedef struct {
     uint32_t base;
-    uint32_t parent; /* its number plus one; 0 for a free cell */
-    int32_t piece;   /* that ends here, or NO_PIECE */
+    uint32_t parent; /* number of the parent plus one; 0 for a free cell */
+    int32_t piece;   /* piece that ends here, or NO_PIECE */
     float score;
 } Cell;
 
 typedef struct {
-    Cell *cells; /* the first one is the root */
+    Cell *cells; /* the first is the root */
     size_t capacity;
-    size_t free; /* no cell before it is */
+    size_t free; /* all cells before it are used */
     float unknown_score;
-    int32_t mark; /* the piece that is the space mark alone */
+    int32_t mark; /* piece of the bare space mark */
     int keep_unknown;
 } Unigram;
 
-/* A piece that words in ASCII may have, and its symbols. */
+/* A piece of ASCII words, and its symbols. */
 typedef struct {
     const char *bytes;
     size_t length;
@@ -46,7 +46,7 @@ static void unigram_free(Unigram *model) {
     memset(model, 0, sizeof *model);
 }
 
-/* Whether a piece can be in an ASCII word; its entry. */
+/* Make the entry of a piece; return whether ASCII words can contain it. */
 static int get_entry(const char *bytes, size_t length, int32_t piece, float score, Entry *entry) {
     int is_marked = length >= 3 && !memcmp(bytes, SPACE_MARK, 3);
     if (is_marked) bytes += 2, length -= 2;
@@ -65,10 +65,10 @@ static int by_bytes(const void *first, const void *second) {
     int order = memcmp(a->bytes, b->bytes, a->length < b->length ? a->length : b->length);
     if (order) return order;
     if (a->length != b->length) return a->length < b->length ? -1 : 1;
-    return a->piece < b->piece ? -1 : 1; /* of equal ones the last counts */
+    return a->piece < b->piece ? -1 : 1; /* among equal pieces, the last counts */
 }
 
-/* Free cells at a base plus each symbol; 0 without memory. */
+/* Find a base with free cells at the base plus each symbol; 0 if out of memory. */
 static size_t find_base(Unigram *model, const size_t *symbols, size_t count) {
     for (size_t at = model->free;; at++) {
         size_t before = model->capacity;
@@ -85,7 +85,7 @@ static size_t find_base(Unigram *model, const size_t *symbols, size_t count) {
 }
 
 typedef struct {
-    size_t node, first, last, depth; /* entries that agree on `depth` symbols */
+    size_t node, first, last, depth; /* entries with `depth` symbols in common */
 } Branch;
 
 /* Build the trie of sorted entries. */
@@ -134,7 +134,7 @@ done:
 
 typedef struct {
     float score;
-    int32_t piece; /* that ends here on the best path; NO_PIECE before any does */
+    int32_t piece; /* last piece of the best path to here; NO_PIECE without a path */
     uint32_t start;
 } Step;
 
@@ -155,8 +155,8 @@ static inline void step_to(Step *step, float score, int32_t piece, size_t start)
         *step = (Step){score, piece, (uint32_t)start};
 }
 
-/* The ids of an ASCII word, in `pieces`: the path of the best sum of scores; of equal ones that
-   whose last piece starts first, as in sentencepiece. */
+/* Write the ids of an ASCII word to `pieces`: the path with the highest sum of scores. Among equal
+   paths, the last piece that starts first wins, as in sentencepiece. */
 static int cut_word(const Unigram *model, Pieces *pieces, const char *word, size_t length) {
     size_t size = length + 1; /* with the mark */
     if (size >= UINT32_MAX ||
@@ -183,15 +183,15 @@ static int cut_word(const Unigram *model, Pieces *pieces, const char *word, size
             step_to(&steps[start + 1], steps[start].score + model->unknown_score, UNKNOWN_ID,
                     start);
     }
-    int32_t *ids = pieces->ids + size; /* from the last one on, towards the front */
+    int32_t *ids = pieces->ids + size; /* filled from the end */
     size_t count = 0, kept = 0;
     for (size_t end = size; end > 0; end = steps[end].start) {
         int32_t piece = steps[end].piece;
-        if (piece == UNKNOWN_ID && count && *ids == UNKNOWN_ID) continue; /* a run is one */
+        if (piece == UNKNOWN_ID && count && *ids == UNKNOWN_ID) continue; /* merge a run */
         *--ids = piece;
         count++;
     }
-    for (size_t i = 0; i < count; i++) { /* a bare mark before an unknown one goes with it */
+    for (size_t i = 0; i < count; i++) { /* a bare mark before an unknown piece is dropped too */
         int is_bare = ids[i] == model->mark && i + 1 < count && ids[i + 1] == UNKNOWN_ID;
         if (model->keep_unknown || (ids[i] != UNKNOWN_ID && !is_bare))
             pieces->ids[kept++] = ids[i];

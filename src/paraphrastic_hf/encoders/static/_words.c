@@ -1,13 +1,13 @@
-/* Strings to averaged table rows, for `encoders/static/engine.py`, which says what each part is for.
+/* Averages table rows over the tokens of texts, for `encoders/static/engine.py`.
 
-   A WordTable maps words to their token ids. A Block reads texts: it finds their words in its
-   table and averages the rows of their ids; words the table lacks it keeps, and with a Unigram
-   model cuts those in ASCII itself. That runs without the interpreter's lock, and many Blocks may
-   read one table. A table changes only while the lock is held, and while no Block is reading.
+   A WordTable maps words to token ids. A Block looks up the words of texts in its table and
+   averages the rows of their ids. It collects unknown words, and segments ASCII ones with a Unigram
+   model. Blocks run without the interpreter's lock, and many may read one table. A table changes
+   only while the lock is held and no Block is reading.
 
-   A word is a run of bytes above the space, but for DEL: white space and control characters of
-   ASCII are spaces in the normalization of `text/normalize.py`. Upper-case ASCII is lowered in
-   words that are ASCII altogether, if the table says so. */
+   Words are separated by ASCII white space and control characters, DEL included, which
+   `text/normalize.py` also treats as spaces. If the table lower-cases, ASCII words are lower-cased
+   here. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -18,12 +18,12 @@
 #include "_unigram.h"
 
 #define TEXTS_AHEAD 4
-#define WORDS_AT_A_TIME 512 /* so many look-ups wait for memory together */
+#define WORDS_AT_A_TIME 512 /* look-ups that wait for memory together */
 
 /* ---- arguments ---- */
 
-/* A contiguous buffer of int32 (i), int64 (q), float32 (f), or of a table's rows (r), as `Averager`
-   has them: float32, uint16, int8 or uint8. */
+/* Get a contiguous buffer of int32 (i), int64 (q), float32 (f), or table rows (r): float32, uint16,
+   int8 or uint8. */
 static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
                      const char *name) {
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
@@ -44,10 +44,10 @@ static int get_items(PyObject *object, Py_buffer *view, char kind, int writable,
     return -1;
 }
 
-/* The table of rows, where the means go, and where the number of tokens of each text does. */
+/* The table, the output for the means, and the output for the token counts. */
 typedef struct {
     Py_buffer table, out, tokens;
-    int32_t *token_counts; /* NULL where nobody wants them */
+    int32_t *token_counts; /* NULL if not requested */
     Averager averager;
 } Rows;
 
@@ -70,7 +70,7 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     size_t dimension = rows->table.ndim == 2 ? (size_t)rows->table.shape[1] : 0;
     if (rows->table.itemsize == 1) dimension -= dimension < SCALE_BYTES ? dimension : SCALE_BYTES;
     char format = rows->table.format ? rows->table.format[0] : 'B';
-    if (format == 'B' && dimension) { /* two numbers a byte; out tells whether the last is one */
+    if (format == 'B' && dimension) { /* two numbers per byte; the width of out tells if odd */
         dimension *= 2;
         dimension -= rows->out.ndim == 2 && (size_t)rows->out.shape[1] == dimension - 1;
     }
@@ -78,13 +78,13 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     *the = (Averager){.table = rows->table.buf, .dimension = dimension, .normalize = normalize};
     the->format = format;
     if (!dimension) {
-        PyErr_SetString(PyExc_ValueError, "the table has no column (of int8, uint8: beside the scale's)");
+        PyErr_SetString(PyExc_ValueError, "the table has no columns besides the scale");
         release_rows(rows);
         return -1;
     }
     if (rows->out.ndim != 2 || rows->out.shape[0] != texts ||
         (size_t)rows->out.shape[1] != dimension) {
-        PyErr_SetString(PyExc_ValueError, "out must be a row a text, as wide as the table");
+        PyErr_SetString(PyExc_ValueError, "out must have one row per text, as wide as the table");
         release_rows(rows);
         return -1;
     }
@@ -103,7 +103,7 @@ static int get_rows(PyObject *table, PyObject *out, PyObject *tokens, Py_ssize_t
     }
     rows->token_counts = rows->tokens.buf;
     if (rows->tokens.len / 4 == texts) return 0;
-    PyErr_SetString(PyExc_ValueError, "tokens must be a number a text");
+    PyErr_SetString(PyExc_ValueError, "tokens must have one number per text");
     release_rows(rows);
     return -1;
 }
@@ -149,10 +149,10 @@ static Py_ssize_t table_length(PyObject *object) {
     return (Py_ssize_t)((WordTable *)object)->words.count;
 }
 
-/* How many of ids are each of `number` words' own; -1 with an error where they do not fit. */
+/* Check that the counts of ids of `number` words fit; -1 with an error if not. */
 static int check_counts(const Py_buffer *counts, const Py_buffer *ids, Py_ssize_t number) {
     if (counts->len / 4 != number) {
-        PyErr_SetString(PyExc_ValueError, "counts must be as many as words");
+        PyErr_SetString(PyExc_ValueError, "counts must have one number per word");
         return -1;
     }
     size_t given = (size_t)ids->len / 4, used = 0;
@@ -166,8 +166,8 @@ static int check_counts(const Py_buffer *counts, const Py_buffer *ids, Py_ssize_
 }
 
 PyDoc_STRVAR(add_doc,
-             "add(words, counts, ids): remember words; counts int32 says how many of ids, int32, "
-             "are each one's. Words that are there already are passed over.");
+             "add(words, counts, ids): add words with their ids. counts, int32, is the number of "
+             "ids, int32, of each word. Known words are skipped.");
 
 static PyObject *table_add(PyObject *object, PyObject *arguments) {
     WordTable *self = (WordTable *)object;
@@ -212,8 +212,8 @@ done:
 }
 
 PyDoc_STRVAR(cut_doc,
-             "cut_with(pieces, scores, keep_unknown): a Unigram model, for words in ASCII. pieces "
-             "by id, '' for those that text cannot give; scores float32.");
+             "cut_with(pieces, scores, keep_unknown): set a Unigram model for ASCII words. pieces "
+             "are in order of ids, '' for those that no text contains. scores are float32.");
 
 static PyObject *table_cut_with(PyObject *object, PyObject *arguments) {
     WordTable *self = (WordTable *)object;
@@ -231,7 +231,7 @@ static PyObject *table_cut_with(PyObject *object, PyObject *arguments) {
     size_t used = 0;
     Py_ssize_t count = PyList_Size(pieces);
     if (view.len / 4 != count) {
-        PyErr_SetString(PyExc_ValueError, "scores must be as many as pieces");
+        PyErr_SetString(PyExc_ValueError, "scores must have one number per piece");
         goto done;
     }
     entries = malloc(((size_t)count + 1) * sizeof *entries);
@@ -260,31 +260,31 @@ done:
     return failed ? NULL : none();
 }
 
-/* ---- a block: texts in groups of some words, which are looked up together ---- */
+/* ---- a block: groups of texts whose words are looked up together ---- */
 
 typedef struct {
     uint32_t hash, length;
-    size_t start; /* in the group's bytes */
+    size_t start; /* offset in the group's bytes */
 } Word;
 
 typedef struct {
     PyObject_HEAD
     WordTable *table;
-    Map words; /* that the table lacks; UNANSWERED those to ask the tokenizer for */
+    Map words; /* words outside the table; UNANSWERED ones are for the tokenizer */
     Pieces pieces;
     const char **bytes;
     size_t *sizes;
     size_t bytes_capacity, sizes_capacity;
-    size_t *waiting; /* numbers of the texts with a word to ask for */
+    size_t *waiting; /* numbers of texts with a word for the tokenizer */
     size_t waiting_count, waiting_capacity;
     uint32_t *asked; /* numbers of those words */
     size_t asked_count, asked_capacity;
-    /* of a group: */
+    /* the current group: */
     char *group;
     size_t used, group_capacity;
     Word *found;
     size_t found_count, found_capacity;
-    size_t *ends; /* of each text's words */
+    size_t *ends; /* end of each text's words */
     size_t ends_count, ends_capacity;
     int32_t *ids;
     size_t ids_capacity;
@@ -348,7 +348,7 @@ static int split(Block *self, const char *text, size_t length) {
     return 0;
 }
 
-/* The key of a word in the table or in the block, new there if need be; NULL without memory. */
+/* Find a word in the table or the block, or add it to the block; NULL if out of memory. */
 static const Key *look_up(Block *self, const Word *word, const Map **map) {
     const char *bytes = self->group + word->start;
     *map = &self->table->words;
@@ -385,7 +385,7 @@ static int wait_for(Block *self, size_t text) {
     return DONE;
 }
 
-/* Texts by number, which are also those of their rows: `count` ones from `first` on, or others. */
+/* Numbers of texts and of their output rows: `count` numbers from `first`, or `others`. */
 typedef struct {
     size_t first, count;
     const size_t *others;
@@ -395,7 +395,7 @@ static size_t number_of(const Range *range, size_t i) {
     return range->others ? range->others[i] : range->first + i;
 }
 
-/* The means of a group of texts, from the one at `begin` in the range. */
+/* Average a group of texts, which starts at `begin` in the range. */
 static int mean_group(Block *self, const Range *range, size_t begin, const Rows *rows) {
     const Map *table = &self->table->words;
     const Averager *the = &rows->averager;
@@ -431,7 +431,7 @@ static int mean_group(Block *self, const Range *range, size_t begin, const Rows 
             if (!range->others && wait_for(self, number_of(range, begin + text)))
                 return NO_MEMORY;
         }
-        self->ends[text] = waits ? SIZE_MAX : held; /* from here on, of its ids */
+        self->ends[text] = waits ? SIZE_MAX : held; /* now the end of its ids */
     }
     for (size_t text = 0, from = 0; text < self->ends_count; text++) {
         size_t end = self->ends[text], number = number_of(range, begin + text);
@@ -471,11 +471,11 @@ static int mean_texts(Block *self, const Range *range, const Rows *rows) {
 
 static int raise_for(int failed) {
     if (failed == NO_MEMORY) PyErr_NoMemory();
-    if (failed == NO_ROW) PyErr_SetString(PyExc_ValueError, "an id is out of range of the table");
+    if (failed == NO_ROW) PyErr_SetString(PyExc_ValueError, "an id is out of the table's range");
     return failed;
 }
 
-/* The UTF-8 of the strings of a list, whose numbers are in the range. */
+/* Get the UTF-8 bytes of the strings of a list; `range` has their numbers, for messages. */
 static int get_strings(Block *self, PyObject *texts, const Range *range) {
     if (reserve((void **)&self->bytes, &self->bytes_capacity, range->count, sizeof(char *)) ||
         reserve((void **)&self->sizes, &self->sizes_capacity, range->count, sizeof(size_t)))
@@ -499,7 +499,7 @@ static int get_strings(Block *self, PyObject *texts, const Range *range) {
     return 0;
 }
 
-/* Read the texts of a list and write their means to their rows. */
+/* Write the means of the texts of a list to their rows. */
 static int mean_list(Block *self, PyObject *texts, const Range *range, const Rows *rows) {
     int failed;
     if (get_strings(self, texts, range)) return -1;
@@ -510,11 +510,11 @@ static int mean_list(Block *self, PyObject *texts, const Range *range, const Row
 }
 
 PyDoc_STRVAR(mean_doc,
-             "mean(texts, start, stop, table, out, normalize, tokens=None): write the means of the table's "
-             "rows, (vocab, dim) float32 or packed (packing.py), over the ids of each of "
-             "texts[start:stop] to their rows "
-             "of out, float32 (texts, dim), zeros for a text without ids, and how many ids each has "
-             "to tokens, int32 (texts,). Texts with words that are `asked` wait for the `answer`.");
+             "mean(texts, start, stop, table, out, normalize, tokens=None): average the rows of "
+             "table, (vocab, dim) float32 or packed (packing.py), over the ids of each of "
+             "texts[start:stop]. Write the means to out, (texts, dim) float32, zeros for a text "
+             "without ids, and the number of ids to tokens, (texts,) int32. Texts with words in "
+             "`asked` wait for `answer`.");
 
 static PyObject *block_mean(PyObject *object, PyObject *arguments) {
     PyObject *texts, *table, *out, *tokens = NULL;
@@ -524,12 +524,12 @@ static PyObject *block_mean(PyObject *object, PyObject *arguments) {
                           &out, &normalize, &tokens))
         return NULL;
     if (start < 0 || stop < start || stop > PyList_Size(texts)) {
-        PyErr_SetString(PyExc_ValueError, "start and stop must be in the list, in this order");
+        PyErr_SetString(PyExc_ValueError, "start and stop must be within the list, in this order");
         return NULL;
     }
     Rows rows;
     if (get_rows(table, out, tokens, PyList_Size(texts), normalize, &rows)) return NULL;
-    PyObject *part = PyList_GetSlice(texts, start, stop); /* keeps the strings alive */
+    PyObject *part = PyList_GetSlice(texts, start, stop); /* keep the strings alive */
     Range range = {(size_t)start, (size_t)(stop - start), NULL};
     int failed = !part || mean_list((Block *)object, part, &range, &rows);
     Py_XDECREF(part);
@@ -537,7 +537,7 @@ static PyObject *block_mean(PyObject *object, PyObject *arguments) {
     return failed ? NULL : none();
 }
 
-PyDoc_STRVAR(asked_doc, "asked() -> list: the words that the tokenizer has to be asked for.");
+PyDoc_STRVAR(asked_doc, "asked() -> list: the words that the tokenizer must segment.");
 
 static PyObject *block_asked(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     Block *self = (Block *)object;
@@ -552,7 +552,7 @@ static PyObject *block_asked(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     return words;
 }
 
-/* The texts that wait, which their list may have lost since. */
+/* Get the waiting texts, which their list may no longer have. */
 static PyObject *waiting_texts(const Block *self, PyObject *texts) {
     PyObject *waiting = PyList_New(0);
     for (size_t i = 0; waiting && i < self->waiting_count; i++) {
@@ -563,8 +563,9 @@ static PyObject *waiting_texts(const Block *self, PyObject *texts) {
 }
 
 PyDoc_STRVAR(answer_doc,
-             "answer(counts, ids, texts, table, out, normalize, tokens=None): the ids, int32, of the words "
-             "`asked`, counts int32 of them each; writes the means that wait for them, as `mean`.");
+             "answer(counts, ids, texts, table, out, normalize, tokens=None): take the ids, int32, "
+             "of the words in `asked`, counts, int32, of each. Write the means of the waiting "
+             "texts, as `mean` does.");
 
 static PyObject *block_answer(PyObject *object, PyObject *arguments) {
     Block *self = (Block *)object;
@@ -609,9 +610,8 @@ static size_t characters(const char *word, size_t length) {
 }
 
 PyDoc_STRVAR(learn_doc,
-             "learn(longest, most): move the words of this block to its table: those of at most "
-             "`longest` characters, while the table has less than `most`. Not while another block "
-             "reads the table.");
+             "learn(longest, most): move words of at most `longest` characters to the table while "
+             "it has fewer than `most`. No other block may read the table meanwhile.");
 
 static PyObject *block_learn(PyObject *object, PyObject *arguments) {
     Block *self = (Block *)object;
@@ -634,8 +634,8 @@ static PyObject *block_learn(PyObject *object, PyObject *arguments) {
     return none();
 }
 
-PyDoc_STRVAR(words_doc, "words() -> dict: the words of this block and their ids, None for those "
-                        "that are to be answered.");
+PyDoc_STRVAR(words_doc, "words() -> dict: the words of this block and their ids, None for those in "
+                        "`asked`.");
 
 static PyObject *block_words(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     Block *self = (Block *)object;
@@ -670,7 +670,7 @@ static PyType_Slot block_slots[] = {
     {Py_tp_dealloc, block_free},
     {Py_tp_methods, block_methods},
     {Py_sq_length, block_length},
-    {Py_tp_doc, "Texts that are read, and the words of theirs that the table lacks."},
+    {Py_tp_doc, "Reader of texts that collects words outside the table."},
     {0, NULL},
 };
 
@@ -687,7 +687,7 @@ typedef struct {
     PyTypeObject *block_type;
 } State;
 
-PyDoc_STRVAR(block_doc, "block() -> Block: for one thread at a time to read texts with.");
+PyDoc_STRVAR(block_doc, "block() -> Block: a reader of texts, for one thread at a time.");
 
 static PyObject *table_block(PyObject *object, PyObject *Py_UNUSED(nothing)) {
     State *state = PyType_GetModuleState(Py_TYPE(object));
@@ -712,7 +712,7 @@ static PyType_Slot table_slots[] = {
     {Py_tp_dealloc, table_free},
     {Py_tp_methods, table_methods},
     {Py_sq_length, table_length},
-    {Py_tp_doc, "WordTable(lowercase=True): words with the ids of their tokens."},
+    {Py_tp_doc, "WordTable(lowercase=True): dictionary from words to token ids."},
     {0, NULL},
 };
 
@@ -724,8 +724,8 @@ static PyType_Spec table_spec = {
 };
 
 PyDoc_STRVAR(average_doc,
-             "average(ids, ends, table, out, normalize): write the means of the table's rows over "
-             "ids, int32, to out, as `Block.mean` does; ends, int64, says where each mean's end.");
+             "average(ids, ends, table, out, normalize): write means of the table's rows over ids, "
+             "int32, to out, as `Block.mean` does. ends, int64, is the end of each mean's ids.");
 
 static PyObject *average_ids(PyObject *Py_UNUSED(module), PyObject *arguments) {
     PyObject *ids_object, *ends_object, *table, *out, *result = NULL;
@@ -796,7 +796,7 @@ static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, execute}, {0, NULL}};
 static PyModuleDef module = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_words",
-    .m_doc = "Words of texts, and means of their rows; see encoders/static/engine.py.",
+    .m_doc = "Fast averages of table rows over texts; see encoders/static/engine.py.",
     .m_size = sizeof(State),
     .m_methods = module_methods,
     .m_slots = module_slots,

@@ -1,19 +1,17 @@
-"""The fast path of averaging models: strings to vectors without padding, and without a step in
-Python for each token.
+"""The fast path of averaging models: encode texts without padding or per-token Python code.
 
-No piece or word crosses white space, so a text's tokens are those of its words, one after the
-other. A dictionary in C (`WordTable` of `_words.c`) remembers the ids of the words it has met.
-Each thread takes some texts at a time and has a block of its own. The block looks up their words,
-cuts new words in ASCII as sentencepiece would, asks the tokenizer for the other new ones in one
-call, and averages the rows of the token table. All of that but the call of the tokenizer runs
-without the interpreter's lock. When no thread reads the dictionary, it learns the new words.
+No token crosses white space, so the tokens of a text are those of its words, in order. A dictionary
+in C (`WordTable` in `_words.c`) caches the token ids of words. Each thread reads part of the texts
+with a block of its own. The block looks up words, segments unknown ASCII words as sentencepiece
+would, passes other unknown words to the tokenizer in one call, and averages table rows. Only that
+call needs the interpreter's lock. New words enter the dictionary while no thread reads it.
 
-The vectors are those of the slow path (`means.py`) but for rounding. Past some 6,000 pieces in one
-text, sentencepiece's scores lose digits, so that among equally good cuts of a word it may choose
-another than for the word alone.
+Embeddings equal those of the slow path (`means.py`) up to rounding. In texts above about 6,000
+pieces, sentencepiece's scores lose digits, so it may choose another of several equally good
+segmentations.
 
-The slow path serves where the module is not compiled (there is no wheel for the platform and no
-compiler), and `batches.py` serves character n-grams, which cross white space.
+The slow path runs where the C extension is missing (no wheel and no compiler). Character n-grams
+cross white space, so `batches.py` encodes them.
 """
 
 from __future__ import annotations
@@ -39,24 +37,25 @@ try:
 except ImportError:  # no wheel for this platform and no compiler
     WordTable = None
 
-TEXTS_AT_A_TIME = 512  # that a thread takes
-FEW_TEXTS = 256  # in a call, for which a second thread is not worth starting
-MANY_WORDS = 8192  # new to a thread; more would not fit its core's cache
-LONGEST_WORD = 48  # characters that are remembered; longer words are mostly links, or Chinese
-MOST_WORDS = 1_000_000  # that are remembered
+TEXTS_AT_A_TIME = 512  # texts that a thread takes at once
+FEW_TEXTS = 256  # calls with at most this many texts use one thread
+MANY_WORDS = 8192  # new words per thread; more would not fit its core's cache
+LONGEST_WORD = 48  # characters in a cached word; longer ones are mostly URLs, or Chinese
+MOST_WORDS = 1_000_000  # words in the cache
 
 
 def serves(tokenizer: object) -> bool:
-    """Whether the fast path can be used: it is compiled, and no token crosses white space."""
+    """Return whether the fast path supports a tokenizer: compiled, and no token crosses white
+    space."""
     return WordTable is not None and getattr(tokenizer, "keeps_to_words", False)
 
 
 class Block(Protocol):
-    """One thread's work on some texts, which `WordTable.block` makes; written in C.
+    """One thread's work on some texts, made by `WordTable.block` and written in C.
 
-    `mean` averages the texts whose words are known or can be cut, and keeps the others. `asked` has
-    the words that the tokenizer must cut, and `answer` takes their ids and averages the texts kept.
-    `learn` then puts new words into the dictionary.
+    `mean` averages texts whose words are cached or can be segmented, and defers the others. `asked`
+    lists the words that the tokenizer must segment. `answer` takes their ids and averages the
+    deferred texts. `learn` adds new words to the dictionary.
     """
 
     def __len__(self) -> int: ...
@@ -89,13 +88,10 @@ class Block(Protocol):
 
 
 class StaticEncoder:
-    """Texts to means of the rows of their tokens.
+    """Encoder of texts as means of table rows, for tokenizers that `serves` accepts.
 
-    Several threads may call one; the calls take turns, each with `num_threads` threads.
-
-    Args:
-        tokenizer: One that `serves`.
-        num_threads: How many threads `encode` uses; -1 for one a core.
+    It is thread-safe: concurrent calls take turns, and each uses `num_threads` threads (-1: one per
+    core).
     """
 
     def __init__(self, tokenizer: TextTokenizer, *, num_threads: int = -1) -> None:
@@ -108,15 +104,14 @@ class StaticEncoder:
         self._process = os.getpid()
         _ENCODERS.add(self)
 
-    def __getstate__(self) -> dict[str, object]:
-        """A copy in another process remembers no words."""
+    def __getstate__(self) -> dict[str, object]:  # a copy starts with an empty cache
         return {"tokenizer": self._tokenizer, "num_threads": self._threads}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
     def forget(self) -> None:
-        """Remember no words, as when new; what a tokenizer keeps by itself stays."""
+        """Clear the cache of words. Caches inside the tokenizer stay."""
         with self._lock:
             self._words = WordTable(lowercase=self._tokenizer.lowercase)
             had_pieces, self._has_pieces = self._has_pieces, False
@@ -132,21 +127,16 @@ class StaticEncoder:
         progress: bool = False,
         tokens: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The mean of the rows of each text's tokens.
+        """Return the mean of the table rows of each text's tokens, (texts, dim) float32.
 
         Args:
-            texts: Any texts. The empty text, and one without a known token, gives zeros.
-            table: The row of every token, (vocab, dim), contiguous: float32, or packed as
-                `storage/packing.py` describes.
-            normalize_embeddings: Whether to scale vectors to unit length (zeros stay zeros).
-            progress: Whether to show a progress bar.
-            tokens: (texts,) int32, into which the number of tokens of each text is written.
-
-        Returns:
-            (texts, dim) float32.
+            texts: Texts. Empty texts and texts without known tokens give zeros.
+            table: One row per token, (vocab, dim), contiguous: float32, or packed as in
+                `storage/packing.py`.
+            tokens: Optional int32 output array, (texts,), for the token count of each text.
 
         Raises:
-            TypeError: `texts` holds anything but strings.
+            TypeError: If `texts` contains anything but strings.
 
         Example:
             >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -154,7 +144,7 @@ class StaticEncoder:
             >>> StaticEncoder(WordTokenizer(["cat", "dog"])).encode(["Cat, dog!"], table)
             array([[0.5, 0.5]], dtype=float32)
         """
-        texts = list(texts)  # a copy, since another thread may change the caller's list
+        texts = list(texts)  # another thread may change the caller's list
         output = np.empty((len(texts), width(table)), np.float32)
         with self._lock:
             if len(texts) > FEW_TEXTS:
@@ -183,16 +173,15 @@ class StaticEncoder:
                     )
 
             while parts.resume():
-                self._together(work, blocks, parts.pause)
+                self._run(work, blocks, parts.pause)
                 for block in blocks:
                     block.learn(LONGEST_WORD, MOST_WORDS)
         return output
 
-    def _together(
+    def _run(
         self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]
     ) -> None:
-        """Work on the first block in this thread and on each other in its own; an error in one has
-        all halt."""
+        """Run the first block in this thread and the others in the pool. An error halts all."""
 
         def watched(block: Block) -> None:
             try:
@@ -204,7 +193,7 @@ class StaticEncoder:
         futures: list[Future[None]] = []
         try:
             for block in blocks[1:]:
-                if self._pool is None or self._process != os.getpid():  # a fork has no threads
+                if self._pool is None or self._process != os.getpid():  # a fork loses its threads
                     self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="encode")
                     self._process = os.getpid()
                 futures.append(self._pool.submit(watched, block))
@@ -218,8 +207,10 @@ class StaticEncoder:
             future.result()
 
     def _learn_pieces(self) -> None:
-        """Give the dictionary the tokenizer's pieces, so that it can cut words itself; that takes
-        longer than a few texts do."""
+        """Give the dictionary the tokenizer's pieces, so that it can segment ASCII words itself.
+
+        This takes longer than encoding a few texts.
+        """
         unigram = getattr(self._tokenizer, "unigram", None)
         if not self._has_pieces and unigram is not None:
             self._words.cut_with(*unigram())
@@ -227,11 +218,11 @@ class StaticEncoder:
 
 
 class _Parts:
-    """The texts of a call in parts, which threads take in turn until the last, or until a pause."""
+    """Ranges of the texts of a call, handed to threads in turn until the end or a pause."""
 
     def __init__(self, count: int, threads: int, progress: bool) -> None:
         self._count, self._at = count, 0
-        # small where texts are few, so that the threads end together
+        # small ranges if texts are few, so that threads finish together
         self._size = min(TEXTS_AT_A_TIME, max(1, count // (4 * threads)))
         self._is_paused = True
         self._lock = threading.Lock()
@@ -253,11 +244,10 @@ class _Parts:
             yield start, stop
 
     def pause(self) -> None:
-        """Give out no more parts until `resume`."""
         self._is_paused = True
 
     def resume(self) -> bool:
-        """Give out parts again, and say whether any are left."""
+        """Continue after a pause. Return whether any texts are left."""
         self._is_paused = False
         if self._at == self._count and self._bar is not None:
             self._bar.close()
@@ -265,7 +255,7 @@ class _Parts:
 
 
 def _wait(futures: list[Future[None]]) -> None:
-    """Wait until all are done, however often interrupted, since they read what changes next."""
+    """Wait for all futures, even if interrupted: they read data that changes afterwards."""
     interrupt: BaseException | None = None
     while not all(future.done() for future in futures):
         try:
@@ -277,7 +267,7 @@ def _wait(futures: list[Future[None]]) -> None:
 
 
 def _after_fork() -> None:
-    """Renew the locks: a thread of the parent process that held one does not run in this one."""
+    """Renew the locks in a forked process, where the thread that held one does not run."""
     for encoder in _ENCODERS:
         encoder._lock = threading.Lock()
 

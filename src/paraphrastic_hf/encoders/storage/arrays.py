@@ -1,4 +1,4 @@
-"""Vectors as a `.npy` file written block by block, complete or not at all."""
+"""Writer of vectors to a `.npy` file, block by block."""
 
 from __future__ import annotations
 
@@ -16,27 +16,16 @@ HEADER_BYTES = 128
 
 @contextmanager
 def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
-    """Write a float32 array, (texts, dim), whose length is not known beforehand.
+    """Write a float32 array, (texts, dim), of initially unknown length.
 
-    If the block raises, the file is as it was before.
-
-    Args:
-        path: The file to write or to replace; its folder is made if need be.
+    The file and its folder are created. If the block raises, the file stays unchanged.
 
     Yields:
-        A function that appends vectors, (n, dim); their texts, which it takes first, are left out.
+        A function that takes texts and their vectors, (n, dim), and appends the vectors only.
 
     Raises:
-        DataError: The file cannot be written.
-        DiskError: The disk is full.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "vectors.npy"
-        >>> with array_writer(path) as write:
-        ...     write(["a", "b"], np.ones((2, 3)))
-        >>> np.load(path).shape
-        (2, 3)
+        DataError: If the file is not writable.
+        DiskError: If the disk is full.
     """
     target, shape = output_file(path), (0, 0)
 
@@ -55,7 +44,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
 
 def array_header(shape: tuple[int, int]) -> bytes:
-    """The header of a float32 array: `HEADER_BYTES` bytes, whatever the shape."""
+    """Return the header of a float32 array, `HEADER_BYTES` long for every shape."""
     header = io.BytesIO()
     description = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, description)

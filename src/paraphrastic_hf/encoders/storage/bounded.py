@@ -1,6 +1,6 @@
-"""Safe loading of models that others wrote.
+"""Safe loading of untrusted models.
 
-Their code runs only if asked for, sizes are compared with the weights file before memory is
+Their code runs only on request. Sizes are checked against the weights file before memory is
 allocated, and errors of other libraries become errors of this package.
 """
 
@@ -24,41 +24,34 @@ from paraphrastic_hf.io.files import read_json
 CONFIG = "config.json"
 WEIGHTS_FILES = ("*.safetensors", "*.bin")
 NUMBERS_OF_A_BYTE = 4  # int4 packs two numbers in a byte, and tied tables are built several times
-NUMBERS = 2**22  # that need not be in the file, such as position tables
+NUMBERS = 2**22  # allowance for numbers that are not in the file, such as position tables
 PARTS_OF_A_TENSOR = 16  # modules, parameters and buffers for each tensor in the file
 PARTS = 4096
 
 
 @contextmanager
 def loading(directory: Path, what: str = "the model") -> Iterator[None]:
-    """Bound what transformers loads from a directory, and hide its progress bars.
-
-    Args:
-        directory: The directory of a model.
-        what: What is loaded, for the message.
+    """Limit what transformers loads from a model directory, and hide its progress bars.
 
     Raises:
-        ModelError: Something is damaged, larger than the weights file allows, or needs code that
-            may not run.
+        ModelError: If a file is damaged, sizes exceed the weights file, or the model needs code
+            that may not run.
     """
     name = shown_name(directory)
     with refused(ModelError, f"cannot load {what} in {name}"), no_progress_bar():
         if not (directory / CONFIG).is_file():
-            raise ModelError(f"{name} has no {CONFIG}; give the --output of `paraphrastic train`")
+            raise ModelError(
+                f"{name} has no {CONFIG}. Pass a folder written by `paraphrastic train`"
+            )
         with bounded(directory):
             yield
 
 
 @contextmanager
 def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
-    """Load what a directory holds with an error for sizes that its weights cannot have.
+    """Raise a `ModelError` if a model built in the block is larger than its weights file allows.
 
-    Args:
-        directory: The directory of a model.
-        inside: `**/` to count files in folders within too.
-
-    Raises:
-        ModelError: A config has a larger size, or describes a larger model.
+    `inside` is `**/` to include files in subfolders.
     """
     name = shown_name(directory)
     files = [path for ending in WEIGHTS_FILES for path in directory.glob(inside + ending)]
@@ -70,8 +63,10 @@ def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
 
 
 def _check_counts(value: Any, key: str, most: int, name: str) -> None:
-    """Refuse integers in a config that exceed every size the weights allow, since some are used
-    before anything is built."""
+    """Reject integers in a config that exceed every size the weights allow.
+
+    Some are used before the model is built.
+    """
     if isinstance(value, dict):
         for inner, each in value.items():
             _check_counts(each, f"{key}.{inner}".lstrip("."), most, name)
@@ -80,14 +75,13 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
             _check_counts(each, key, most, name)
     elif isinstance(value, int) and abs(value) > most:
         raise ModelError(
-            f"{name}/{CONFIG} has {key} {value:.3g}, more than its weights can hold; copy, "
-            "download or train it again"
+            f"{name}/{CONFIG} sets {key} to {value:.3g}, more than its weights can hold; "
+            "download or train the model again"
         )
 
 
 def _tensors(files: list[Path]) -> int:
-    """Count the tensors in the files; a pickle, which is not opened here, counts as one per 64
-    kB."""
+    """Count the tensors in weights files. Pickles are not opened and count as one per 64 kB."""
     count = 0
     for path in files:
         if path.suffix == ".safetensors":
@@ -100,8 +94,10 @@ def _tensors(files: list[Path]) -> int:
 
 @contextmanager
 def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator[None]:
-    """Raise an error as soon as this thread builds more than the weights can fill. transformers
-    builds on the meta device, so no memory is allocated by then."""
+    """Raise an error as soon as this thread builds more than the weights can fill.
+
+    transformers builds on the meta device, so no memory is allocated by then.
+    """
     thread, numbers, parts = threading.get_ident(), 0, 0
 
     def count(_module: nn.Module, _name: str, part: Any) -> None:
@@ -115,9 +111,9 @@ def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator
         numbers += part.numel() if is_tensor else 0
         if numbers > most_numbers or parts > most_parts:
             raise ModelError(
-                f"{name}/{CONFIG} describes a larger model than the weights file holds (above "
-                f"{counted(numbers, 'number')} in {counted(parts, 'part')}); copy, download or "
-                "train it again"
+                f"{name}/{CONFIG} describes a larger model than the weights file holds (over "
+                f"{counted(numbers, 'number')} in {counted(parts, 'part')}). Download or train "
+                "the model again"
             )
 
     with ExitStack() as hooks:
@@ -132,7 +128,7 @@ def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator
 
 @contextmanager
 def no_progress_bar() -> Iterator[None]:
-    """Hide transformers' bar, which is of no use for models that load in a blink."""
+    """Hide transformers' progress bar for models that load at once."""
     was_enabled = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:

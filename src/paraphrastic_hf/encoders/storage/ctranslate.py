@@ -1,7 +1,7 @@
-"""A model of transformers as CTranslate2 wants it, converted once by its own converter.
+"""Conversion of transformers models to CTranslate2, by its own converter.
 
-It is code and not an example because recipes use it: the teacher of the packaged models `english`
-and `tiny` (`int8.py`), and the engine `ctranslate2` of the corpora of paranmt-2018.
+Recipes use it for the teacher of the packaged models `english` and `tiny` (`int8.py`) and for the
+engine `ctranslate2` of the paranmt-2018 corpora.
 """
 
 from __future__ import annotations
@@ -20,31 +20,27 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.files import read_json, replacing, write_json
 
-CONVERTED = "model.bin"  # the file by which a directory is one of CTranslate2
+CONVERTED = "model.bin"  # every CTranslate2 directory has it
 POSITIONS = "position_embedding_type"
-ABSOLUTE = ("bert", "roberta", "xlm-roberta", "camembert")  # whose converters ask for POSITIONS
+ABSOLUTE = ("bert", "roberta", "xlm-roberta", "camembert")  # their converters require POSITIONS
 
 
 def converted(
     name: str | os.PathLike[str],
     *,
     work: Path | None,
-    way_out: str,
+    advice: str,
     precision: str = "int8",
 ) -> Path:
-    """A CTranslate2 directory of a model: itself, or what it is converted to, once.
+    """Return a CTranslate2 directory of a model, converting it on first use.
 
     A local model that has changed since is converted again.
 
     Args:
-        name: A directory of CTranslate2 or transformers, or a Hub repository.
-        work: The folder to put what is converted into; beside a local model if None.
-        way_out: What to do where CTranslate2 cannot convert it, for the message.
+        name: Directory of CTranslate2 or transformers, or Hub repository.
+        work: Folder for the conversion. None means next to a local model.
+        advice: Advice in the message if the conversion fails.
         precision: Number format of the weights, such as `int8` or `float32`.
-
-    Raises:
-        ModelError: It is not there, or CTranslate2 does not convert such a model.
-        MissingExtraError: CTranslate2 is not installed.
     """
     require("corpora", "ctranslate2", what="the engine ctranslate2")
     check_model_name(name)
@@ -53,7 +49,7 @@ def converted(
     if source is not None and (source / CONVERTED).is_file():
         return source
     target = (work or found.parent) / f"{Path(name).name}-ctranslate2-{precision}"
-    if source is not None:  # another model of this name has another copy
+    if source is not None:  # models of one name but different content get separate copies
         target = target.with_name(f"{target.name}-{files_hash(source)[:8]}")
     if (target / CONVERTED).is_file():
         return target
@@ -64,22 +60,26 @@ def converted(
         with (
             replacing(target, is_shared=True) as partial,
             no_progress_bar(),
-            _with_positions(source) as told,
+            _with_positions(source) as folder,
         ):
-            TransformersConverter(str(told or name)).convert(str(partial), quantization=precision)
+            converter = TransformersConverter(str(folder or name))
+            converter.convert(str(partial), quantization=precision)
     except Exception as error:  # the converter and transformers raise many kinds
         if isinstance(error, OSError) and error.errno is not None:  # a full disk
             raise
         raise ModelError(
-            f"CTranslate2 does not convert {name}: {str(error).strip() or repr(error)}; {way_out}"
+            f"CTranslate2 cannot convert {name}: {str(error).strip() or repr(error)}; {advice}"
         ) from error
     return target
 
 
 @contextmanager
 def _with_positions(source: Path | None) -> Iterator[Path | None]:
-    """A model's directory; a temporary one of links to it where its config lacks what the converter
-    asks for: that positions are absolute, which transformers 5 no longer writes."""
+    """Yield a model's directory with absolute positions declared in its config.
+
+    The converter requires the key, but transformers 5 no longer writes it. If it is missing, a
+    temporary directory of links is used.
+    """
     if source is None:
         yield source
         return

@@ -1,14 +1,13 @@
-"""The directory of a saved model: which files each kind has, and how they are written and read.
+"""Layout of a model directory: the files of each kind of model, written and read.
 
-* `config.json`, `model.safetensors`: transformers reads them. The `embedding.weight` of an average
-  is also what sentence-transformers' stock `StaticEmbedding` reads; in int8 and int4 it is
-  `embedding.packed`, which takes this package, or its code that lies beside it.
-* `tokenizer.json`, `tokenizer_config.json`: transformers and `StaticEmbedding` read them. Beside
-  them lie `spiece.model` for sentencepiece, `ngrams.json` for character n-grams, and the folder
-  `tokenizers/` for a mixture's tokenizers.
-* `paraphrastic_*.py`: the code that `trust_remote_code=True` loads where this package is not
-  installed.
-* The files of `Layout.files`, which some kinds of model have.
+* `config.json`, `model.safetensors`: read by transformers. sentence-transformers' `StaticEmbedding`
+  reads the `embedding.weight` of averaging models. In int8 and int4 it is `embedding.packed`, which
+  needs this package or the code saved with the model.
+* `tokenizer.json`, `tokenizer_config.json`: read by transformers and `StaticEmbedding`. In
+  addition, sentencepiece has `spiece.model`, character n-grams have `ngrams.json`, and mixtures
+  have `tokenizers/`.
+* `paraphrastic_*.py`: code that `trust_remote_code=True` loads if this package is not installed.
+* The `Layout.files` of some kinds of model.
 """
 
 from __future__ import annotations
@@ -57,15 +56,15 @@ BRIDGE = "paraphrastic_hf.sbert.EncoderModule"
 
 @dataclass(frozen=True)
 class Layout:
-    """What the directory of one kind of model has, and what loads it.
+    """Files and loaders of one kind of model.
 
     Attributes:
-        loader: The public class that loads it, a name of `locate.LOADED`.
-        auto_class: The Auto class of transformers that loads the model.
-        files: Names beside those that every model has: `GENERATION_CONFIG` of a model that
-            generates, `SENTENCE_TRANSFORMERS_FILES` of one that embeds sentences.
-        takes_pairs: Whether the tokenizer is to tell the two texts of a pair apart by
-            `token_type_ids`, as transformers' pipelines have it do.
+        loader: Public class that loads it, a key of `locate.LOADED`.
+        auto_class: Auto class of transformers that loads it.
+        files: Files besides those of every model: `GENERATION_CONFIG` for generation,
+            `SENTENCE_TRANSFORMERS_FILES` for sentence embeddings.
+        takes_pairs: Whether the tokenizer marks the two texts of a pair by `token_type_ids`, as
+            transformers' pipelines expect.
     """
 
     loader: str
@@ -96,34 +95,30 @@ def save_model(
     packed_rows: np.ndarray | None = None,
     modules: bool = True,
 ) -> None:
-    """Write the directory of a finished model; one that lies there is replaced, whatever its kind.
+    """Write the directory of a model, which is on the CPU, replacing any model in it.
 
-    All is written to a folder within first, so that the model that lies there stays whole if that
-    fails. The weights are moved last: a directory that has them is complete. Other files in the
-    directory stay.
+    Files are first written to a subfolder, so the old model survives a failure. Weights move last:
+    a directory with weights is complete. Unrelated files stay.
 
     Args:
-        model: Any model of this package, on the CPU.
-        tokenizer: The tokenizer that it was trained with.
-        directory: Where to write; made if need be.
-        layout: The kind of model.
-        precision: `float32`, `bfloat16` or `float16`, in which weights are stored. This package and
-            transformers read them as float32; stock sentence-transformers keeps them as they are.
-            Of an averaging model also `int8` and `int4`, as `packing.packed` rounds to them.
-        packed_rows: The table of an averaging model, where it is held in int8 or int4 already.
-        modules: Whether sentence-transformers' files are written; a caller that writes them itself
-            passes False, and they are left as they are.
+        precision: `float32`, `bfloat16` or `float16`. Averaging models also support `int8` and
+            `int4`, rounded as in `packing.packed`. This package and transformers read all as
+            float32. Stock sentence-transformers computes in the stored precision.
+        packed_rows: Table of an averaging model that is already int8 or int4.
+        modules: Whether to write sentence-transformers' files. If False, existing ones stay.
 
     Raises:
-        OSError: The disk is full or the directory cannot be written; it is named.
-        ValueError: `precision` is none of these, or not one for this model.
+        OSError: If the disk is full or the directory is not writable.
+        ValueError: If `precision` is unknown or not supported for this model.
     """
     if precision not in SAVED_PRECISIONS:
         known = ", ".join(SAVED_PRECISIONS)
         raise ValueError(f"precision must be one of {known}, got {precision!r}")
     if precision in ("int8", "int4") and packed_rows is None:
         if not isinstance(model, AveragingModel):
-            raise ValueError(f"{precision} is of averaging models, not of {type(model).__name__}")
+            raise ValueError(
+                f"precision {precision} needs an averaging model, got {type(model).__name__}"
+            )
         packed_rows = packed(model.embedding.weight.detach().float().cpu().numpy(), precision)
     staged, is_new = directory / "model.part", not directory.exists()
     remove(staged)
@@ -142,7 +137,7 @@ def save_model(
             remove(staged / GENERATION_CONFIG)
         kept = () if modules else SENTENCE_TRANSFORMERS_FILES
         for name in (WEIGHTS, *TOKENIZER_FILES, GENERATION_CONFIG, *SENTENCE_TRANSFORMERS_FILES):
-            if name not in kept:  # another model's would be taken for this one's
+            if name not in kept:  # remove files of the previous model
                 remove(directory / name)
         for path in sorted(staged.iterdir(), key=lambda path: path.name == WEIGHTS):
             path.replace(directory / path.name)
@@ -160,8 +155,7 @@ def save_model(
 
 
 def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> None:
-    """Write config, code and weights. A tied weight is written once, under the name that it is tied
-    to; integers stay as they are."""
+    """Write config, code and weights. Tied weights are written once, and integers stay integers."""
     weights = {
         name: value.to(getattr(torch, precision)) if value.is_floating_point() else value
         for name, value in model.state_dict().items()
@@ -169,14 +163,13 @@ def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> Non
     }
     for name, value in weights.items() if precision == "float16" else ():
         if not value.isfinite().all():
-            raise ValueError(f"{name} has numbers that float16 cannot hold; take bfloat16")
+            raise ValueError(f"{name} has values too large for float16. Use bfloat16")
     with no_progress_bar():
         model.save_pretrained(directory, state_dict=weights)
     open_to_readers(directory / WEIGHTS)
 
 
 def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> None:
-    """Write config, code, and the packed table of an averaging model."""
     model.config.packed = True
     try:
         with no_progress_bar():
@@ -189,7 +182,6 @@ def _write_packed(model: PreTrainedModel, directory: Path, rows: np.ndarray) -> 
 
 
 def _name_token_types(path: Path) -> None:
-    """Have a tokenizer that transformers loads return `token_type_ids`."""
     if path.exists():
         settings = read_json(path)
         names = ["input_ids", "attention_mask", "token_type_ids"]
@@ -197,8 +189,11 @@ def _name_token_types(path: Path) -> None:
 
 
 def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
-    """Write what sentence-transformers reads: its stock `StaticEmbedding`, which reads no marks, is
-    named where model and tokenizer allow it, else the bridge in `paraphrastic_hf/sbert.py`."""
+    """Write sentence-transformers' files.
+
+    They name its `StaticEmbedding` if the model averages unpacked rows without marks, else the
+    bridge in `paraphrastic_hf/sbert.py`.
+    """
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
     is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)
     is_stock = is_stock and not read_json(directory / "config.json").get("packed")
@@ -209,25 +204,23 @@ def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: 
 
 
 def load_model(directory: Path) -> SentenceEncoderModel:
-    """The encoder of a model directory, in evaluation mode, float32.
-
-    Raises:
-        ModelError: A file is missing or damaged, or it is no encoder of this package.
-    """
+    """Load the encoder of a model directory, in evaluation mode, float32."""
     return load_pretrained(directory, SENTENCE_ENCODER)  # type: ignore[return-value]
 
 
 def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
-    """What the Auto class of a layout makes of a model directory, in evaluation mode, float32.
+    """Load a model directory with the Auto class of a layout, in evaluation mode, float32.
 
-    A weight that the model ties to another may be missing from the file.
+    Tied weights may be missing from the file.
 
     Raises:
-        ModelError: A file or a weight is missing or damaged, a weight is NaN or infinite, or the
+        ModelError: If a file or weight is missing or damaged, a weight is NaN or infinite, or the
             model is of another kind.
     """
     if not directory.exists():
-        raise ModelError(f"{directory} is not there; give the --output of `paraphrastic train`")
+        raise ModelError(
+            f"{directory} does not exist. Pass a folder written by `paraphrastic train`"
+        )
     with loading(directory):
         config = AutoConfig.from_pretrained(directory, trust_remote_code=False)
         refuse_other_kind(str(config.model_type), directory, layout.loader)
@@ -238,7 +231,7 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
             output_loading_info=True,
             trust_remote_code=False,
         )
-    if report["missing_keys"]:  # transformers has taken out those that are tied to others
+    if report["missing_keys"]:  # transformers excludes tied weights
         raise ModelError(f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}")
     tables = {id(table.weight) for table in model.tables()}
     for name, weight in model.named_parameters():
@@ -248,7 +241,7 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
 
 
 def averaging_model(table: np.ndarray) -> AveragingModel:
-    """The model that takes means of given rows, (vocab, dim) float32, in evaluation mode."""
+    """Build an averaging model of rows, (vocab, dim) float32, in evaluation mode."""
     config = AveragingConfig(vocab_size=table.shape[0], hidden_size=table.shape[1])
     model = AveragingModel(config)
     with torch.no_grad():

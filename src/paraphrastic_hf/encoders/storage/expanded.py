@@ -1,7 +1,7 @@
-"""A packaged model as every loader reads it: where its table is packed, a copy in float16.
+"""Unpacked float16 copies of packaged models, in the cache, for loaders that cannot read packed
+tables.
 
-The copy is made once, in the cache. Its numbers are the same: those of a packed table have at most
-eight binary digits, and float16 has eleven.
+The copies are exact: packed numbers have at most eight binary digits, and float16 has eleven.
 """
 
 from __future__ import annotations
@@ -32,30 +32,24 @@ from paraphrastic_hf.io.files import (
     write_json,
 )
 
-RECORD = "sha256"  # of the copy beside which it lies
+RECORD = "sha256"  # file with the hash of the copy next to it
 
 
 def copies() -> Path:
-    """The folder of all copies; each lies in a folder named by the hash of its original."""
+    """Return the folder of all copies. Each lies in a folder named by the hash of its original."""
     return cache_folder() / "models"
 
 
 def expanded(folder: Path) -> Path:
-    """A model directory itself, or a copy of it in the cache if its table is packed.
+    """Return an averaging model's directory, or an unpacked copy in the cache if its table is
+    packed.
 
-    A copy that has changed since it was made is replaced.
-
-    Args:
-        folder: Of an averaging model.
-
-    Raises:
-        OSError: The disk is full, or the cache cannot be written; `PARAPHRASTIC_CACHE` names
-            another one.
+    A copy whose files have changed is replaced.
     """
     config = read_json(folder / "config.json")
     if not config.get("packed"):
         return folder
-    # the hash of this code keeps copies of an earlier version from being used
+    # the hash of this code invalidates copies made by an earlier version
     version = content_hash(__file__)[:8]
     place = copies() / f"{digest_of(folder, folder.iterdir())[:16]}-{version}"
     target = place / folder.name
@@ -68,7 +62,7 @@ def expanded(folder: Path) -> Path:
             staged.mkdir()
             _write(folder, config, staged / folder.name)
             write_bytes(staged / RECORD, _digest(staged / folder.name))
-            with suppress(OSError):  # another process was first, or a damaged copy is there
+            with suppress(OSError):  # another process was first, or a damaged copy exists
                 os.replace(staged, place)
             if not _is_whole(target):
                 remove(place)
@@ -77,14 +71,14 @@ def expanded(folder: Path) -> Path:
         if _is_whole(target):
             return target
         raise OSError(
-            f"cannot copy the model {folder.name} to the cache, {copies()}: {error}; name another "
-            "folder by PARAPHRASTIC_CACHE"
+            f"Cannot copy the model {folder.name} to the cache {copies()}: {error}. Set "
+            "PARAPHRASTIC_CACHE to another folder"
         ) from error
     return target
 
 
 def _is_whole(copy: Path) -> bool:
-    """Whether the files of a copy are those that were written."""
+    """Return whether a copy's files match their recorded hash."""
     record = copy.parent / RECORD
     return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
 
@@ -94,7 +88,7 @@ def _digest(copy: Path) -> bytes:
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
-    """Copy a packed model, its numbers in float16."""
+    """Copy a packed model with its numbers as float16."""
     copy.mkdir()
     for path in folder.iterdir():
         if path.is_file() and path.name != WEIGHTS:

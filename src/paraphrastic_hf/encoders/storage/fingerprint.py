@@ -1,9 +1,9 @@
-"""The identity of a model: short hashes of its weights, its tokenizer and its configuration.
+"""Identity of a model: short hashes of its weights, tokenizer and configuration.
 
-They stand in the signatures of scores and mark kept results. They are the same on every machine,
-and however the model was loaded or stored: by `AutoModel`, `SentenceEncoder` or
-sentence-transformers, packed or not. `files_hash` identifies a model of any library without loading
-it; the same model in another file format has another hash.
+Score signatures and cached results carry these hashes. They depend neither on the machine nor on
+how the model was loaded (`AutoModel`, `SentenceEncoder`, sentence-transformers) or stored (packed
+or not). `files_hash` identifies a model of any library without loading it, but depends on the file
+format.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.io.files import PARTS_FOLDER, content_hash, digest_of, read_json
 
 DIGITS = 12  # hexadecimal
-SETTINGS = (  # of tokenizers of this package, those that change tokens
+SETTINGS = (  # tokenizer settings of this package that change tokens
     "lowercase", "keep_unknown", "spaced", "orders", "padding_mode", "spans_spaces", "marks",
 )  # fmt: skip
-# keys of a config that say how a model was stored or loaded; those that begin with _ do, too
+# config keys about storage and loading; keys that start with _ are also skipped
 BOOKKEEPING = (
     "transformers_version",
     "dtype",
@@ -44,30 +44,22 @@ BOOKKEEPING = (
     "auto_map",
     "packed",
 )
-# classes of averages: table and tokenizer alone determine their vectors
+# averaging classes: table and tokenizer alone determine their embeddings
 MEANS = ("AveragingModel", "StaticEmbedding")
-# files that are no part of the model: cards, plots, training records
+# files outside the model: cards, plots, training records
 BESIDE = (
-    ".*",
-    "*.md",
-    "*.png",
-    "*.html",
-    "*.log",
-    "*.part",
-    "*.yaml",
-    "LICENSE*",
-    "run.json",
-    "train*",
+    *(".*", "*.md", "*.png", "*.html", "*.log", "*.part", "*.yaml"),
+    *("LICENSE*", "run.json", "train*"),
 )
 STOCK_SETTINGS = ("truncate_dim", "prompts", "default_prompt_name", "max_seq_length")
 
 
 def identity(model: Any) -> dict[str, str]:
-    """Return the hashes that identify a model: of its weights, tokenizer and configuration.
+    """Return hashes of a model's weights, tokenizer and configuration.
 
     Args:
-        model: A `SentenceEncoder`, a torch module, or anything with `encode`; or what holds a
-            `model` and its `tokenizer`, as a `Translator` does.
+        model: A `SentenceEncoder`, a torch module, any object with `encode`, or an object with
+            `model` and `tokenizer` such as a `Translator`.
 
     Example:
         >>> identity(SentenceEncoder.from_pretrained("english"))
@@ -85,30 +77,17 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether no hash in the settings of kept scores contradicts the model's.
-
-    Args:
-        model: As of `identity`.
-        settings: Hashes by the names of `identity`; earlier versions left some out.
-    """
+    """Return whether no hash in the settings of kept scores contradicts the model's. Some may be
+    missing."""
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
 
 def files_hash(path: Path) -> str:
-    """Return the SHA-256 of the files of a model.
+    """Return the SHA-256 of a model's files, or of a single weights file, in hexadecimal.
 
-    In a directory these are all files but cards and records of training (`BESIDE`), with the
-    folders of modules and tokenizers. Of a config only `behavior` counts, dropout and
-    initialization included.
-
-    Args:
-        path: A model directory, or one file of weights.
-
-    Returns:
-        64 hexadecimal digits; the empty string for a directory without such files.
-
-    Raises:
-        OSError: A file cannot be read.
+    In a directory, all files count except cards and training records (`BESIDE`), including the
+    folders of modules and tokenizers. Of each config, only `behavior` counts, with dropout and
+    initialization. A directory without such files gives an empty string.
     """
     if path.is_file():
         return content_hash(path)
@@ -125,22 +104,18 @@ def _file_hash(path: Path) -> str:
         try:
             settings = behavior(read_json(path), in_training=True)
             return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-        except ValueError:  # damaged, which loading it will tell
+        except ValueError:  # damaged; loading the model reports that
             pass
     return content_hash(path)
 
 
 def named_hash(name: str) -> str:
-    """Return the `files_hash` of a named model; one on the Hub is downloaded.
+    """Return the `files_hash` of a named model, downloading it from the Hub if needed.
 
-    Args:
-        name: A directory, the name of a packaged model, or a repository, which may lack its
-            organization if that is sentence-transformers.
-
-    Returns:
-        The empty string if nothing is known of it: it does not exist, or the Hub is out of reach.
+    The organization sentence-transformers may be omitted. The hash is an empty string if the model
+    does not exist or the Hub is out of reach.
     """
-    if name in DERIVED_MODELS and not holds_model(name):  # they are computed from another
+    if name in DERIVED_MODELS and not holds_model(name):
         source, power = DERIVED_MODELS[name]
         return f"{files_hash(packaged_folder(source))} {power}"
     for each in (name, f"sentence-transformers/{name}"):
@@ -150,44 +125,32 @@ def named_hash(name: str) -> str:
 
 
 def weights_hash(model: Any) -> str:
-    """Twelve hexadecimal digits that stand for a model's parameters: their names, shapes and values
-    as float32.
+    """Return twelve hexadecimal digits identifying parameter names, shapes and float32 values.
 
-    Models with the same numbers may still differ, by `config_hash`. Of a model that shows no
-    parameters the digits stand for its class alone.
-
-    Args:
-        model: A `SentenceEncoder`, a torch module, or anything with `encode`.
+    Models with equal weights may differ in `config_hash`. Without visible parameters, the hash
+    covers only the class.
     """
     digest = hashlib.blake2b(digest_size=32)
     if _is_table(model):
-        digest.update(
-            f"embedding.weight {model.tokenizer.vocab_size, model.dimension} f\n".encode()
-        )
-        for start in range(
-            0, model.tokenizer.vocab_size, BLOCK
-        ):  # all at once may take much memory
+        rows = model.tokenizer.vocab_size
+        digest.update(f"embedding.weight {rows, model.dimension} f\n".encode())
+        for start in range(0, rows, BLOCK):  # in blocks, to save memory
             digest.update(model.table(slice(start, start + BLOCK)).astype("<f4", copy=False))
     for name, tensor in _tensors(model):
         digest.update(f"{name} {tensor.shape} {tensor.dtype.kind}\n".encode())
         digest.update(np.ascontiguousarray(tensor).tobytes())
-    # one name for whatever a model was loaded by, that of the first versions of these digits
+    # one name for every loader, so that the hash does not depend on it
     digest.update(b"SentenceEncoder" if has_weights(model) else type(model).__name__.encode())
     return digest.hexdigest()[:DIGITS]
 
 
 def config_hash(model: Any) -> str:
-    """Twelve hexadecimal digits that stand for the settings by which a model computes vectors.
+    """Return twelve hexadecimal digits identifying the settings that affect a model's output.
 
-    All keys of its config count but those of `BOOKKEEPING` and those that matter in training only;
-    of a generative model also how it writes, and of a `SentenceTransformer` its modules and
-    settings, such as prompts.
-
-    Args:
-        model: A `SentenceEncoder`, a torch module, or anything with `encode`.
-
-    Returns:
-        The empty string for a model without settings: an average, or one that is no torch module.
+    All config keys count except `BOOKKEEPING` and those that matter only in training. For
+    generative models, generation settings count too. For a `SentenceTransformer`, so do its modules
+    and settings such as prompts. Averaging models, and objects other than torch modules, have no
+    settings and give an empty string.
     """
     found: list[Any] = []
     for name in STOCK_SETTINGS:
@@ -209,11 +172,9 @@ def config_hash(model: Any) -> str:
 
 
 def behavior(settings: Any, *, in_training: bool = False) -> Any:
-    """The part of a config on which vectors or texts depend.
+    """Return the parts of a config that affect a model's output.
 
-    Args:
-        settings: What `config.json` holds, or a part of it.
-        in_training: Keep also what matters in training only: dropout and initialization.
+    Dropout and initialization are kept only if `in_training`.
     """
     if isinstance(settings, Mapping):
         return {
@@ -229,20 +190,19 @@ def behavior(settings: Any, *, in_training: bool = False) -> Any:
 
 
 def has_weights(model: Any) -> bool:
-    """Whether a model shows parameters, so that it is known by more than its class."""
     return _is_table(model) or any(True for _ in _tensors(model))
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """Twelve hexadecimal digits that stand for a tokenizer's class, entries, scores and settings.
+    """Return twelve hexadecimal digits identifying a tokenizer's class, entries, scores and
+    settings.
 
-    Args:
-        tokenizer: One of this package or of Hugging Face; any other is told by its class alone.
+    Only the class counts if the tokenizer is neither of this package nor of Hugging Face.
     """
     digest = hashlib.blake2b(digest_size=32)
     backend = plain_backend(tokenizer)
-    inner = getattr(tokenizer, "inner", None)  # of one that adds marks
-    if hasattr(tokenizer, "tokens") and hasattr(tokenizer, "lowercase"):  # ours
+    inner = getattr(tokenizer, "inner", None)  # of a MarkedTokenizer
+    if hasattr(tokenizer, "tokens") and hasattr(tokenizer, "lowercase"):  # of this package
         settings = {name: getattr(tokenizer, name, None) for name in SETTINGS}
         digest.update(f"{type(tokenizer).__name__} {settings}\n".encode())
         digest.update("\0".join(tokenizer.tokens()).encode("utf-8", "surrogatepass"))
@@ -261,10 +221,8 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def plain_backend(tokenizer: Any) -> Tokenizer | None:
-    """A copy of the `Tokenizer` inside a Hugging Face tokenizer; None if there is none.
-
-    The copy has neither truncation nor padding, which a call of the original may have left on.
-    """
+    """Return a copy of a Hugging Face tokenizer's `Tokenizer`, without truncation and padding, or
+    None."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
         return None
@@ -275,7 +233,6 @@ def plain_backend(tokenizer: Any) -> Tokenizer | None:
 
 
 def _network(model: Any) -> Any:
-    """Return the module that computes, without its wrappers."""
     if isinstance(model, SentenceEncoder):
         return model.model
     parts = list(getattr(model, "children", list)())
@@ -285,7 +242,6 @@ def _network(model: Any) -> Any:
 
 
 def _configs(module: Any) -> Iterator[Any]:
-    """The outermost configs of transformers in a module."""
     config = getattr(module, "config", None)
     if hasattr(config, "to_diff_dict"):
         yield config
@@ -301,7 +257,7 @@ def _is_table(model: Any) -> bool:
 
 
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:
-    """The weights of a model by name, but for the table of an averaging encoder."""
+    """Return weights by name, except the table of an averaging encoder."""
     if _is_table(model):
         return []
     network = _network(model)

@@ -1,5 +1,6 @@
-"""A transformer of sentence-transformers as CTranslate2 runs it, in 8 bits: on a CPU two to three
-times as fast as torch, and off by little.
+"""sentence-transformers models with 8-bit weights, run by CTranslate2.
+
+On a CPU this is two to three times as fast as torch, with small rounding errors.
 """
 
 from __future__ import annotations
@@ -21,26 +22,20 @@ from paraphrastic_hf.io.files import read_json
 
 BATCH_SIZE = 32
 TRANSFORMER, POOLING, NORMALIZE = "Transformer", "Pooling", "Normalize"
-WAY_OUT = "take engine torch, which runs any model"
+ADVICE = "use engine torch, which runs any model"
 
 
 class Int8Encoder:
-    """A transformer whose token states are averaged, with 8-bit weights, on the CPU.
+    """A mean-pooling transformer with 8-bit weights, on the CPU.
 
     Args:
-        name: A directory of sentence-transformers, or a Hub repository.
-        max_length: Most tokens of a text, at least 3; the rest is cut.
-        work: Folder for the converted model; beside a local model if None.
+        name: sentence-transformers directory or Hub repository.
+        max_length: Maximum number of tokens per text, at least 3. Longer texts are cut.
+        work: Folder for the converted model. None means next to a local model.
 
     Raises:
-        ModelError: It is no transformer that averages its states, or CTranslate2 does not convert
-            such a one.
-        MissingExtraError: CTranslate2 is not installed.
-
-    Example:
-        >>> encoder = Int8Encoder("models/all-MiniLM-L6-v2")  # doctest: +SKIP
-        >>> encoder.encode(["a cat sleeps"]).shape  # doctest: +SKIP
-        (1, 384)
+        ModelError: If the model is not a mean-pooling transformer or CTranslate2 cannot convert it.
+        MissingExtraError: If CTranslate2 is not installed.
     """
 
     def __init__(
@@ -52,7 +47,7 @@ class Int8Encoder:
         import ctranslate2
         from transformers import AutoTokenizer
 
-        folder = converted(directory, work=work, way_out=WAY_OUT)
+        folder = converted(directory, work=work, advice=ADVICE)
         with loading(directory, "the tokenizer"):
             self.tokenizer: Any = AutoTokenizer.from_pretrained(directory, trust_remote_code=False)
         self.max_length = max_length
@@ -61,14 +56,7 @@ class Int8Encoder:
         )
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        """The unit vectors of texts.
-
-        Args:
-            texts: Any strings; an empty one is its two marks.
-
-        Returns:
-            (texts, dim) float32.
-        """
+        """Return unit-length embeddings of texts, (texts, dim) float32."""
         if not len(texts):
             return np.zeros((0, 0), np.float32)
         ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
@@ -88,7 +76,7 @@ class Int8Encoder:
 
 
 def _refuse_unless_averaged(directory: Path) -> None:
-    """Refuse a model that is more than a transformer, an average and a norm."""
+    """Raise an error unless a model is a transformer with mean pooling and an optional norm."""
     try:
         modules = read_json(directory / "modules.json")
         kinds = [module["type"].rpartition(".")[2] for module in modules]
@@ -96,13 +84,13 @@ def _refuse_unless_averaged(directory: Path) -> None:
         settings = read_json(directory / pooling / "config.json")
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as error:
         raise ModelError(
-            f"{directory} has no modules of sentence-transformers that can be read; {WAY_OUT}"
+            f"{directory} has no readable sentence-transformers modules; {ADVICE}"
         ) from error
     modes = [name for name, is_on in settings.items() if is_on is True and "mode" in name]
     mode = settings.get("pooling_mode", modes[0] if len(modes) == 1 else None)
     averages = mode in ("mean", "pooling_mode_mean_tokens")
     if kinds[:2] != [TRANSFORMER, POOLING] or kinds[2:] not in ([], [NORMALIZE]) or not averages:
         raise ModelError(
-            f"{directory} is not a transformer whose states are averaged ({', '.join(kinds)}; "
-            f"pooling {mode}), which engine ctranslate2 wants; {WAY_OUT}"
+            f"engine ctranslate2 needs a transformer with mean pooling, but {directory} has "
+            f"{', '.join(kinds)} with pooling {mode}; {ADVICE}"
         )

@@ -1,4 +1,4 @@
-"""Where a model's directory is, given a path, a packaged model's name or that of a repository."""
+"""Location of models: directories, packaged models and Hub repositories."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from paraphrastic_hf.io.download import cache_folder, snapshot
 from paraphrastic_hf.io.files import other_loader, read_json
 
 DEFAULT_MODEL = "english"
-# packaged models that are another with the lengths of its rows raised to a power
+# packaged models derived from another by raising its row lengths to a power
 DERIVED_MODELS = {"simile": ("english", 0.5)}
 ASSETS = Path(__file__).parents[2] / "assets"
-OUTPUTS = "runs"  # where recipes and examples have models written
-OWN = "paraphrastic-"  # the model types of this package begin so
-LOADERS = {  # of a type of this package; all others are encoders, which SentenceEncoder loads
+OUTPUTS = "runs"  # output folder of recipes and examples
+OWN = "paraphrastic-"  # prefix of this package's model types
+LOADERS = {  # loaders of each model type; SentenceEncoder loads all others
     **dict.fromkeys(("bgt", "mgt"), ("SentenceEncoder", "LatentGenerator")),
     **dict.fromkeys(("relatedness", "classifier"), ("SentencePredictor",)),
     **dict.fromkeys(("paraphraser", "scpn"), ("SyntacticParaphraser", "Translator")),
@@ -34,25 +34,23 @@ LOADERS = {  # of a type of this package; all others are encoders, which Sentenc
     "parser": ("SentenceParser",),
     "tagger": ("Tagger",),
 }
-LOADED = {  # by each loader, and the command that reads it
+LOADED = {  # what each loader loads, and the command for it
     "SentenceEncoder": ("a sentence encoder", None),
     "SentencePredictor": ("a model of relatedness, entailment or sentiment", "predict"),
     "Tagger": ("a tagger", None),
     "SentenceParser": ("a parser", "parse"),
     "LanguageScorer": ("a language model", "perplexity"),
-    "LatentGenerator": (
-        "a generative model of sentence pairs, which a recipe of kind generative makes",
-        None,
-    ),
+    "LatentGenerator": ("a generative model (recipe kind generative)", None),
     "Translator": ("a translator", "translate"),
     "SyntacticParaphraser": ("a paraphrase generator", "paraphrase"),
 }
-STOCK = ("Translator", "SyntacticParaphraser")  # load models of transformers, too
+STOCK = ("Translator", "SyntacticParaphraser")  # these also load models of transformers
+TRAINED = "pass a folder written by `paraphrastic train`"
 FILES = (".bin", ".gz", ".json", ".npy", ".pickle", ".pt", ".safetensors", ".tsv", ".txt", ".yaml")
 
 
 class HubOptions(TypedDict, total=False):
-    """What loading takes besides a name, of which it matters for a Hub repository alone."""
+    """Options for loading from the Hub."""
 
     revision: str | None
     token: str | bool | None
@@ -61,20 +59,19 @@ class HubOptions(TypedDict, total=False):
 
 
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
-    """The directory of a model that comes with this package, for any loader.
+    """Return the directory of a packaged model, readable by any loader.
 
-    What this package itself reads may be packed; then this is a copy in the cache
-    (`PARAPHRASTIC_CACHE`), made when it is first asked for. Its numbers are float16. This package
-    and `AutoModel` read them as float32. sentence-transformers computes with what is stored, so
-    have it take float32 by `.float()`: in float16 a text of 65,520 tokens or more becomes zeros,
-    and a sum above 65,504 infinite or NaN.
+    If the model is packed, this is an unpacked float16 copy in the cache (`PARAPHRASTIC_CACHE`),
+    made on first use. This package and `AutoModel` convert it to float32. sentence-transformers
+    computes in float16, which overflows for sums above 65,504 and gives zeros for texts of 65,520
+    tokens or more. Call `.float()` on its model to avoid that.
 
     Args:
-        name: `english`; `tiny`, English in a megabyte; or `multilingual`, of fifteen languages.
+        name: `english`, `tiny` (English, 1 MB) or `multilingual` (fifteen languages).
 
     Raises:
-        ModelError: No packaged model has that name.
-        OSError: The cache cannot be written.
+        ModelError: If no packaged model has this name.
+        OSError: If the cache is not writable.
 
     Example:
         >>> from sentence_transformers import SentenceTransformer
@@ -86,36 +83,29 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
 
 
 def packaged_folder(name: str = DEFAULT_MODEL) -> Path:
-    """Where the files of a packaged model lie in this package, as they are.
-
-    Raises:
-        ModelError: No packaged model has that name.
-    """
+    """Return the folder of a packaged model inside this package."""
     folder = ASSETS / name
     if not holds_model(folder):
         known = ", ".join(packaged_names())
-        raise ModelError(f"no model {name!r} comes with the package; there is {known}")
+        raise ModelError(f"No packaged model is named {name!r}. Choose from {known}")
     return folder
 
 
 def packaged_names() -> list[str]:
-    """The names of the folders of models that come with the package."""
     return sorted(path.name for path in ASSETS.iterdir() if holds_model(path))
 
 
 def known_models() -> list[str]:
-    """The names of the models that come with the package."""
     return [*packaged_names(), *DERIVED_MODELS]
 
 
 def holds_model(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder is the directory of a model, as any folder named like one may not be."""
+    """Return whether a folder is a model directory."""
     return (Path(folder) / "config.json").is_file()
 
 
 def shown_name(directory: Path) -> str:
-    """A model directory for messages, as its user named it: a packaged model by its name, and one
-    in the cache of the Hub by its repository.
+    """Return a model's name for messages: packaged name, Hub repository or path.
 
     Example:
         >>> shown_name(packaged_model("english"))
@@ -129,7 +119,7 @@ def shown_name(directory: Path) -> str:
 
 
 def _copies() -> Path | None:
-    """Where copies of packaged models lie; None where there is no home folder to have a cache."""
+    """Return the folder of cached copies, or None if the cache folder cannot be determined."""
     try:
         return cache_folder() / "models"
     except RuntimeError:
@@ -137,37 +127,32 @@ def _copies() -> Path | None:
 
 
 def _refuse_unfinished(folder: Path) -> None:
-    """Refuse the folder of a training run that has no model yet.
-
-    Raises:
-        ModelError: It is one.
-    """
     is_run = (folder / "recipe.yaml").is_file() and (folder / "work").is_dir()
     if is_run and not holds_model(folder):
         raise ModelError(
-            f"the training of {folder} is not finished, so there is no model yet; the same command "
-            "goes on"
+            f"{folder} has no model yet because training is not finished. Run the same command to "
+            "continue it"
         )
 
 
 def check_model_name(name: str | os.PathLike[str]) -> None:
-    """Refuse a name that can be no model's before anything is loaded or a network is asked.
+    """Raise an error if a name cannot be a model, before loading or network access.
 
-    Refused are a path where nothing is, and the misspelled name of a packaged model. A path is what
-    begins with `/`, `.`, `~` or `runs/`, has a backslash or more than one slash, ends in a slash or
-    as files do, or begins with a folder that is there; any other name may be that of a repository.
+    This finds paths that do not exist and misspelled names of packaged models. A name counts as a
+    path if it starts with `/`, `.`, `~`, `runs/` or an existing folder, ends in a slash or a file
+    extension, or contains a backslash or several slashes. Any other name may be a Hub repository.
 
     Args:
-        name: A path, the name of a packaged model, or a repository such as `someone/model`.
+        name: Path, packaged model, or repository such as `someone/model`.
 
     Raises:
-        ModelError: It is one of these, a file, or the folder of a run that is not finished; the
-            message names the model probably meant.
+        ModelError: If the path does not exist, is a file or an unfinished run, or the name is
+            misspelled. The message suggests a model.
 
     Example:
         >>> check_model_name("englsh")
         Traceback (most recent call last):
-        paraphrastic_hf.errors.ModelError: there is no model 'englsh'; did you mean 'english'?
+        paraphrastic_hf.errors.ModelError: No model named 'englsh'. Did you mean 'english'?
     """
     text = str(name)
     if os.path.isdir(name):
@@ -175,38 +160,28 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
     if os.path.isdir(name) or text in DERIVED_MODELS or holds_model(ASSETS / text):
         return
     if os.path.exists(name):
-        raise ModelError(f"{name} is no model directory; it is a file")
+        raise ModelError(f"{name} is a file, not a model directory")
     if isinstance(name, str) and not _looks_like_path(text):
         meant = nearest(text, known_models(), cutoff=0.75) if "/" not in text else None
         if meant is not None:
-            raise ModelError(f"there is no model {text!r}; did you mean {meant!r}?")
+            raise ModelError(f"No model named {text!r}. Did you mean {meant!r}?")
         return
     folder = Path(name).parent
-    beside = (
-        [path.name for path in folder.iterdir() if holds_model(path)] if folder.is_dir() else []
-    )
-    meant = nearest(Path(name).name, beside, cutoff=0.6)
-    way_out = (
-        f"did you mean {str(folder / meant)!r}?"
-        if meant
-        else "give the --output of `paraphrastic train`"
-    )
-    raise ModelError(f"{name} is no model directory: nothing is there; {way_out}")
+    siblings = folder.iterdir() if folder.is_dir() else ()
+    meant = nearest(Path(name).name, [p.name for p in siblings if holds_model(p)], cutoff=0.6)
+    advice = f"did you mean {str(folder / meant)!r}?" if meant else TRAINED
+    raise ModelError(f"The model directory {name} does not exist; {advice}")
 
 
 def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, Any]:
-    """Refuse a model that none of some loaders loads, by its `config.json` alone.
+    """Return the `config.json` of a model that one of `loaders` (keys of `LOADED`) can load.
 
-    Args:
-        name: A path, the name of a packaged model, or a repository.
-        *loaders: Names of `LOADED`, the one that is wanted first.
-
-    Returns:
-        The configuration; empty for a repository, which is known only once it is downloaded.
+    The preferred loader comes first. A repository is checked after the download and gives an empty
+    dictionary here.
 
     Raises:
-        ModelError: It is of another kind, has no readable configuration, or `check_model_name`
-            refuses its name.
+        ModelError: If the model is of another kind, its configuration is missing or damaged, or
+            `check_model_name` rejects the name.
 
     Example:
         >>> check_model_kind("english", "SentenceEncoder")["model_type"]
@@ -219,9 +194,7 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
     if not folder.is_dir():
         return {}
     if not holds_model(folder):
-        raise ModelError(
-            f"{shown_name(folder)} has no config.json; give the --output of `paraphrastic train`"
-        )
+        raise ModelError(f"{shown_name(folder)} has no config.json; {TRAINED}")
     with refused(ModelError, f"cannot load the model in {shown_name(folder)}"):
         config: dict[str, Any] = dict(read_json(folder / "config.json"))
     if "model_type" in config:
@@ -230,34 +203,25 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
 
 
 def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
-    """Refuse a model that none of some loaders loads.
-
-    Args:
-        kind: Its `model_type`.
-        directory: Its directory, for the message.
-        *loaders: Names of `LOADED`, the one that is wanted first.
-
-    Raises:
-        ModelError: It is of another kind.
-    """
+    """Raise a `ModelError` if none of `loaders` (keys of `LOADED`, preferred one first) loads a
+    `model_type`."""
     name, is_own = shown_name(directory), kind.startswith(OWN) or kind in ENCODER_KINDS
     known = _loaders_of(kind) if is_own else STOCK
     if known is None or not set(known).isdisjoint(loaders):
         return
     if not is_own:
         raise ModelError(
-            f"{name} holds a {kind!r} model, not one of this package; {other_loader(directory)}"
+            f"{name} is a {kind!r} model, not a model of this package; {other_loader(directory)}"
         )
     wanted, (_, command) = LOADED[loaders[0]][0], LOADED[known[0]]
     shell = f", or `paraphrastic {command}`" if command else ""
     raise ModelError(
-        f"{name} holds a {kind!r} model; wanted here is {wanted}. That one loads with "
-        f"{' or '.join(known)}{shell}"
+        f"{name} is a {kind!r} model, not {wanted}. Load it with {' or '.join(known)}{shell}"
     )
 
 
 def _loaders_of(kind: str) -> tuple[str, ...] | None:
-    """What loads a model type of this package; None for one that is not known here."""
+    """Return the loaders of a model type, or None for unknown types."""
     bare = kind.removeprefix(OWN)
     is_encoder = kind in ENCODER_KINDS or bare.replace("-", "_") in ENCODER_KINDS
     return LOADERS.get(bare, ("SentenceEncoder",) if is_encoder else None)
@@ -277,59 +241,41 @@ def _looks_like_path(name: str) -> bool:
 
 
 def as_directory(name: str | os.PathLike[str]) -> str:
-    """A name as transformers' `from_pretrained` takes it, packaged models by their directories.
+    """Return a name in the form that transformers' `from_pretrained` accepts.
 
-    Args:
-        name: A path, the name of a packaged model, or a repository.
+    Packaged models become their directories. Paths and repositories stay unchanged.
     """
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name) and not holds_model(name)
     return str(packaged_model(str(name)) if is_packaged else name)
 
 
 def refuse_latent(name: str, latent: str | None) -> None:
-    """Refuse a variable asked of a model that has none.
-
-    Args:
-        name: The model, for the message.
-        latent: What was asked for; None is nothing.
-
-    Raises:
-        ModelError: Something was.
-    """
+    """Raise a `ModelError` if a latent variable is requested of a model without any."""
     if latent is not None:
         raise ModelError(
-            f"{name} has no latent variable {latent!r}: only generative models have some, which "
-            "`paraphrastic train` makes by a recipe of kind generative; leave out --latent"
+            f"{name} has no latent variable {latent!r}. Omit --latent, or use a model trained with "
+            "a recipe of kind generative"
         )
 
 
 def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> None:
-    """Refuse keywords that are no `HubOptions`.
-
-    Args:
-        hub: The keywords that a function passes on to the Hub.
-        function: The function that was given them, whose own keywords are suggested too.
-
-    Raises:
-        TypeError: There is one.
-    """
+    """Raise a `TypeError` for keywords outside `HubOptions` and the parameters of a function."""
     unknown = [name for name in hub if name not in HubOptions.__annotations__]
     refuse_keywords(unknown, function, more=HubOptions.__annotations__)
 
 
 def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> Path:
-    """The directory of a model, downloaded if it is in a Hub repository.
+    """Return a model's directory, downloading it from the Hub if needed.
 
     Args:
-        name: A path, the name of a packaged model, or a repository such as `someone/model`. Where
-            several fit, the first in this order is taken.
-        **hub: Of a repository: `revision`, a branch, tag or commit; `token`, if it is private;
-            `cache_dir`, the folder of downloads; `local_files_only`, to ask no network.
+        name: Path, packaged model or repository such as `someone/model`, tried in this order.
+        **hub: `revision` (branch, tag or commit), `token` (for private repositories), `cache_dir`
+            (download folder) and `local_files_only` (no network access).
 
     Raises:
-        ModelError: None of these is there, its training is not finished, the Hub cannot be
-            reached, or what was downloaded is not all there.
-        TypeError: There is no option of a name.
+        ModelError: If the model does not exist, its training is not finished, the Hub is out of
+            reach, or the download is incomplete.
+        TypeError: If an option is unknown.
     """
     check_hub_options(hub, local_directory)
     is_packaged = isinstance(name, str) and holds_model(ASSETS / name)
@@ -341,15 +287,15 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
     check_model_name(name)
     from huggingface_hub.errors import HfHubHTTPError
 
-    network: Any = HfHubHTTPError.__bases__[0]  # of the HTTP library that huggingface_hub uses
+    network: Any = HfHubHTTPError.__bases__[0]  # base error of huggingface_hub's HTTP library
     try:
         return snapshot(str(name), **hub)
-    except (ValueError, network, OSError) as error:  # ValueError: a file's name, such as ../x
-        if type(error).__name__ == "IncompleteSnapshotError":  # as huggingface_hub 2.4 has it
+    except (ValueError, network, OSError) as error:  # ValueError: a file name such as ../x
+        if type(error).__name__ == "IncompleteSnapshotError":  # new in huggingface_hub 2.4
             raise ModelError(
-                f"{name} was downloaded in part, and the Hub is not in reach for the rest: {error}"
+                f"The download of {name} is incomplete and the Hub is out of reach: {error}"
             ) from error
         raise ModelError(
-            f"{name} is neither a model directory nor a Hub repository in reach, nor packaged "
-            f"({', '.join(packaged_names())}): {in_a_line(error)}"
+            f"{name} is neither a model directory, a packaged model "
+            f"({', '.join(packaged_names())}) nor a reachable Hub repository: {in_a_line(error)}"
         ) from error

@@ -1,11 +1,12 @@
-"""Arrays of float32 numbers held in fewer bytes, and back.
+"""Packed storage of float32 arrays.
 
-In two bytes, a number is the upper half of a float32 (bfloat16), kept as uint16. In one byte, it is
-an int8, and the last four bytes of its row are the float32 that the row's numbers are multiples of.
-In half a byte, it is a multiple from -7 to 7, plus 8, in four bits of a uint8: the first half of a
-row in the lower ones, the second in the upper, which are 0 where there is no number.
-The C of the fast path (`_rows.h`) reads these arrays as they are. What they are packed for is the
-business of `static/table.py`.
+* bfloat16: the upper half of each float32, as uint16.
+* int8: integers times a scale. The scale is a float32 in the last four bytes of each row.
+* int4: integers from -7 to 7, stored plus 8 in half a byte, times a scale as in int8. The first
+  half of a row is in the lower bits, the second in the upper. Upper bits are 0 if the dimension is
+  odd and no value is left.
+
+The C extension (`_rows.h`) reads these arrays directly.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import sys
 import numpy as np
 
 PRECISIONS = ("float32", "bfloat16", "int8", "int4")
-SCALE_BYTES = 4  # at the end of a row of int8 or int4
-MOST_STEPS, NO_STEPS = 7, 8  # of an int4: up and down, and what stands for a number that is 0
-# Of the largest value, where 7 steps may end; beyond it, so that rows that are multiples already
-# keep their step.
+SCALE_BYTES = 4  # at the end of an int8 or int4 row
+MOST_STEPS, NO_STEPS = 7, 8  # int4: largest multiple, and the code of 0
+# Candidates for 7 int4 steps, relative to a row's largest value. Those above 1 let rows that are
+# already multiples of a step keep it.
 REACHES = np.concatenate([np.linspace(0.2, 1, 17), 7 / np.arange(6, 0, -1)]).astype(np.float32)
-SCALE_DIGITS = 5  # binary, of an int4's scale: 7 times it has eight, and is exact in bfloat16
-LARGEST_SCALE = np.float32(np.ldexp(18 / 32, 126))  # of an int4: 7 times it is finite
+SCALE_DIGITS = 5  # binary digits of an int4 scale, so that 7 times it is exact in bfloat16
+LARGEST_SCALE = np.float32(np.ldexp(18 / 32, 126))  # for int4: 7 times it is finite
 LARGEST_BFLOAT16 = np.array(0x7F7F0000, np.uint32).view(np.float32)
 
 
@@ -30,15 +31,15 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
 
     Args:
         numbers: (vocab, dim) float32, finite.
-        precision: `float32` changes nothing; `bfloat16` keeps 8 binary digits of each number;
-            `int8` has 127 steps up and 127 down to the largest absolute value in a row; `int4` 7
-            each, in steps of five binary digits with which the squared error is least.
+        precision: `float32` changes nothing. `bfloat16` keeps 8 binary digits. `int8` has 127 steps
+            each way up to the row's largest absolute value. `int4` has 7 steps each way. Its scale
+            has five binary digits and minimizes the squared error.
 
     Returns:
         (vocab, dim) float32 or uint16, (vocab, dim + 4) int8, or (vocab, dim / 2 + 4) uint8.
 
     Raises:
-        ValueError: `precision` is none of these.
+        ValueError: If `precision` is unknown.
 
     Example:
         >>> numbers = np.array([[0.5, -1.27], [0.0, 0.0]], np.float32)
@@ -62,7 +63,7 @@ def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
 
 
 def _nibbles(numbers: np.ndarray) -> np.ndarray:
-    """Rows of half a byte a number, as `packed` describes, with the scale at the end of each."""
+    """Pack rows as int4."""
     largest = np.abs(numbers).max(1, initial=0)[:, None]
     best, error = np.zeros_like(largest), np.full_like(largest, np.inf)
     shares = numbers / np.where(largest > 0, largest, 1)
@@ -75,7 +76,7 @@ def _nibbles(numbers: np.ndarray) -> np.ndarray:
 
 
 def _short(scale: np.ndarray) -> np.ndarray:
-    """Scales of few binary digits."""
+    """Round scales to `SCALE_DIGITS` binary digits."""
     fraction, exponent = np.frexp(np.minimum(scale, LARGEST_SCALE))
     return np.ldexp(np.rint(fraction * 2**SCALE_DIGITS) / 2**SCALE_DIGITS, exponent)
 
@@ -85,7 +86,7 @@ def _steps(shares: np.ndarray, step: np.ndarray) -> np.ndarray:
 
 
 def joined(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """An int4 array of codes from 1 to 15, (vocab, dim) uint8, and scales, (vocab, 1) float32."""
+    """Pack int4 codes, (vocab, dim) uint8 from 1 to 15, with scales, (vocab, 1) float32."""
     half = (codes.shape[1] + 1) // 2
     nibbles = codes[:, :half].copy()
     nibbles[:, : codes.shape[1] - half] |= codes[:, half:] << 4
@@ -93,7 +94,8 @@ def joined(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def unpacked(numbers: np.ndarray) -> np.ndarray:
-    """The float32 numbers, (vocab, dim), of a packed array; one of float32 is returned itself."""
+    """Return the float32 numbers, (vocab, dim), of an array. float32 arrays are returned as they
+    are."""
     if numbers.dtype == np.uint16:
         return (numbers.astype(np.uint32) << 16).view(np.float32)
     if not has_scales(numbers):
@@ -105,18 +107,18 @@ def unpacked(numbers: np.ndarray) -> np.ndarray:
 
 
 def has_scales(numbers: np.ndarray) -> bool:
-    """Whether an array is of int8 or int4, whose rows are multiples of a scale."""
+    """Return whether an array is int8 or int4."""
     return numbers.dtype in (np.int8, np.uint8)
 
 
 def holds(numbers: np.ndarray, precision: str) -> bool:
-    """Whether an array has a precision already."""
+    """Return whether an array is stored in a precision."""
     kinds = {"bfloat16": np.uint16, "int8": np.int8, "int4": np.uint8}
     return numbers.dtype == kinds.get(precision)
 
 
 def scales(numbers: np.ndarray) -> np.ndarray:
-    """What the rows of an array of int8 or int4 are multiples of, (vocab, 1) float32."""
+    """Return the row scales of an int8 or int4 array, (vocab, 1) float32."""
     return np.ascontiguousarray(numbers[:, -SCALE_BYTES:]).view(np.float32)
 
 
@@ -126,20 +128,20 @@ def _codes(numbers: np.ndarray) -> np.ndarray:
 
 
 def narrowed(numbers: np.ndarray, dimension: int) -> np.ndarray:
-    """The leading dimensions of an array of int8 or int4, which rounds nothing."""
+    """Return the leading dimensions of an int8 or int4 array, without rounding."""
     if numbers.dtype == np.uint8:
         return joined(_codes(numbers)[:, :dimension], scales(numbers))
     return np.concatenate([numbers[:, :dimension], numbers[:, -SCALE_BYTES:]], 1)
 
 
 def rescaled(numbers: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """An array of int8 or int4 with its rows multiplied by factors, (vocab, 1)."""
+    """Multiply the rows of an int8 or int4 array by factors, (vocab, 1)."""
     scale = (scales(numbers) * factors).astype(np.float32).view(numbers.dtype)
     return np.concatenate([numbers[:, :-SCALE_BYTES], scale], 1)
 
 
 def width(numbers: np.ndarray) -> int:
-    """The number of dimensions of an array, packed or not."""
+    """Return the dimension of an array, packed or not."""
     columns = int(numbers.shape[1])
     if numbers.dtype == np.uint8:
         half = columns - SCALE_BYTES
@@ -149,14 +151,7 @@ def width(numbers: np.ndarray) -> int:
 
 
 def shortened(numbers: np.ndarray) -> np.ndarray:
-    """The same numbers in half the memory, if none has more than eight binary digits.
-
-    Args:
-        numbers: (vocab, dim) float32, contiguous.
-
-    Returns:
-        (vocab, dim) uint16, as `packed` to bfloat16; or `numbers` itself if that would round one.
-    """
+    """Return (vocab, dim) float32 numbers as bfloat16 if that is lossless, else unchanged."""
     halves = numbers.view(np.uint16).reshape(*numbers.shape, 2)
     upper = int(sys.byteorder == "little")
     return numbers if halves[..., 1 - upper].any() else np.ascontiguousarray(halves[..., upper])

@@ -1,7 +1,7 @@
-"""`Weights`: what a sentence encoder computes with, read from a model directory.
+"""`Weights`: the weights of a sentence encoder, read from a model directory.
 
-The table of an averaging model is read without torch. The model itself is loaded when it is first
-asked for; other kinds of model are loaded at once.
+Tables of averaging models are read without torch, and their model is loaded on first use. Other
+models are loaded at once.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """A table until the model is asked for; from then on the model, which may be trained.
+    """A token table until the model is requested, then the model, which may be trained.
 
     Args:
         held: An encoder of this package, or the table of an averaging model.
-        directory: Where the model of an unchanged table can be loaded from; None to make one.
+        directory: Model directory of an unchanged table. None builds the model from the table.
 
     Attributes:
-        rounding_error: That of the table, also once the model is there.
+        rounding_error: Rounding error of the table, kept when the model replaces it.
     """
 
     def __init__(self, held: SentenceEncoderModel | Table, directory: Path | None = None) -> None:
@@ -39,24 +39,24 @@ class Weights:
 
     @classmethod
     def read(cls, directory: Path, *, as_table: bool) -> Weights:
-        """The weights of a model directory.
+        """Read the weights of a model directory of this package, or of a saved `StaticEmbedding`.
 
         Args:
-            directory: One that `directory.save_model` wrote, or sentence-transformers of a
-                `StaticEmbedding`.
-            as_table: Whether a table will do, if there is one that can be read without torch. For
-                character n-grams, whose tokenizer needs transformers, torch is the faster.
+            as_table: Read just a table, without torch, if possible. Character n-grams need
+                transformers anyway, and torch is faster for them.
 
         Raises:
-            ModelError: A file is missing or damaged, or it is no encoder of this package.
-            MissingExtraError: It does not average, and torch or transformers is not installed.
+            ModelError: If a file is missing or damaged, or the model is not an encoder of this
+                package.
+            MissingExtraError: If the model does not average and torch or transformers is not
+                installed.
         """
         if is_static_embedding(directory):
             return cls(Table.of(read_static_embedding(directory), directory))
         table = read_table(directory) if as_table else None
         if table is not None:
             return cls(table, directory)
-        what = f"{directory}, which is damaged or does more than average,"
+        what = f"{directory} (damaged, or not an averaging model)"
         require("train", "torch", "transformers", what=what)
         from paraphrastic_hf.encoders.storage.directory import load_model
 
@@ -64,12 +64,12 @@ class Weights:
 
     @property
     def model(self) -> SentenceEncoderModel:
-        """The encoder itself; the table is given up for it."""
+        """The transformers model. It replaces the table."""
         self._held = self.model_to_save()
         return self._held
 
     def model_to_save(self) -> SentenceEncoderModel:
-        """The encoder; a table is kept, and its model made anew each time."""
+        """Return the transformers model. A table stays, and its model is built on each call."""
         held = self._held
         if not isinstance(held, Table):
             return held
@@ -80,23 +80,23 @@ class Weights:
 
     @property
     def is_table(self) -> bool:
-        """Whether the model has not been asked for, so that torch is not needed."""
+        """Whether the model has not been requested, so that torch is not needed."""
         return isinstance(self._held, Table)
 
     @property
     def has_variables(self) -> bool:
-        """Whether the model infers latent variables, and embeds by the mean of one."""
+        """Whether the model has latent variables and embeds by the mean of one."""
         return hasattr(self._held, "read_variable")
 
     @property
     def is_averaging(self) -> bool:
-        """Whether embeddings are means of the rows of one table."""
-        # by name, since the class itself would bring in torch
+        """Whether embeddings are means of table rows."""
+        # compare names: importing the class would import torch
         return isinstance(self._held, Table) or type(self._held).__name__ == "AveragingModel"
 
     @property
     def entries(self) -> int:
-        """How many entries the tokenizer must have: the rows of all tables."""
+        """Number of rows of all tables, which the vocabulary size must equal."""
         held = self._held
         if isinstance(held, Table):
             return len(held.numbers)
@@ -104,13 +104,14 @@ class Weights:
 
     @property
     def dimension(self) -> int:
-        """How many numbers an embedding has."""
         held = self._held
         return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
 
     def table(self) -> Table | None:
-        """The table as the fast path reads it: once the model is there, that is the model's own
-        memory. None for other kinds of model, and for one that is not on the CPU in float32."""
+        """Return the table for the fast path. If the model is loaded, it shares the model's memory.
+
+        None for other kinds of model, or if the model is not float32 on the CPU.
+        """
         held = self._held
         if isinstance(held, Table):
             return held
@@ -121,32 +122,25 @@ class Weights:
         return Table(weight.numpy()) if is_plain and weight.is_contiguous() else None
 
     def written(self, directory: Path) -> None:
-        """Note that something was saved to a directory, from which nothing is loaded again."""
+        """Stop loading from a directory that has just been overwritten."""
         if self._directory is not None and self._directory.resolve() == directory.resolve():
             self._directory = None
 
     def packed_rows(self, precision: str) -> np.ndarray | None:
-        """The table as it is held, if it is held in `int8` or `int4` and that is asked for."""
+        """Return the stored table if it is already in the requested `int8` or `int4`."""
         rows = self._held.numbers if isinstance(self._held, Table) else None
         return rows if rows is not None and has_scales(rows) and holds(rows, precision) else None
 
     def exact_table(self, name: str | None) -> Table:
-        """The table to make others from, also of a model on another device or in another precision.
-
-        Args:
-            name: Of the encoder, for messages.
-
-        Raises:
-            ModelError: The encoder does not average, or its table was rounded.
-        """
+        """Return a float32 table to derive others from, whatever the device and precision."""
         if self.rounding_error:
             raise ModelError(
-                f"{name} is rounded already, by up to {self.rounding_error:.2g} of a row; "
-                "begin from the exact encoder"
+                f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's length; "
+                "start from the exact encoder"
             )
         if not self.is_averaging:
             raise ModelError(
-                f"{type(self._held).__name__} has no table to change; only averaging models have"
+                f"{type(self._held).__name__} has no table to change. Use an averaging model"
             )
         if isinstance(self._held, Table):
             return self._held
@@ -155,14 +149,9 @@ class Weights:
 
 
 def read_table(directory: Path) -> Table | None:
-    """The table of an averaging model, read without torch.
+    """Read the table of an averaging model without torch.
 
-    Returns:
-        None where the directory holds another kind of model, or what is damaged: `load_model` then
-        says what is wrong.
-
-    Raises:
-        ModelError: A number is NaN or infinite.
+    Other kinds of model and damaged directories give None. `load_model` then reports the reason.
     """
     try:
         config = read_json(directory / "config.json")
@@ -180,16 +169,15 @@ def read_table(directory: Path) -> Table | None:
         return None
     if is_packed:
         return Table.of_packed(rows, directory)
-    with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
+    with np.errstate(over="ignore"):  # `Table.of` rejects infinite values
         return Table.of(np.ascontiguousarray(rows, np.float32), directory)
 
 
 def refuse_settings(directory: Path) -> None:
-    """Refuse settings of sentence-transformers by which it gives other vectors or scores than this
-    package would: prompts with text, fewer dimensions, another similarity than the cosine.
+    """Raise a `ModelError` for sentence-transformers settings that give other embeddings or scores
+    here.
 
-    Raises:
-        ModelError: The directory has such settings, or they cannot be read.
+    These are non-empty prompts, truncated dimensions and similarities other than the cosine.
     """
     path = directory / SETTINGS
     if not path.is_file():
@@ -203,20 +191,22 @@ def refuse_settings(directory: Path) -> None:
             "similarity_fn_name": settings.get("similarity_fn_name"),
         }
     except (OSError, ValueError, AttributeError) as error:
-        raise ModelError(f"cannot load the model in {directory}: {SETTINGS}: {error}") from error
+        raise ModelError(f"Cannot load the model in {directory}: {SETTINGS}: {error}") from error
     if found["similarity_fn_name"] == "cosine":
         del found["similarity_fn_name"]
     unread = [f"{name} {value!r}" for name, value in found.items() if value]
     if unread:
         raise ModelError(
-            f"{path} has {', '.join(unread)}, which SentenceEncoder does not follow: "
-            f"{other_loader(directory)}, or take what is not wanted out of that file"
+            f"{path} sets {', '.join(unread)}, which SentenceEncoder does not support; "
+            f"{other_loader(directory)}, or remove the setting from that file"
         )
 
 
 def is_static_embedding(directory: Path) -> bool:
-    """Whether a directory is what stock sentence-transformers saves of a `StaticEmbedding`: it has
-    none of the files that transformers or this package would add."""
+    """Return whether stock sentence-transformers saved a directory with a `StaticEmbedding`.
+
+    Such a directory has no files of transformers or of this package.
+    """
     added = ("config.json", "paraphrastic_tokenizer.json")
     modules = directory / MODULES
     if any((directory / name).exists() for name in added) or not modules.is_file():
@@ -225,25 +215,21 @@ def is_static_embedding(directory: Path) -> bool:
 
 
 def read_static_embedding(directory: Path) -> np.ndarray:
-    """The rows of a `StaticEmbedding` that sentence-transformers saved, (vocab, dim) float32.
-
-    Raises:
-        ModelError: A file is damaged, or other modules change what the table gives.
-    """
+    """Read the rows of a saved `StaticEmbedding`, (vocab, dim) float32."""
     try:
         modules = read_json(directory / MODULES)
         kinds = [module["type"].rpartition(".")[2] for module in modules]
         if kinds != ["StaticEmbedding"]:
             raise ModelError(
-                f"{directory} has the modules {', '.join(kinds)}, not a StaticEmbedding alone; "
-                f"{other_loader(directory)}"
+                f"{directory} has the modules {', '.join(kinds)} instead of a single "
+                f"StaticEmbedding; {other_loader(directory)}"
             )
         with safe_open(directory / WEIGHTS, framework="numpy") as tensors:
             rows = tensors.get_tensor("embedding.weight")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         if isinstance(error, ModelError):
             raise
-        said = in_a_line(error) if isinstance(error, SafetensorError) else error
-        raise ModelError(f"cannot load the model in {directory}: {said}") from error
-    with np.errstate(over="ignore"):  # `Table.of` refuses what becomes infinite
+        reason = in_a_line(error) if isinstance(error, SafetensorError) else error
+        raise ModelError(f"Cannot load the model in {directory}: {reason}") from error
+    with np.errstate(over="ignore"):  # `Table.of` rejects infinite values
         return np.ascontiguousarray(rows, np.float32)

@@ -1,9 +1,4 @@
-"""The contract of translation engines: lines in, for each its translations, best first.
-
-A translation is a text and its length-normalized log-probability (thesis, 4.3), NaN where the
-engine has none. Every engine gives an empty translation for a line without text, cuts a line that
-is longer than its model reads, and gives back as many lists as it was given lines, or fails.
-"""
+"""Interface of translation engines."""
 
 from __future__ import annotations
 
@@ -15,23 +10,26 @@ from paraphrastic_hf.generation.writing import GeneratedText
 
 
 class EngineError(ParaphrasticError, RuntimeError):
-    """An engine died, hangs, or does not answer a line with a line."""
+    """A translation engine failed, hangs, or returned a wrong number of lines."""
 
 
 class MissingEngineError(EngineError):
-    """A program, or the languages asked of it, is not installed."""
+    """A program or its language data is not installed."""
 
 
 class Engine(Protocol):
-    """What translates lines of text."""
+    """Translator of lines of text."""
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
         """Translate lines.
 
+        An empty line gets an empty translation, and a line that is too long for the model is cut.
+
         Args:
-            lines: The lines; one may be blank, or of thousands of words.
+            lines: Lines of any length. May be blank.
+            before: Number of lines translated before, so that random numbers are not repeated.
 
         Returns:
-            For each line its translations, the best first unless drawn; each as its text and the
-            mean over its tokens of ln of their probability, NaN where the engine has none.
+            Translations of each line, best first unless sampled. Each is a text with the mean
+            log-probability of its tokens (thesis, 4.3), NaN if the engine has no scores.
         """

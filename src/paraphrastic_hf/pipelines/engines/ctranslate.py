@@ -1,7 +1,7 @@
-"""CTranslate2 as an engine: models of transformers, converted, in int8 several times as fast.
+"""CTranslate2 engine: converted transformers models, several times as fast in int8.
 
-A model is converted once by CTranslate2's own converter, which takes Marian, M2M100, NLLB, mBART,
-Pegasus, T5 and others; of this package's translators those of kind marian.
+CTranslate2's converter takes Marian, M2M100, NLLB, mBART, Pegasus, T5 and others, and of this
+package's translators those of kind marian.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from paraphrastic_hf.generation.loading import load_stock_tokenizer
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
 from paraphrastic_hf.pipelines.engines.base import EngineError
 
-WAY_OUT = "use engine.kind transformers, which takes any encoder-decoder"
-MOST_TOKENS_READ = 1024  # of a line, where the model does not say
+FIX = "use engine.kind transformers, which takes any encoder-decoder"
+MAX_TOKENS_READ = 1024  # of a line, if the model has no limit
 
 
 class CTranslate2Engine:
-    """A translation model as CTranslate2 runs it.
+    """Translation model that CTranslate2 runs.
 
     Args:
         model: A `ctranslate2.Translator`.
-        tokenizer: The tokenizer of the model it was converted from, as `AutoTokenizer` loads it.
-        source: The language of the lines, for tokenizers that must be told (NLLB, M2M100).
-        most_tokens: A line of more tokens is cut there; at least 1.
-        batch_tokens: Most tokens that are translated at a time, at least 1.
-        timeout: Seconds after which a call is given up as hanging, above 0.
+        tokenizer: Tokenizer of the original model, as loaded by `AutoTokenizer`.
+        source: Language of the lines, for multilingual tokenizers (NLLB, M2M100).
+        most_tokens: Length at which a line is cut, in tokens, at least 1.
+        batch_tokens: Tokens per batch, at least 1.
+        timeout: Time limit of a call in seconds, above 0.
 
     Example:
         >>> engine = CTranslate2Engine.from_pretrained("runs/de-en", GenerationOptions(beams=12))
@@ -53,7 +53,7 @@ class CTranslate2Engine:
         source: str | None = None,
         to: str | None = None,
         prefix: str = "",
-        most_tokens: int = MOST_TOKENS_READ,
+        most_tokens: int = MAX_TOKENS_READ,
         batch_tokens: int = 1024,
         timeout: float = 600.0,
     ) -> None:
@@ -73,13 +73,13 @@ class CTranslate2Engine:
         threads: int = 1,
         **options: Any,
     ) -> CTranslate2Engine:
-        """Load a model, which is converted first if need be.
+        """Load a model, converting it first if needed.
 
         Args:
-            work: Where what is converted goes; beside a local model if None.
-            threads: Threads that translate one batch, at least 1.
+            work: Folder for the converted model. Beside a local model if None.
+            threads: Threads per batch, at least 1.
         """
-        directory = converted(name, work=work, way_out=WAY_OUT, precision=precision)
+        directory = converted(name, work=work, advice=FIX, precision=precision)
         import ctranslate2
         from transformers import AutoConfig
 
@@ -88,7 +88,7 @@ class CTranslate2Engine:
         with loading(path):
             config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         options["to"] = told_language(tokenizer, options.get("to"), written_language(path))
-        most = getattr(config, "max_position_embeddings", None) or MOST_TOKENS_READ
+        most = getattr(config, "max_position_embeddings", None) or MAX_TOKENS_READ
         model = ctranslate2.Translator(
             str(directory),
             device="auto",
@@ -99,7 +99,6 @@ class CTranslate2Engine:
         return cls(model, tokenizer, writing, most_tokens=most, **options)
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
-        """Translate lines; see `Engine`."""
         tokens = self._tokens(lines)
         places = [place for place, line in enumerate(tokens) if line]
         found = [[NOTHING] * self.writing.outputs for _ in lines]
@@ -111,23 +110,21 @@ class CTranslate2Engine:
                 GeneratedText(self._text(hypothesis), self._nats(hypothesis, score))
                 for hypothesis, score in zip(result.hypotheses, result.scores, strict=True)
             ]
-            # a search may end with fewer: an n-best list is as long as it was asked for
+            # the search may return fewer translations than requested
             found[place] += [NOTHING] * (self.writing.outputs - len(found[place]))
         return found
 
     def _nats(self, hypothesis: Sequence[str], score: float) -> float:
-        """The mean over the tokens, the end among them, of a score that CTranslate2 divides by
-        their number to the power of the length penalty."""
+        """Convert CTranslate2's score, the sum over length ** penalty, to a mean over tokens."""
         most = self._most_written()
         length = min(len(hypothesis) + 1, most)
         return score * length ** (self.writing.length_penalty - 1)  # type: ignore[no-any-return]
 
     def _most_written(self) -> int:
-        """Most tokens of a translation, its end among them."""
+        """Return the maximum length of a translation in tokens, including the end token."""
         return min(self.writing.max_tokens, self.most_tokens - 1)
 
     def _tokens(self, lines: Sequence[str]) -> list[list[str]]:
-        """What the model reads of each line; nothing where the line says nothing."""
         ids = source_ids(self.tokenizer, lines, self.languages, self.prefix, self.most_tokens)
         return [self.tokenizer.convert_ids_to_tokens(each) for each in ids]
 
@@ -154,7 +151,7 @@ class CTranslate2Engine:
             num_hypotheses=how.outputs,
             length_penalty=how.length_penalty,
             max_input_length=0,
-            min_decoding_length=0,  # as transformers, whose scores these are
+            min_decoding_length=0,  # as in transformers, to get the same scores
             max_decoding_length=self._most_written(),
             return_scores=True,
             **options,
@@ -164,8 +161,8 @@ class CTranslate2Engine:
             while not each.done():
                 if time.monotonic() > until:
                     raise EngineError(
-                        f"CTranslate2 gave no answer in {self.timeout:g} s for "
-                        f"{counted(len(tokens), 'line')}; raise engine.timeout, or lower make.block"
+                        f"CTranslate2 did not translate {counted(len(tokens), 'line')} in "
+                        f"{self.timeout:g} s. Raise engine.timeout or lower make.block"
                     )
                 time.sleep(0.002)
         return [each.result() for each in pending]

@@ -1,5 +1,4 @@
-"""The translation engines by the names that a recipe calls them; here also those that compute in
-torch. `ctranslate.py` and `commands.py` have the others, `base.py` what all of them answer to."""
+"""Translation engines by the names used in recipes, and the engine for torch models."""
 
 from __future__ import annotations
 
@@ -9,33 +8,33 @@ from pathlib import Path
 
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions, Translate
 from paraphrastic_hf.pipelines.engines.base import Engine
-from paraphrastic_hf.pipelines.recipe import EngineArguments, words_of
+from paraphrastic_hf.pipelines.recipe import EngineArguments, split_command
 
 
 def writing_of(engine: EngineArguments, seed: int = 0) -> GenerationOptions:
-    """How an engine searches or samples, as the recipe says it."""
+    """Return the search or sampling options of an engine."""
     known = {field.name for field in fields(GenerationOptions)} & set(vars(engine))
     return GenerationOptions(seed=seed, **{name: getattr(engine, name) for name in known})
 
 
 @dataclass(frozen=True)
 class ModelEngine:
-    """A translator that computes in torch."""
+    """Engine that runs a torch model."""
 
     write: Translate
     writing: GenerationOptions
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
-        """Translate lines; see `Engine`."""
         return self.write(list(lines), self.writing.after(before))
 
 
 def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = None) -> Engine:
-    """The engine of a recipe, loaded.
+    """Load the engine of a recipe.
 
     Args:
-        engine: Its part of the recipe; `model` names a directory, a repository or two languages.
-        work: Where a model is put that CTranslate2 has to convert; beside the model if None.
+        engine: Section `engine` of the recipe. `model` is a directory, a repository or two
+            languages.
+        work: Folder for a model converted to CTranslate2. Beside the model if None.
     """
     return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
 
@@ -82,7 +81,7 @@ def _program_engine(
 
     if engine.kind == "apertium":
         return Apertium(str(engine.model), timeout=engine.timeout)
-    return CommandEngine(words_of(str(engine.model)), timeout=engine.timeout)
+    return CommandEngine(split_command(str(engine.model)), timeout=engine.timeout)
 
 
 ENGINES: dict[str, Callable[[EngineArguments, GenerationOptions, Path | None], Engine]] = {

@@ -1,9 +1,8 @@
-"""The local executor: datatrove's, but a worker that dies or hangs costs only its task an attempt.
+"""Local executor that retries a task when its worker dies or hangs.
 
-datatrove's own waits for ever when a worker of its pool is killed, and a pool of
-`concurrent.futures` ends all workers when one dies. So each worker here is a process with a pipe of
-its own: the executor sends task numbers, and the worker answers with rows done and results. What is
-finished is on disk, so another worker takes what is not.
+datatrove's own executor waits forever when a worker is killed, and a `concurrent.futures` pool ends
+all workers when one dies. Here each worker is a process with its own pipe: it receives task numbers
+and answers with row counts and results. Finished tasks are on disk, so any worker can continue.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ SPAWN = multiprocessing.get_context("spawn")
 SECONDS_BETWEEN = 0.2
 SECONDS_TO_START = 600.0
 
-KEPT_ERRORS = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # kept as such
-PASSING = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
-LASTING = (
+KEPT_ERRORS = (EngineError, MissingEngineError, BusyError, DataError, ModelError)  # keep their type
+TRANSIENT = (EngineError, BusyError, OSError, MemoryError)  # worth another attempt
+PERMANENT = (
     MissingEngineError,
     FileNotFoundError,
     PermissionError,
@@ -53,15 +52,16 @@ LASTING = (
 
 
 class TaskError(ParaphrasticError, RuntimeError):
-    """A task failed, or used up its attempts."""
+    """A task failed on every attempt."""
 
 
 class LocalExecutor(LocalPipelineExecutor):
-    """Runs the tasks of a pipeline in processes of this machine.
+    """Executor that runs the tasks of a pipeline in processes of this machine.
 
     Args:
         attempts: Attempts at a task whose worker dies or hangs, at least 1.
-        patience: Seconds without a finished block after which a worker is ended, above 0.
+        patience: Seconds without a finished block after which a worker is killed, above 0.
+        on_rows: Called with the number of rows of each finished block.
     """
 
     def __init__(
@@ -77,11 +77,10 @@ class LocalExecutor(LocalPipelineExecutor):
         self.attempts, self.patience, self.on_rows = attempts, patience, on_rows
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a worker needs: all but `on_rows`."""
+        """Drop `on_rows`, which workers do not need."""
         return self.__dict__ | {"on_rows": None}
 
     def run(self) -> None:
-        """Work on every task that is not complete."""
         waiting = deque(self.get_incomplete_ranks())
         if not waiting:
             return
@@ -106,7 +105,7 @@ class LocalExecutor(LocalPipelineExecutor):
                         continue
                     worker.end()
                     failures[worker.rank] += 1
-                    if result.may_pass and failures[worker.rank] < self.attempts:
+                    if result.is_transient and failures[worker.rank] < self.attempts:
                         waiting.append(worker.rank)
                     else:
                         error = error or self._final(worker.rank, result)
@@ -118,26 +117,24 @@ class LocalExecutor(LocalPipelineExecutor):
 
     def _final(self, rank: int, result: _Result) -> ParaphrasticError:
         assert result.error is not None
-        if not result.may_pass:
+        if not result.is_transient:
             return type(result.error)(f"task {rank}: {result.error}")
         return TaskError(
-            f"task {rank} failed {counted(self.attempts, 'time')}: {result.error}; finished tasks "
-            "are kept, and the same command continues with the others (see "
-            f"{self.logging_dir.path}/logs/task_{rank:05d}.log)"
+            f"task {rank} failed {counted(self.attempts, 'time')}: {result.error}. See "
+            f"{self.logging_dir.path}/logs/task_{rank:05d}.log. Repeat the command to continue "
+            "with the unfinished tasks"
         )
 
 
 @dataclass(frozen=True)
 class _Result:
-    """How a task ended: without an error, or with one that another attempt may not meet."""
+    """End of a task: success, or an error that another attempt may avoid."""
 
     error: ParaphrasticError | None = None
-    may_pass: bool = False
+    is_transient: bool = False
 
 
 class _Worker:
-    """A process that does the tasks it is sent, one after another."""
-
     def __init__(self, executor: LocalExecutor) -> None:
         self.executor = executor
         self.connection, other_end = SPAWN.Pipe()
@@ -153,15 +150,14 @@ class _Worker:
         other_end.close()
 
     def begin(self, rank: int) -> None:
-        """Start a task."""
         self.rank = rank
-        self.patience = max(self.executor.patience, SECONDS_TO_START)  # until it says it has begun
+        self.patience = max(self.executor.patience, SECONDS_TO_START)  # until the first message
         self.deadline = time.monotonic() + self.patience
-        with suppress(OSError):  # it has died, which `result` finds
+        with suppress(OSError):  # `result` reports a dead worker
             self.connection.send(rank)
 
     def result(self) -> _Result | None:
-        """How the task ended; None while it runs. Passes on how many rows are done."""
+        """Return how the task ended, or None while it runs. Reports finished rows to `on_rows`."""
         try:
             while self.connection.poll():
                 answer = self.connection.recv()
@@ -173,42 +169,40 @@ class _Worker:
                     self.executor.on_rows(answer)
         except (EOFError, OSError):
             self.process.join()
-            return _Result(TaskError(_how_it_ended(self.process.exitcode or 0)), may_pass=True)
+            return _Result(TaskError(_describe_exit(self.process.exitcode or 0)), is_transient=True)
         if time.monotonic() > self.deadline:
-            reason = f"it did nothing for {self.patience:g} s (make.patience)"
-            return _Result(TaskError(reason), may_pass=True)
+            reason = f"its worker finished nothing in {self.patience:g} s (make.patience)"
+            return _Result(TaskError(reason), is_transient=True)
         return None
 
     def end(self) -> None:
-        """Kill the process."""
         self.process.kill()
         self.process.join()
         self.connection.close()
 
 
 def _work(executor: LocalExecutor, connection: Connection) -> None:
-    """Do tasks in a worker until the executor ends it or dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the executor gets it, too
-    os.dup2(2, 1)  # keep what libraries print out of the command's output
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the executor handles it
+    os.dup2(2, 1)  # libraries may print, but not to the command's output
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    logger.disable("datatrove.executor.base")  # its tracebacks fill the screen; ours are in the log
+    logger.disable("datatrove.executor.base")  # tracebacks go to the task's log
     Stage.listener = connection.send
     pipeline = executor.pipeline
     while True:
         rank = connection.recv()
         connection.send(0)
-        executor.pipeline = copy.deepcopy(pipeline)  # statistics are of one task
+        executor.pipeline = copy.deepcopy(pipeline)  # statistics start at zero for each task
         try:
             executor._run_for_rank(rank, local_rank=1)
         except Exception as error:
             with (
-                suppress(OSError),  # of a full disk
+                suppress(OSError),  # full disk
                 executor.logging_dir.open(f"logs/task_{rank:05d}.log", "a") as log,
             ):
                 traceback.print_exc(file=log)
             kind = next((each for each in KEPT_ERRORS if type(error) is each), TaskError)
-            told = kind(_describe(error, executor.logging_dir.path))
-            connection.send(_Result(told, _may_pass(error)))
+            described = kind(_describe(error, executor.logging_dir.path))
+            connection.send(_Result(described, _is_transient(error)))
         else:
             connection.send(_Result())
 
@@ -230,15 +224,15 @@ def _describe(error: Exception, logs: str) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _may_pass(error: Exception) -> bool:
-    """Whether another attempt may not meet it."""
-    if isinstance(error, LASTING) or disk_error(error, os.curdir):
+def _is_transient(error: Exception) -> bool:
+    """Return whether another attempt may succeed."""
+    if isinstance(error, PERMANENT) or disk_error(error, os.curdir):
         return False
-    return isinstance(error, PASSING) or type(error).__name__ == "OutOfMemoryError"  # torch's
+    return isinstance(error, TRANSIENT) or type(error).__name__ == "OutOfMemoryError"  # torch's
 
 
-def _how_it_ended(status: int) -> str:
+def _describe_exit(status: int) -> str:
     if status >= 0:
         return f"its worker ended with status {status}"
     by = f"its worker was killed by signal {-status}"
-    return by + ", as where memory runs out" * (status == -9)
+    return by + ", perhaps for lack of memory" * (status == -9)

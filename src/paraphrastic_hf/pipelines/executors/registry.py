@@ -1,6 +1,6 @@
-"""datatrove's executors as a recipe chooses them: this machine, Slurm, Ray.
+"""datatrove's executors by the names used in recipes: this machine, Slurm, Ray.
 
-All keep what is finished task by task, in `logs/completions`, and do no task twice.
+All record finished tasks in `logs/completions` and never run them again.
 """
 
 from __future__ import annotations
@@ -23,32 +23,28 @@ def run_stages(
     name: str = "corpus",
     on_rows: Callable[[int], None] = lambda rows: None,
 ) -> list[int]:
-    """Do every task that is not complete.
+    """Run every task that is not complete.
 
     Args:
-        logs: The folder of what is complete, of statistics and logs; every worker can write there.
-        on_rows: Told how many rows more are done; of the local executor alone.
+        logs: Folder for completed tasks, statistics and logs. Must be writable for every worker.
+        on_rows: Called with the number of newly finished rows. Local executor only.
 
     Returns:
-        The tasks that are not complete: none, but of Slurm, whose jobs have then only begun, and of
-        Ray where a task failed several times.
+        Incomplete tasks. Slurm returns while its jobs are still waiting. Ray may have tasks that
+        failed several times.
     """
     require("corpora", "datatrove", what="making a corpus")
     from datatrove.utils.logging import logger
 
     executor = _executor(list(stages), make, logs, name, on_rows)
-    logger.remove()  # datatrove tells much of itself; a task's own log is in its file
+    logger.remove()  # datatrove's console log. Each task has its own log file
     executor.run()
     unfinished: list[int] = executor.get_incomplete_ranks(skip_completed=True)
     return unfinished
 
 
 def _executor(
-    stages: list[Any],
-    make: MakeArguments,
-    logs: Path,
-    name: str,
-    on_rows: Callable[[int], None],
+    stages: list[Any], make: MakeArguments, logs: Path, name: str, on_rows: Callable[[int], None]
 ) -> Any:
     settings: dict[str, Any] = {
         "tasks": make.tasks,

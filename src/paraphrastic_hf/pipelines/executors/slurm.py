@@ -1,4 +1,4 @@
-"""datatrove's executor for Slurm, which submits no task that is submitted already."""
+"""datatrove's Slurm executor, without submitting tasks twice."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from datatrove.executor import SlurmPipelineExecutor
 
 from paraphrastic_hf.errors import ParaphrasticError
 
-SUBMITTED = "submitted.txt"  # in the folder of logs, the job that ends last
+SUBMITTED = "submitted.txt"  # in the folder of logs: number of the last job
 
 
 class SlurmExecutor(SlurmPipelineExecutor):
-    """Submits the tasks that are not complete, unless jobs of an earlier call wait or are at work.
+    """Executor that submits incomplete tasks, unless jobs of an earlier call wait or run.
 
-    datatrove's own would submit them once more, and the jobs that wait would then take their tasks
-    from the list of the new ones.
+    datatrove's own executor would submit them again, and waiting jobs would then take their tasks
+    from the new list.
     """
 
     def launch_job(self) -> None:
-        """Submit jobs for the tasks that are not complete."""
         for program in ("sbatch", "squeue"):
             if shutil.which(program) is None:
                 raise ParaphrasticError(
-                    f"there is no program {program}: give the command on a machine from which jobs "
-                    "of Slurm are submitted, or choose --executor local"
+                    f"the program {program} is not installed. Run the command on a machine that "
+                    "can submit Slurm jobs, or choose --executor local"
                 )
         if self._is_at_work():
             return
@@ -34,8 +33,7 @@ class SlurmExecutor(SlurmPipelineExecutor):
         except subprocess.CalledProcessError as error:
             script = self.logging_dir.resolve_paths("launch_script.slurm")
             raise ParaphrasticError(
-                f"sbatch did not take the jobs of {script}: it ended with status "
-                f"{error.returncode} and said why above"
+                f"sbatch rejected {script} with status {error.returncode}. See its output above"
             ) from error
         finally:
             if self.job_id not in (None, -1):  # -1: every task is complete
@@ -43,7 +41,7 @@ class SlurmExecutor(SlurmPipelineExecutor):
                     file.write(str(self.job_id))
 
     def _is_at_work(self) -> bool:
-        """Whether Slurm's queue has the job that an earlier call submitted last."""
+        """Return whether the last job of an earlier call is in Slurm's queue."""
         if not self.logging_dir.isfile(SUBMITTED):
             return False
         with self.logging_dir.open(SUBMITTED) as file:
@@ -56,7 +54,6 @@ class SlurmExecutor(SlurmPipelineExecutor):
         )
         if asked.returncode and "Invalid job id" not in asked.stderr:
             raise ParaphrasticError(
-                f"squeue cannot say whether job {job} is at work: {asked.stderr.strip()}; give the "
-                "same command again"
+                f"squeue failed to look up job {job}: {asked.stderr.strip()}. Repeat the command"
             )
         return bool(asked.stdout.strip())

@@ -1,5 +1,4 @@
-"""A sample of a corpus as a page and as a table for people to judge, and their answers by score bin
-(thesis, 4.3.2 and Table 27)."""
+"""Samples for people to judge, and their answers by score bin (thesis, 4.3.2, Table 27)."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.files import replacing
 from paraphrastic_hf.io.lines import number_in, text_lines
 from paraphrastic_hf.pipelines.statistics.bins import Bin
-from paraphrastic_hf.pipelines.statistics.page import page_of
+from paraphrastic_hf.pipelines.statistics.page import make_page
 from paraphrastic_hf.pipelines.steps.base import REFERENCE, TRANSLATION
 
 PAGE_FILE, TABLE_FILE, KEY_FILE = "page.html", "rows.tsv", "key.tsv"
@@ -25,13 +24,13 @@ KEY = ("row", "low", "high", "score", "count", "overlap", "overlap_deviation")
 
 @dataclass(frozen=True)
 class BinAnswers:
-    """What people said of the rows of a bin.
+    """Ratings of the rows of a bin.
 
     Attributes:
-        name: The bin, `(0.2, 0.4]`.
-        count: Rows of the corpus in it.
+        name: The bin, such as `(0.2, 0.4]`.
+        count: Rows of the corpus in the bin.
         overlap: Trigram overlap of the sample, mean and standard deviation.
-        ratings: For each question how often each rating was given, for 1 to 3.
+        ratings: Number of ratings 1, 2 and 3 for each question.
     """
 
     name: str
@@ -41,27 +40,27 @@ class BinAnswers:
 
 
 def refuse_sample(folder: str | Path) -> None:
-    """Refuse to write where a sample is."""
+    """Raise DataError if a folder holds a sample."""
     if (Path(folder) / KEY_FILE).exists():
-        raise DataError(f"{folder} holds a sample, which answers may refer to; name another folder")
+        raise DataError(f"{folder} holds a sample, perhaps with answers. Choose another folder")
 
 
 def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> int:
-    """Write the rows of all bins in random order, without their scores, for people to judge.
+    """Write the rows of all bins in random order, without scores, for people to judge.
 
-    The folder gets `page.html`, which asks in a browser and saves answers as a TSV file;
-    `rows.tsv`, whose last two columns may be filled in instead; and `key.tsv`, which says what bin
-    a row is of, and is not for those who judge.
+    Writes `page.html`, a form that saves answers as a TSV file, and `rows.tsv`, whose last two
+    columns may be filled in instead. `key.tsv` has the bin of each row and must be kept from the
+    judges.
 
     Args:
-        bins: As `fill_bins` gives them.
-        folder: Made if need be.
+        bins: Bins from `fill_bins`.
+        folder: Folder to write.
     """
     folder = Path(folder)
     refuse_sample(folder)
     rows = [(each, row, score) for each in bins for row, score in each.sample]
     if not rows:
-        raise DataError("no row has a score within the bins; name other --bins")
+        raise DataError("no row has a score within the bins. Choose other --bins")
     random.Random(seed).shuffle(rows)
     folder.mkdir(parents=True, exist_ok=True)
     table, key = ["\t".join(TABLE)], ["\t".join(KEY)]
@@ -72,7 +71,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
         numbers = (each.low, each.high, score, each.count, *each.overlap)
         key.append("\t".join([str(number), *(f"{value:.6g}" for value in numbers)]))
         pairs.append((texts[0], texts[1]))
-    page = page_of(pairs, QUESTIONS)
+    page = make_page(pairs, QUESTIONS)
     for name, text in ((PAGE_FILE, page), (TABLE_FILE, _lines(table)), (KEY_FILE, _lines(key))):
         with replacing(folder / name) as partial:
             partial.write_text(text, encoding="utf-8")
@@ -80,16 +79,16 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
 
 
 def read_answers(folder: str | Path, files: Sequence[str | Path]) -> tuple[list[BinAnswers], float]:
-    """What people said, by bin, and how often two people gave the same rating.
+    """Return the answers by bin, and how often two people gave the same rating.
 
     Args:
-        folder: What `write_sample` wrote.
-        files: The answers of each person: what the page saved, or a filled-in `rows.tsv`. A
+        folder: Folder that `write_sample` wrote.
+        files: Answers of each person: the file that the page saved, or a filled-in `rows.tsv`. A
             question may be left blank.
 
     Returns:
-        The bins in order; and the share of equal ratings, 0 to 1, over all questions that two
-        people answered, NaN where there is none.
+        The bins in order. Then the share of equal ratings, 0 to 1, over all questions that two
+        people answered, or NaN if there are no such questions.
     """
     key = _read_key(Path(folder) / KEY_FILE)
     answers = [_read_person(Path(file), set(key)) for file in files]
@@ -115,14 +114,14 @@ def _lines(lines: Sequence[str]) -> str:
 
 def _read_key(path: Path) -> dict[str, tuple[float, ...]]:
     if not path.is_file():
-        raise DataError(f"{path} is not there; name the folder that `corpus sample` wrote")
+        raise DataError(f"{path} does not exist. Give a folder that `corpus sample` wrote")
     found = {}
     for number, line in text_lines(path):
         cells = line.split("\t")
         if number == 1 and tuple(cells) == KEY:
             continue
         if number == 1 or len(cells) != len(KEY):
-            raise DataError(f"{path}:{number} is no line of a key: {line[:60]!r}")
+            raise DataError(f"{path}:{number} does not have {len(KEY)} columns: {line[:60]!r}")
         found[cells[0]] = tuple(number_in(cell, f"{path}:{number}") for cell in cells[1:])
     return found
 
@@ -147,5 +146,5 @@ def _read_person(path: Path, rows: set[str]) -> dict[tuple[str, str], int]:
             if rating:
                 found[answer["row"], question] = int(rating)
     if not found:
-        raise DataError(f"{path} has no answer")
+        raise DataError(f"{path} contains no answers")
     return found

@@ -1,5 +1,4 @@
-"""Rows of a corpus by bins of a score: samples for people to judge, and what a model and a language
-model make of each bin in their stead (thesis, 4.3.2 and Table 27)."""
+"""Rows of a corpus by score bin, for people or models to judge (thesis, 4.3.2 and Table 27)."""
 
 from __future__ import annotations
 
@@ -15,19 +14,19 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.pipelines.steps.base import Row, Score
 from paraphrastic_hf.pipelines.steps.overlap import NgramOverlap
 
-EDGES = (-0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # of Table 27
-OF_A_BIN = 100  # rows that people judged there
+EDGES = (-0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # Table 27
+OF_A_BIN = 100  # sample of Table 27
 
 
 @dataclass
 class Bin:
-    """Rows whose score is above one edge and at most the next.
+    """Rows with scores in (low, high].
 
     Attributes:
-        low: The lower edge, which is not in it.
-        high: The upper edge, which is.
+        low: Lower edge, exclusive.
+        high: Upper edge, inclusive.
         count: Rows of the corpus in the bin.
-        sample: Some of them at random, each with its score.
+        sample: Random rows with their scores.
         overlap: Trigram overlap of the sample, mean and standard deviation.
     """
 
@@ -49,12 +48,12 @@ def fill_bins(
     of_a_bin: int = OF_A_BIN,
     seed: int = 1,
 ) -> tuple[list[Bin], int]:
-    """Sort the rows of a corpus into bins, keeping a random sample of each.
+    """Sort the rows of a corpus into bins and keep a random sample of each.
 
     Args:
-        batches: The rows, as `read_corpus` gives them.
-        score: The score of rows; rows with None, or outside all bins, are counted apart.
-        of_a_bin: Rows of a sample, 1 or more.
+        batches: Rows from `read_corpus`.
+        score: Score of rows. Rows with None or outside all bins are only counted.
+        of_a_bin: Size of a sample, 1 or more.
 
     Returns:
         The bins, and the number of rows in none.
@@ -66,7 +65,7 @@ def fill_bins(
         ([1, 0, 2, 0, 0], 1)
     """
     if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
-        raise DataError(f"edges of bins must be two or more numbers, ascending, got {list(edges)}")
+        raise DataError(f"edges must be two or more ascending numbers, got {list(edges)}")
     bins = [Bin(low, high) for low, high in pairwise(edges)]
     choice = random.Random(seed)
     outside = 0
@@ -93,13 +92,13 @@ def fill_bins(
 
 
 def sampled(bins: Sequence[Bin], score: Score) -> list[float]:
-    """The mean of another score over the sample of each bin; NaN where there is none.
+    """Return the mean of another score over the sample of each bin. NaN for an empty one.
 
-    It stands for people: an encoder of other training says how alike the two sides are, a language
-    model how fluent the translations.
+    It replaces human ratings: an encoder with other training data rates similarity, a language
+    model fluency.
 
     Args:
-        bins: As `fill_bins` gives them.
+        bins: Bins from `fill_bins`.
     """
     means = []
     for each in bins:

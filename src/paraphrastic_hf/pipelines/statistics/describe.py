@@ -1,5 +1,4 @@
-"""What the text of a corpus is like: length, rarity of words, paraphrase score, entropy of words
-and of parses (thesis, 4.3.1 and Table 25)."""
+"""Statistics of a corpus's text: length, rarity, paraphrase score, entropy (thesis, Table 25)."""
 
 from __future__ import annotations
 
@@ -23,19 +22,13 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with the standard deviation of what it is of, which may be no number at all.
-
-    Attributes:
-        mean: NaN of nothing.
-        deviation: 0 or more; NaN of nothing.
-    """
+    """Mean and standard deviation, both NaN for an empty sequence."""
 
     mean: float
     deviation: float
 
     @classmethod
     def of(cls, values: Sequence[float] | np.ndarray) -> Mean:
-        """The mean of numbers."""
         array = np.asarray(values, np.float64)
         if not len(array):
             return cls(math.nan, math.nan)
@@ -44,15 +37,15 @@ class Mean:
 
 @dataclass(frozen=True)
 class Description:
-    """A line of Table 25.
+    """Row of Table 25.
 
     Attributes:
-        rows: Pairs that it is of.
-        length: Words of a text, by white space.
-        idf: Mean inverse document frequency of the words of a text, in nats.
-        paraphrase_score: Of a pair; None where nothing gave one.
-        vocabulary_entropy: Of the words of all texts, in nats.
-        parse_entropy: Of parses cut to two levels, in nats; None where there are no parses.
+        rows: Number of pairs.
+        length: Words per text, split at white space.
+        idf: Mean inverse document frequency of a text's words, in nats.
+        paraphrase_score: Score of a pair. None without scores.
+        vocabulary_entropy: Entropy of the words of all texts, in nats.
+        parse_entropy: Entropy of the parses cut to two levels, in nats. None without parses.
     """
 
     rows: int
@@ -64,9 +57,9 @@ class Description:
 
 
 class Idf:
-    """How rare words are: the natural logarithm of documents over documents with the word.
+    """Inverse document frequency: ln of all documents over the documents with a word.
 
-    A word that is in no document counts as one in as few as any is.
+    Unknown words get the largest value of all known words.
 
     Example:
         >>> idf = Idf.of_texts(["a cat", "a dog", "a bird", "a fish"])
@@ -76,13 +69,13 @@ class Idf:
 
     def __init__(self, counts: dict[str, int], documents: int) -> None:
         if not counts:
-            raise DataError("there is no word to take inverse document frequencies from")
+            raise DataError("inverse document frequencies need at least one word")
         self._idf = {word: math.log(documents / count) for word, count in counts.items()}
         self._rarest = max(self._idf.values())
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> Idf:
-        """Of texts, each of which is a document."""
+        """Compute from texts, each a document."""
         counts: Counter[str] = Counter()
         number = 0
         for text in texts:
@@ -92,30 +85,32 @@ class Idf:
 
     @classmethod
     def of_file(cls, path: str | Path) -> Idf:
-        """Of a text file, each line of which is a document (.gz, .xz)."""
+        """Compute from a text file (.gz, .xz), each line a document."""
         return cls.of_texts(line for _, line in text_lines(Path(path)))
 
     @classmethod
     def of_counts(cls, path: str | Path) -> Idf:
-        """Of a file of words and their counts, a word a line, white space between: each occurrence
-        counts as a document, so that IDF is the surprise of a word, -ln p."""
+        """Compute from a file of words and counts, one word per line, separated by white space.
+
+        Each occurrence counts as a document, so that the IDF is -ln p, the surprisal of a word.
+        """
         counts: dict[str, int] = {}
         for number, raw in raw_lines(Path(path)):
             parts = raw.decode("utf-8", "replace").lower().rsplit(None, 1)
             word, count = parts if len(parts) == 2 else ("", "")
             if not count.isascii() or not count.isdigit() or int(count) < 1:
-                raise DataError(f"{path}:{number} is no word with its count: {raw[:40]!r}")
+                raise DataError(f"{path}:{number} is not a word with a count: {raw[:40]!r}")
             counts[word.strip()] = counts.get(word.strip(), 0) + int(count)
         return cls(counts, sum(counts.values()))
 
     def of(self, text: str) -> float | None:
-        """The mean of the words of a text; None if it has none."""
+        """Return the mean over the words of a text, or None if it has no words."""
         found = [self._idf.get(word, self._rarest) for word in words_of(text)]
         return sum(found) / len(found) if found else None
 
 
 def words_of(text: str) -> list[str]:
-    """Runs of letters and digits, in lower case.
+    """Return the runs of letters and digits, in lower case.
 
     Example:
         >>> words_of("The cat, asleep.")
@@ -125,7 +120,7 @@ def words_of(text: str) -> list[str]:
 
 
 def entropy(counts: Iterable[int]) -> float:
-    """The entropy of what was counted, in nats; 0 of nothing.
+    """Return the entropy of counts in nats, 0 for an empty sequence.
 
     Example:
         >>> round(entropy([5, 5]), 3)
@@ -144,13 +139,15 @@ def describe_corpus(
     scores: Sequence[float | None] | None = None,
     parses: str | None = None,
 ) -> Description:
-    """The statistics of Table 25.
+    """Compute the statistics of Table 25.
 
     Args:
-        rows: Rows of the corpus, or a sample of them; the thesis takes 100,000.
-        side: Whose text is described: `reference` as in the thesis, or `translation`.
-        idf: Inverse document frequencies; those of the texts themselves if None. The thesis takes
-            Wikipedia's.
+        rows: Rows of the corpus, or a sample. The thesis takes 100,000.
+        side: Side to describe: `reference` as in the thesis, or `translation`.
+        idf: Inverse document frequencies. If None, computed from the texts. The thesis uses
+            Wikipedia.
+        scores: Paraphrase score of each row.
+        parses: Column of the parses.
 
     Example:
         >>> found = describe_corpus([{"reference": "a cat sat", "translation": "the cat sat"}])
@@ -158,7 +155,7 @@ def describe_corpus(
         (3.0, 1.099)
     """
     if not rows:
-        raise DataError("there is no row to describe")
+        raise DataError("the corpus has no rows to describe")
     texts = [row[side] or "" for row in rows]
     idf = idf or Idf.of_texts(texts)
     rarity = [value for text in texts if (value := idf.of(text)) is not None]
@@ -170,16 +167,16 @@ def describe_corpus(
         idf=Mean.of(rarity),
         paraphrase_score=Mean.of(known) if known else None,
         vocabulary_entropy=entropy(counts.values()),
-        parse_entropy=None if parses is None else _of_parses(rows, parses),
+        parse_entropy=None if parses is None else _parse_entropy(rows, parses),
     )
 
 
-def _of_parses(rows: Sequence[Row], column: str) -> float:
-    """The entropy of the top two levels, as in footnote 1 of chapter 4."""
+def _parse_entropy(rows: Sequence[Row], column: str) -> float:
+    """Return the entropy of the top two levels of parses (thesis, footnote 1 of chapter 4)."""
     counts: Counter[Any] = Counter()
     for row in rows:
         if row[column]:
             counts[str(template(normalized(read_tree(row[column]))))] += 1
     if not counts:
-        raise DataError(f"the column {column} holds no parse")
+        raise DataError(f"the column {column} contains no parses")
     return entropy(counts.values())

@@ -1,6 +1,4 @@
-"""A lexicon of paraphrases from pairs of sentences: cross-sentence PMI, less PMI within sentences;
-lexicons on disk; and how well one agrees with people on how similar words are (thesis, 4.9.1 and
-Table 38)."""
+"""Lexicon of paraphrases from sentence pairs, by cross-sentence PMI (thesis, 4.9.1, Table 38)."""
 
 from __future__ import annotations
 
@@ -21,26 +19,26 @@ from paraphrastic_hf.io.files import output_file, replacing, tsv_line
 from paraphrastic_hf.io.lines import PACKED, READ_ERRORS, number_in, open_lines, text_lines
 from paraphrastic_hf.pipelines.statistics.describe import words_of
 
-MAX_WORDS = 30  # of either sentence (4.9.1)
-MIN_COUNT = 10  # of pairs of words that are listed (4.9.1)
+MAX_WORDS = 30  # per sentence (4.9.1)
+MIN_COUNT = 10  # per pair of words (4.9.1)
 WORDS_AT_A_TIME = 500
 COLUMNS = ("word", "paraphrase", "adjusted_pmi", "cross_pmi", "count")
 HEADER = "\t".join(COLUMNS)
 AT_A_TIME = 100_000
-Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # of pairs of words
+Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # scores of word pairs
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A word and one that stands for it in paraphrases.
+    """A word and a paraphrase of it.
 
     Attributes:
         word: In lower case.
         paraphrase: In lower case.
-        adjusted_pmi: Cross-sentence PMI less the PMI within sentences, in nats; entries are ranked
+        adjusted_pmi: Cross-sentence PMI minus the PMI within sentences, in nats. Entries are ranked
             by it.
         cross_pmi: Cross-sentence PMI, in nats.
-        count: Pairs of sentences with the word on one side and the paraphrase on the other.
+        count: Sentence pairs with the word on one side and the paraphrase on the other.
     """
 
     word: str
@@ -51,19 +49,19 @@ class Entry:
 
 
 class PairCounts:
-    """Which words are in which pairs of sentences, from which any PMI is computed.
+    """Words of sentence pairs, from which any PMI is computed.
 
-    With N pairs of sentences, n(u) the sentences with u of all 2N, and n(u, v) the pairs that have
-    u in one sentence and v in the other, counted twice if both ways round:
+    For N sentence pairs, let n(u) be the number of sentences with u among all 2N. Let n(u, v) be
+    the number of pairs with u in one sentence and v in the other, counted twice if true both ways:
 
         cross(u, v) = ln n(u, v) 2N / (n(u) n(v))
 
-    The PMI within sentences is that of the references and that of the translations, averaged. It
-    is 0 where two words are in no sentence together, as the thesis's is of pairs never seen: it
-    does not say. Words are runs of letters and digits, in lower case; a sentence has each once.
+    The PMI within sentences is averaged over references and translations. It is 0 for words that
+    share no sentence. The thesis does not define this case. Words are runs of letters and digits,
+    in lower case, counted once per sentence.
 
     Args:
-        max_words: Pairs with a longer side are passed over; None for no limit.
+        max_words: Pairs with a longer side are skipped. None for no limit.
 
     Example:
         >>> counts = PairCounts([("a big dog", "a large dog"), ("the big cat", "the large cat")])
@@ -88,9 +86,9 @@ class PairCounts:
                 places.append(len(ids))
         self.pairs = len(ends[0]) - 1
         if not self.pairs:
-            raise DataError("no pair is left to count words in")
+            raise DataError(f"no sentence pairs to count (max_words: {max_words})")
         shape = (self.pairs, len(self.numbers))
-        # (sentences, words) with a 1 where a sentence has a word; and the same turned round
+        # (sentences, words) with a 1 if a sentence has a word. And the transpose
         self._sides = [
             sparse.csr_matrix(
                 (
@@ -109,11 +107,11 @@ class PairCounts:
     def scores(
         self, first: Sequence[str], second: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Cross-sentence PMI, adjusted PMI, and the count, of pairs of words.
+        """Return cross-sentence PMI, adjusted PMI and count of word pairs.
 
         Returns:
-            Three arrays, (pairs,): nats, nats, and the number of pairs of sentences; all 0 where
-            the two words were never seen across a pair.
+            Three arrays, (pairs,): nats, nats, and sentence pairs. All are 0 for word pairs that
+            were never seen across a sentence pair.
         """
         known = sorted({word for word in (*first, *second) if word in self.numbers})
         place = {word: number for number, word in enumerate(known)}
@@ -135,11 +133,11 @@ class PairCounts:
     def entries(
         self, min_count: int = MIN_COUNT, words: Iterable[str] | None = None
     ) -> Iterator[Entry]:
-        """The lexicon: words in order of the alphabet, each with its paraphrases, the best first.
+        """Yield the lexicon: words in alphabetical order, each with its paraphrases, best first.
 
         Args:
-            min_count: Fewest pairs of sentences with the two words across, 1 or more.
-            words: The words wanted, in lower case; all if None.
+            min_count: Fewest sentence pairs with the two words across, 1 or more.
+            words: Words to list, in lower case. All if None.
         """
         frequent = np.flatnonzero(self._counts[0] + self._counts[1] >= min_count)
         if words is not None:
@@ -169,8 +167,10 @@ class PairCounts:
                 )
 
     def _joint(self, first: np.ndarray, second: np.ndarray | None) -> tuple[Any, list[Any]]:
-        """How often the words of one list are with those of another (all if None): across a pair,
-        then within references and within translations."""
+        """Count how often words of one list occur with those in another (all words if None).
+
+        Returns the counts across pairs, then those within references and within translations.
+        """
         own = [turned[first] for turned in self._turned]
         other = [side if second is None else side[:, second] for side in self._sides]
         cross = own[0] @ other[1] + own[1] @ other[0]
@@ -179,7 +179,7 @@ class PairCounts:
     def _pmi(
         self, cross: np.ndarray, within: list[np.ndarray], first: np.ndarray, second: np.ndarray
     ) -> np.ndarray:
-        """(3, pairs): cross-sentence PMI, adjusted PMI, counts; zeros where the count is 0."""
+        """Return (3, pairs): cross-sentence PMI, adjusted PMI and count; zeros for a count of 0."""
         total = self._counts[0] + self._counts[1]
         of_cross = _pmi_of(cross, 2 * self.pairs, total[first], total[second])
         halves = [
@@ -191,25 +191,25 @@ class PairCounts:
 
 
 def _pmi_of(joint: np.ndarray, total: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """ln joint total / (first second), and 0 where the joint count is."""
+    """Return ln joint total / (first second), and 0 if the joint count is 0."""
     safe = np.where(joint > 0, joint, 1.0) * total / np.maximum(first * second, 1.0)
     return np.where(joint > 0, np.log(safe), 0.0)
 
 
 def _at(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The numbers of a sparse matrix at some places, (places,) float64."""
+    """Return entries of a sparse matrix, (places,) float64."""
     return np.asarray(matrix[rows, columns], np.float64).ravel()
 
 
 def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
-    """Write a lexicon, complete or not at all, and count its entries.
+    """Write a lexicon, complete or not at all, and return the number of entries.
 
-    `datasets.load_dataset("parquet", data_files=...)` reads it, or, of TSV, `"csv"` with
+    To read it, use `datasets.load_dataset("parquet", data_files=...)` or, for TSV, `"csv"` with
     `delimiter="\\t"`.
 
     Args:
-        path: A file whose name ends in .parquet, else TSV with the names of the columns in its
-            first line, packed if it ends in .gz, .xz or .bz2.
+        path: File to write: parquet if it ends in .parquet, else TSV with a header, packed if it
+            ends in .gz, .xz or .bz2.
     """
     target = output_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -247,7 +247,7 @@ def _write_parquet(entries: Iterator[Entry], path: Path) -> int:
 
 
 def is_lexicon(path: str | Path) -> bool:
-    """Whether a file is one that `write_lexicon` wrote."""
+    """Return whether a file was written by `write_lexicon`."""
     path = Path(path)
     if not path.is_file():
         return False
@@ -259,14 +259,14 @@ def is_lexicon(path: str | Path) -> bool:
         try:
             return file.readline(200).rstrip(b"\r\n") == HEADER.encode()
         except READ_ERRORS:
-            return False  # it is said to be damaged where it is read
+            return False  # the reader reports the damage
 
 
 def read_lexicon(path: str | Path) -> Iterator[Entry]:
-    """The entries of a lexicon, in order.
+    """Yield the entries of a lexicon, in order.
 
     Args:
-        path: What `write_lexicon` wrote.
+        path: File that `write_lexicon` wrote.
     """
     path = Path(path)
     if path.suffix == ".parquet":
@@ -289,7 +289,7 @@ def read_lexicon(path: str | Path) -> Iterator[Entry]:
 
 
 def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
-    """Adjusted PMI as a similarity of words, or plain cross-sentence PMI; 0 of pairs never seen."""
+    """Return (adjusted) cross-sentence PMI as a word similarity. 0 for pairs never seen."""
 
     def score(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         cross, less_within, _ = counts.scores(first, second)
@@ -299,10 +299,12 @@ def pmi_scores(counts: PairCounts, *, adjusted: bool = True) -> Scores:
 
 
 def listed_scores(path: str | Path) -> Scores:
-    """What a list of word pairs says: its third column, or 1 where it has two; 0 of others.
+    """Return scores of listed word pairs: the third column, or 1 if there are two columns.
+
+    Other pairs get 0.
 
     Args:
-        path: A TSV file (.gz, .xz) of two words and perhaps a score, such as pairs of PPDB, or a
+        path: TSV file (.gz, .xz) of two words and optionally a score, such as pairs of PPDB, or a
             lexicon of this package.
     """
     known: dict[tuple[str, str], float] = {}
@@ -320,13 +322,12 @@ def listed_scores(path: str | Path) -> Scores:
 
 
 def agreement(scores: Scores, pairs: ScoredPairs) -> tuple[float, float]:
-    """Spearman's rho x 100 of a lexicon with people's scores of pairs of words, and the share of
-    the pairs that the lexicon says anything of (Table 38).
+    """Return Spearman's rho x 100 with human scores and the share of pairs with a score (Table 38).
 
-    Both orders of a pair are averaged; a pair that the lexicon does not have counts as 0.
+    Both orders of a pair are averaged. A pair outside the lexicon counts as 0.
 
     Args:
-        pairs: Pairs of words with scores, such as SimLex-999.
+        pairs: Word pairs with human scores, such as SimLex-999.
     """
     first, second = ([word.lower() for word in side] for side in (pairs.first, pairs.second))
     found = (scores(first, second) + scores(second, first)) / 2

@@ -1,4 +1,4 @@
-"""The page on which people judge pairs: HTML that needs no other file and no network."""
+"""HTML page on which people judge pairs; needs no other file and no network."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ legend { float: left; width: 7rem; } label { margin-right: 1.2rem; }
 footer { position: sticky; bottom: 0; background: Canvas; padding: .6rem 0; }
 </style></head><body>
 <h1>Paraphrases to judge</h1>
-<p>Each pair is a sentence and what should be a paraphrase of it. Answer both questions, then save.
-Answers stay in this browser until then.</p>
+<p>Each pair is a sentence and a possible paraphrase. Answer both questions, then save. Your browser
+keeps unsaved answers.</p>
 <ul>
-<li><b>paraphrase</b>: 3, the two mean the same, but perhaps for unimportant details; 2, they mean
-about the same, with something important missing or different; 1, they do not mean the same.</li>
-<li><b>fluency</b> of the second: 3, no mistake of grammar; 2, one or two; 1, more, or nothing that
-anyone would say.</li>
+<li><b>paraphrase</b>: 3 if both mean the same, except for unimportant details. 2 if they mean about
+the same, but something important is missing or different. 1 if they differ in meaning.</li>
+<li><b>fluency</b> of the second sentence: 3 without grammatical errors, 2 with one or two errors, 1
+with more errors or if nobody would say it.</li>
 </ul>
 <form>ROWS</form>
 <footer><button type="button">Save answers</button> <span></span> of COUNT answered</footer>
@@ -60,8 +60,8 @@ _QUESTION = "<fieldset><legend>{question}</legend>{boxes}</fieldset>"
 _BOX = '<label><input type="radio" name="{question} {number}" value="{rating}"> {rating}</label>'
 
 
-def page_of(rows: Sequence[tuple[str, str]], questions: Sequence[str]) -> str:
-    """The page that asks of each pair, numbered from 1, to be rated 1, 2 or 3 by some questions."""
+def make_page(rows: Sequence[tuple[str, str]], questions: Sequence[str]) -> str:
+    """Return the page that asks to rate each pair, numbered from 1, by some questions."""
     parts = []
     for number, (reference, translation) in enumerate(rows, 1):
         choices = ""

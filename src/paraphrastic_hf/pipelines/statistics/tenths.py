@@ -1,4 +1,4 @@
-"""A corpus cut into tenths by a score, so that each can be trained on (thesis, 4.5.4, Table 29)."""
+"""Cut a corpus into tenths by a score, to train on each (thesis, 4.5.4, Table 29)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Batches = Callable[[], Iterable[Sequence[Row]]]
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a corpus that was cut.
+    """One part of a corpus.
 
     Attributes:
-        path: The TSV file of its pairs.
-        low: The lowest score of a row in it.
-        high: The highest.
-        rows: Rows in it.
-        written: Rows in the file.
+        path: TSV file of its pairs.
+        low: Lowest score of its rows.
+        high: Highest score of its rows.
+        rows: Number of its rows.
+        written: Number of rows in the file.
     """
 
     path: Path
@@ -47,16 +47,15 @@ def write_tenths(
     most: int | None = None,
     seed: int = 1,
 ) -> list[Part]:
-    """Write `part-01.tsv`, the rows of the lowest scores, to `part-10.tsv`, as a recipe's sources.
+    """Write `part-01.tsv` (lowest scores) to `part-10.tsv`, for use as sources of recipes.
 
-    Parts differ by at most one row; among equal scores the rows that come first are lower. The
-    corpus is read twice, and only its scores are kept in memory. Rows without a score are in no
-    part.
+    Sizes of parts differ by at most one row. Equal scores are ranked by position. Rows without a
+    score are in no part. The corpus is read twice, and only its scores are kept in memory.
 
     Args:
-        folder: Made if need be.
-        parts: How many, 2 or more.
-        most: Rows written of each part, at random; all if None. The thesis takes a million.
+        folder: Folder to write.
+        parts: Number of parts, 2 or more.
+        most: Random rows to write per part. All if None. The thesis takes a million.
     """
     folder = Path(folder)
     scores = array("d")
@@ -65,7 +64,7 @@ def write_tenths(
     values = np.frombuffer(scores) if scores else np.zeros(0)
     order = np.argsort(values, kind="stable")[: int((~np.isnan(values)).sum())]  # NaN comes last
     if len(order) < parts:
-        raise DataError(f"{parts} parts need as many rows with a score, and there are {len(order)}")
+        raise DataError(f"{parts} parts need {parts} rows with a score, got {len(order)}")
     choice = np.random.default_rng(seed)
     part_of = np.full(len(values), -1, np.int16)
     made = []

@@ -1,9 +1,8 @@
-"""What every step of making a corpus is: a score of each row, and the bounds of rows that are kept.
+"""Base class of the steps that score and filter rows (thesis, 4.3 and 4.5.4).
 
 A row is a dict of a reference, its back-translation, and the scores of earlier steps. A step scores
-many rows at once, since encoders and language models are fast on many only. It writes its score
-into the column of its name, so nothing is computed twice, and rows whose score is out of bounds go
-to the rejects with the reason (thesis, 4.3 and 4.5.4).
+many rows at once, which encoders and language models need to be fast. It writes its score to the
+column of its name. Rows with a score out of bounds are rejected with the reason.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from paraphrastic_hf.corpora.filters import Rejection
 from paraphrastic_hf.errors import DataError, RecipeError
 
 Row = dict[str, Any]
-Score = Callable[[Sequence[Row]], Sequence[float | None]]  # a number for each row, or none
+Score = Callable[[Sequence[Row]], Sequence[float | None]]  # a number or None for each row
 
 REFERENCE, TRANSLATION, SOURCE = "reference", "translation", "source"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A score of rows, whose bounds are keys of the recipe; a score on a bound is kept."""
+    """Score of rows with inclusive bounds, which are keys of the recipe."""
 
-    at_least: float | None = argument(None, help="rows with a lower score are left out")
-    at_most: float | None = argument(None, help="rows with a higher score are left out")
+    at_least: float | None = argument(None, help="lowest score of rows to keep")
+    at_most: float | None = argument(None, help="highest score of rows to keep")
 
     def __post_init__(self) -> None:
         check_bounds(self)
@@ -36,50 +35,48 @@ class Step:
             bound = getattr(self, name)
             if bound is not None and not math.isfinite(bound):
                 raise RecipeError(
-                    f"{name} must be a finite number, got {bound}; leave it out for no such bound"
+                    f"{name} must be a finite number, got {bound}. Omit it for no bound"
                 )
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
             raise RecipeError(
-                f"at_least {self.at_least:g} is above at_most {self.at_most:g}: no row would pass"
+                f"at_least {self.at_least:g} is above at_most {self.at_most:g}, so no row can pass"
             )
 
     @property
     def name(self) -> str:
-        """The column of the score, and what statistics call the step."""
+        """Column of the score, and name of the step in statistics."""
         raise NotImplementedError
 
     @property
     def measure(self) -> str:
-        """What is measured, for reasons: `trigram overlap`."""
+        """Name of the score in reasons, such as `trigram overlap`."""
         raise NotImplementedError
 
     @property
     def bounds(self) -> Bounds:
-        """The scores that are kept."""
         return Bounds(self.at_least, self.at_most)
 
     def score(self, rows: Sequence[Row]) -> Sequence[float | None]:
-        """The score of each row, in order; None where there is nothing to measure, which passes."""
+        """Return the score of each row, in order. Rows with None are kept."""
         raise NotImplementedError
 
     def judge(self, score: float | None) -> Rejection | None:
-        """Why a row with this score is left out; None if it is kept."""
+        """Return why a row with this score is left out, or None if it is kept."""
         if score is None or self.bounds.allow(score):
             return None
         return Rejection(self.measure, score, self.bounds)
 
 
 def column(rows: Sequence[Row], name: str) -> list[str]:
-    """The texts of a column; what is None counts as the empty text."""
+    """Return the texts of a column. None becomes an empty text."""
     try:
         return [row[name] or "" for row in rows]
     except KeyError:
         missing = next(row for row in rows if name not in row)
         raise DataError(
-            f"a step reads the column {name!r}, and rows have {', '.join(missing)}"
+            f"a step needs the column {name!r}. The columns are {', '.join(missing)}"
         ) from None
 
 
 def sides(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """The references and the translations."""
     return column(rows, REFERENCE), column(rows, TRANSLATION)

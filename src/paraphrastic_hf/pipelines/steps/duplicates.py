@@ -1,9 +1,9 @@
-"""Steps that leave out what was there before: exactly, or nearly by MinHash (Broder, 1997).
+"""Steps that leave out duplicates, exact or near (MinHash; Broder, 1997).
 
-They remember the rows that they have scored, so one object serves one pass over rows in order, and
-finds what is twice among the rows that it sees. `corpus make` gives the rows to one task that are
-equal in the side `dealing_side` names, so nothing that is twice escapes; where there is no such
-side, it takes one task alone. Near duplicates are found within a task alone.
+Steps remember the rows they have scored, so an object serves one pass over rows in order.
+`corpus make` sends rows that are equal in the `dealing_side` to the same task, so that it finds
+all exact duplicates. Without such a side it allows one task only. Near duplicates are found only
+within a task.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from paraphrastic_hf.pipelines.steps.base import REFERENCE, SOURCE, TRANSLATION,
 from paraphrastic_hf.pipelines.steps.ngrams import blocks, hash_words, ngram_keys
 
 PAIR = "pair"
-WHAT = (PAIR, REFERENCE, TRANSLATION, SOURCE)
+COMPARED = (PAIR, REFERENCE, TRANSLATION, SOURCE)
 
 
 class Seen:
     """Keys with the number of the row in which each was first seen, in sorted merged arrays.
 
-    A set of Python takes about 70 bytes a key, and this 12, or 30 while parts are merged: fifty
-    million rows fit into 600 MB, and 1.5 GB at times.
+    Takes 12 bytes per key, and 30 while arrays are merged. A Python set takes about 70. Fifty
+    million rows need 600 MB, and at times 1.5 GB.
 
     Example:
         >>> seen = Seen()
@@ -41,14 +41,14 @@ class Seen:
         self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # each sorted, the largest first
 
     def add(self, keys: np.ndarray, first: int) -> np.ndarray:
-        """The earlier rows with the keys of some rows, which are then seen.
+        """Look up and then remember the keys of consecutive rows.
 
         Args:
             keys: (rows,) uint64.
-            first: The number of the first of these rows; they are in order.
+            first: Number of the first of these rows.
 
         Returns:
-            (rows,) int64, the number of the first row with the same key; -1 where there is none.
+            (rows,) int64, the number of the first row with the same key, or -1.
         """
         unique, at, inverse = np.unique(keys, return_index=True, return_inverse=True)
         found = np.full(len(unique), -1, np.int64)
@@ -63,7 +63,10 @@ class Seen:
         return np.where(before == np.arange(first, first + len(keys)), -1, before)
 
     def _keep(self, keys: np.ndarray, rows: np.ndarray) -> None:
-        """Parts shrink by halves at least, so a key is merged about log2(keys) times."""
+        """Merge parts so that each has at most half the size of the one before.
+
+        A key is then merged about log2(keys) times.
+        """
         while self._parts and len(self._parts[-1][0]) < 2 * len(keys):
             other, other_rows = self._parts.pop()
             keys, rows = np.concatenate([other, keys]), np.concatenate([other_rows, rows])
@@ -74,8 +77,6 @@ class Seen:
 
 @dataclass
 class _Memory:
-    """What a step has seen."""
-
     keys: list[Seen]
     rows: int = 0
     signatures: list[np.ndarray] = field(default_factory=list)
@@ -83,7 +84,7 @@ class _Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Duplicates(Step):
-    """Whether the same text was there before: 0 the first time, then 1.
+    """Whether a text was seen before: 0 the first time, then 1.
 
     Example:
         >>> step = Duplicates(of="reference")
@@ -93,8 +94,8 @@ class Duplicates(Step):
         ([0, 0], [1])
     """
 
-    at_most: float | None = argument(0.0, help="rows with a higher score are left out")
-    of: str = argument(PAIR, help="what is compared: both sides together, or one", choices=WHAT)
+    at_most: float | None = argument(0.0, help="highest score of rows to keep")
+    of: str = argument(PAIR, help="text to compare: one side, or both together", choices=COMPARED)
 
     @cached_property
     def _memory(self) -> _Memory:
@@ -109,7 +110,6 @@ class Duplicates(Step):
         return f"the same {self.of} before"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
-        """1 for each row that was there before, else 0."""
         keys = np.frombuffer(
             b"".join(
                 blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -124,15 +124,15 @@ class Duplicates(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class NearDuplicates(Step):
-    """How much of a text is in the most similar one before it: an estimate by MinHash of the shared
-    n-grams of words over those of either.
+    """Similarity of a text to the most similar earlier one, estimated by MinHash.
 
-    Of each text `bands` x `hashes` smallest hashes are kept. Texts are compared that agree on all
-    hashes of a band, as two of similarity s do with probability 1 - (1 - s^hashes)^bands: with 8
-    bands of 4, 0.4 at s = 0.5 and 0.98 at 0.8. The estimate is the share of equal hashes.
+    The similarity is the Jaccard index of word n-grams. For each text, `bands` x `hashes` minimum
+    hashes are kept, and texts are compared if they agree on all hashes of a band. Two texts of
+    similarity s do so with probability 1 - (1 - s^hashes)^bands: 0.4 at s = 0.5 and 0.98 at 0.8
+    with 8 bands of 4. The estimate is the share of equal hashes.
 
     Attributes:
-        n: Words of an n-gram; texts with fewer words are compared by their single words.
+        n: Words per n-gram. Shorter texts are compared by single words.
 
     Example:
         >>> step = NearDuplicates(of="reference", n=1)
@@ -140,11 +140,11 @@ class NearDuplicates(Step):
         0.0
     """
 
-    at_most: float | None = argument(0.8, help="rows with a higher score are left out")
-    of: str = argument(PAIR, help="what is compared: both sides together, or one", choices=WHAT)
-    n: int = argument(2, help="words of an n-gram", at_least=1, at_most=9)
-    bands: int = argument(8, help="groups of hashes", at_least=1, at_most=64)
-    hashes: int = argument(4, help="hashes of a group", at_least=1, at_most=64)
+    at_most: float | None = argument(0.8, help="highest score of rows to keep")
+    of: str = argument(PAIR, help="text to compare: one side, or both together", choices=COMPARED)
+    n: int = argument(2, help="words per n-gram", at_least=1, at_most=9)
+    bands: int = argument(8, help="bands of hashes", at_least=1, at_most=64)
+    hashes: int = argument(4, help="hashes per band", at_least=1, at_most=64)
     seed: int = argument(1, help="seed of the hash functions", at_least=0)
 
     @cached_property
@@ -160,15 +160,15 @@ class NearDuplicates(Step):
         return f"similarity to a {self.of} before"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """The similarity of each row to one before it, 0 to 1; 0 where none was compared."""
+        """Return the similarity of each row to an earlier one, 0 to 1. 0 if none was compared."""
         texts = _texts(rows, self.of)
         found: list[float] = []
         for start, end in blocks(texts):
-            found += self._of_signatures(self._signatures(texts[start:end])).tolist()
+            found += self._score_signatures(self._signatures(texts[start:end])).tolist()
         return found
 
     def _signatures(self, texts: Sequence[str]) -> np.ndarray:
-        """(texts, hashes) uint32, the smallest hash of each text by each function."""
+        """Return (texts, bands * hashes) uint32, the minimum hash of each text by each function."""
         words = hash_words(texts)
         keys, text = ngram_keys(words, self.n)
         if self.n > 1:
@@ -191,7 +191,7 @@ class NearDuplicates(Step):
                 signatures[text[starts], number] = np.minimum.reduceat(hashed, starts)
         return signatures
 
-    def _of_signatures(self, signatures: np.ndarray) -> np.ndarray:
+    def _score_signatures(self, signatures: np.ndarray) -> np.ndarray:
         memory = self._memory
         first = memory.rows
         memory.signatures.append(signatures)
@@ -209,7 +209,6 @@ class NearDuplicates(Step):
         return best
 
     def _kept(self, numbers: np.ndarray) -> np.ndarray:
-        """The signatures of earlier rows."""
         parts = self._memory.signatures
         ends = np.cumsum([len(part) for part in parts])
         part = np.searchsorted(ends, numbers, side="right")
@@ -219,11 +218,10 @@ class NearDuplicates(Step):
 
 
 def dealing_side(steps: Sequence[Step], *, is_bitext: bool) -> str | None:
-    """The side by which rows must be dealt to tasks, so that all that is twice meets in one.
+    """Return the side by which to distribute rows to tasks, so that duplicates meet in one task.
 
     Returns:
-        The reference, if that will do, or what stands beside it: source or translation. None if
-        neither will.
+        The reference if possible, else the other side (source or translation), else None.
 
     Example:
         >>> dealing_side([Duplicates(of="source")], is_bitext=True)

@@ -1,5 +1,8 @@
-"""Steps in which a trained model judges one side: a language model, a classifier of references and
-translations (2017 paper, 5.6), and a model that tells languages apart."""
+"""Steps that score one side with a model.
+
+The models are a language model, a classifier of references and translations (2017 paper, 5.6), and
+a language identifier.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,19 @@ Scorer = Callable[[Sequence[str]], list[float | None]]
 
 @dataclass(frozen=True, kw_only=True)
 class CrossEntropy(Step):
-    """Nats that a language model needs for each token of a side, its end included: the natural
-    logarithm of the perplexity.
+    """Cross-entropy of a side under a language model, in nats per token including the end token.
 
     Attributes:
-        model: A language model that `paraphrastic train` made, or an n-gram model of KenLM's, told
-            by its ending: .arpa, .arpa.gz, .bin, .binary or .klm.
-        column: Where the score goes, if several models judge.
+        model: A language model that `paraphrastic train` made, or an n-gram model of KenLM
+            (.arpa, .arpa.gz, .bin, .binary or .klm).
+        column: Column of the score, if several models judge.
     """
 
     model: str = argument(
-        help="a folder of `paraphrastic train`, or a file of KenLM's", names="weights"
+        help="language model: folder of `paraphrastic train` or KenLM file", names="weights"
     )
-    of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
-    column: str = argument("cross_entropy", help="the column of the score")
+    of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
+    column: str = argument("cross_entropy", help="column of the score")
 
     @property
     def name(self) -> str:
@@ -51,7 +53,7 @@ class CrossEntropy(Step):
         return _kenlm(self.model) if self.model.endswith(KENLM) else _language_model(self.model)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """The cross-entropy of each row, 0 or more; None for a text without a known token."""
+        """Return the cross-entropy of each row, 0 or more. None for a text without known tokens."""
         return self._scorer(column(rows, self.of)) if rows else []
 
 
@@ -69,7 +71,7 @@ def _language_model(name: str) -> Scorer:
 
 
 def _kenlm(path: str) -> Scorer:
-    require("kenlm", "kenlm", what="a language model of KenLM's")
+    require("kenlm", "kenlm", what="a KenLM language model")
     import kenlm
 
     try:
@@ -90,17 +92,17 @@ def _kenlm(path: str) -> Scorer:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceProbability(Step):
-    """How likely a classifier finds that a side was written by a person, not by a machine.
+    """Probability that a side was written by a person, not by a machine, by a classifier.
 
     Attributes:
         model: A classifier of single texts that `paraphrastic train` made, with this label.
     """
 
     model: str = argument(
-        help="a folder of `paraphrastic train`, of a recipe with a task", names="model"
+        help="classifier: folder of `paraphrastic train`, of a recipe with a task", names="model"
     )
-    label: str = argument("reference", help="the label of text that people wrote")
-    of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
+    label: str = argument("reference", help="label of text written by people")
+    of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
 
     name = "reference_probability"
 
@@ -118,21 +120,20 @@ class ReferenceProbability(Step):
         labels = dict(model.config.id2label) if isinstance(model, ClassifierModel) else {}
         if self.label not in labels.values() or predictor.takes_pairs:
             raise ModelError(
-                f"{self.model} is no classifier of single texts with the label {self.label!r}; "
-                f"its labels are {', '.join(labels.values()) or 'none'}"
+                f"{self.model} is not a classifier of single texts with the label {self.label!r}. "
+                f"Its labels are {', '.join(labels.values()) or 'none'}"
             )
         number = next(i for i, name in labels.items() if name == self.label)
         return lambda texts: predictor.probabilities(texts)[:, int(number)]
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """The probability of each row, 0 to 1."""
         found = self._scorer(column(rows, self.of)) if rows else np.zeros(0)
         return found.astype(np.float64).tolist()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)
 class InLanguage(Step):
-    """Whether py3langid takes a side for the language that it should be in: 1, else 0.
+    """Whether py3langid identifies a side as the expected language: 1 or 0.
 
     Example:
         >>> step = InLanguage(language="en")
@@ -140,9 +141,9 @@ class InLanguage(Step):
         [1, 0]
     """
 
-    at_least: float | None = argument(1.0, help="rows with a lower score are left out")
-    language: str = argument("en", help="the two-letter code of the language")
-    of: str = argument(TRANSLATION, help="the side that is judged", choices=SIDES)
+    at_least: float | None = argument(1.0, help="lowest score of rows to keep")
+    language: str = argument("en", help="two-letter code of the language")
+    of: str = argument(TRANSLATION, help="side to judge", choices=SIDES)
 
     @property
     def name(self) -> str:
@@ -154,15 +155,14 @@ class InLanguage(Step):
 
     @cached_property
     def _code(self) -> str:
-        require("identify", "py3langid", what="telling languages apart")
+        require("identify", "py3langid", what="language identification")
         if self.language not in known_languages():
             raise RecipeError(
-                f"py3langid does not know the language {self.language!r}; it knows "
+                f"py3langid does not know the language {self.language!r}. Choose from "
                 f"{', '.join(sorted(known_languages()))}"
             )
         return self.language
 
     def score(self, rows: Sequence[Row]) -> list[int]:
-        """1 for each row whose side is in the language, else 0."""
         code = self._code
         return [int(found == code) for found in languages_of(column(rows, self.of))]

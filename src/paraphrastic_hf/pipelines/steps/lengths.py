@@ -1,5 +1,4 @@
-"""Steps that count words: of either side, and of one side for each of the other (thesis, 4.5.4; the
-2017 paper's first filter)."""
+"""Steps that count words (thesis, 4.5.4), or compare the lengths of both sides (2017 paper)."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ SHORTER, LONGER = "shorter", "longer"
 
 @dataclass(frozen=True, kw_only=True)
 class CountWords(Step):
-    """How many words a side has, by white space; the thesis keeps at most 30 (4.5.4).
+    """Words of a side, split at white space. The thesis keeps at most 30 (4.5.4).
 
     Example:
         >>> CountWords(of="longer").score([{"reference": "a cat", "translation": "cat"}])
@@ -32,7 +31,7 @@ class CountWords(Step):
 
     of: str = argument(
         LONGER,
-        help="whose words are counted: a side's, or those of the side that has more or fewer",
+        help="side to count: a given side, or the longer or shorter one",
         choices=(LONGER, SHORTER, REFERENCE, TRANSLATION, SOURCE),
     )
 
@@ -45,7 +44,6 @@ class CountWords(Step):
         return f"words of the {self.of}{' side' * (self.of in (SHORTER, LONGER))}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
-        """The number of words of each row, 0 or more."""
         if self.of not in (SHORTER, LONGER):
             return [len(text.split()) for text in column(rows, self.of)]
         choose = min if self.of == SHORTER else max
@@ -56,7 +54,7 @@ class CountWords(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class LengthRatio(Step):
-    """Words of the longer side for each of the shorter; infinite where one side has none.
+    """Words of the longer side divided by words of the shorter. Infinite if one side is empty.
 
     Example:
         >>> LengthRatio().score([{"reference": "a cat sat down", "translation": "a cat"}])
@@ -64,10 +62,10 @@ class LengthRatio(Step):
     """
 
     name = "length_ratio"
-    measure = "words of the longer side for each of the shorter"
+    measure = "words of the longer side per word of the shorter"
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """The ratio of each row, 1 or more; None where neither side has a word."""
+        """Return the ratio of each row, 1 or more, or None if both sides are empty."""
         first, second = sides(rows)
         return [_ratio(len(a.split()), len(b.split())) for a, b in zip(first, second, strict=True)]
 

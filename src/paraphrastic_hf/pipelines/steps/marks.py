@@ -1,4 +1,4 @@
-"""Steps that compare the two sides without a model: terminal punctuation, numbers, copies."""
+"""Steps that compare both sides without a model: terminal punctuation, numbers, copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paraphrastic_hf.pipelines.steps.base import (
     sides,
 )
 
-AFTER_THE_END = " \t\r\n\"'”’»›)]}"  # what may follow the mark that ends a sentence
+AFTER_THE_END = " \t\r\n\"'”’»›)]}"  # characters that may follow the final mark
 ENDS = {".": ".", "…": ".", "。": ".", "।": ".", "!": "!", "！": "!", "?": "?", "？": "?", "؟": "?"}
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -28,9 +28,9 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, kw_only=True)
 class TerminalPunctuation(Step):
-    """Whether the two sides end in different marks: 0 if they do not, and 1 if they do.
+    """Whether the two sides end in different marks: 1 if they differ, else 0.
 
-    The marks are a full stop, which dots of an ellipsis are too, `!`, `?`, and none of these.
+    The marks are a full stop or ellipsis, `!`, `?`, and no mark.
 
     Example:
         >>> TerminalPunctuation().score([{"reference": "is it?", "translation": "it is."}])
@@ -41,13 +41,12 @@ class TerminalPunctuation(Step):
     measure = "terminal marks that differ"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
-        """1 for each row whose sides end in different marks, else 0."""
         first, second = (map(terminal_mark, side) for side in sides(rows))
         return [int(a != b) for a, b in zip(first, second, strict=True)]
 
 
 def terminal_mark(text: str) -> str:
-    """The mark that ends a sentence: `.`, `!`, `?`, or the empty text for none of them.
+    """Return the mark that ends a sentence: `.`, `!`, `?`, or an empty text.
 
     Example:
         >>> terminal_mark("“Is it?” "), terminal_mark("it is")
@@ -58,9 +57,9 @@ def terminal_mark(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class DifferentNumbers(Step):
-    """How many numbers in digits one side has and the other has not.
+    """Numbers in digits that only one side has.
 
-    `1,000` and `1000` are the same number, and `7.5` and `7,5` are, since marks within are ignored.
+    Commas and points within numbers are ignored, so `1,000` equals `1000` and `7.5` equals `7,5`.
 
     Example:
         >>> row = {"reference": "7 of 1,000 in 1999", "translation": "seven of 1000 in 1998"}
@@ -72,7 +71,6 @@ class DifferentNumbers(Step):
     measure = "numbers that differ"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
-        """The numbers of each row that are on one side only, 0 or more."""
         has_digit = _DIGIT.search
         return [
             _different(a, b) if has_digit(a) or has_digit(b) else 0
@@ -91,15 +89,15 @@ def _plain(number: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Copy(Step):
-    """Whether the translation copies another side, whatever the case, white space and punctuation.
+    """Whether the translation copies another side, ignoring case, white space and punctuation.
 
     Example:
         >>> Copy().score([{"reference": "a cat", "translation": "A cat!"}])
         [1]
     """
 
-    at_most: float | None = argument(0.0, help="rows with a higher score are left out")
-    of: str = argument(REFERENCE, help="the side that it may copy", choices=(REFERENCE, SOURCE))
+    at_most: float | None = argument(0.0, help="highest score of rows to keep")
+    of: str = argument(REFERENCE, help="side to compare with", choices=(REFERENCE, SOURCE))
 
     @property
     def name(self) -> str:
@@ -110,7 +108,6 @@ class Copy(Step):
         return f"a copy of the {self.of}"
 
     def score(self, rows: Sequence[Row]) -> list[int]:
-        """1 for each row whose translation is a copy, else 0."""
         pairs = zip(column(rows, self.of), column(rows, TRANSLATION), strict=True)
         return [int(_same_words(a.lower(), b.lower())) for a, b in pairs]
 
@@ -118,7 +115,7 @@ class Copy(Step):
 def _same_words(first: str, second: str) -> bool:
     if first == second:
         return True
-    # most texts differ within the first words, so no more of them are cut than need be
+    # lazily, because most texts differ within the first words
     words = zip_longest(_WORD.finditer(first), _WORD.finditer(second))
     found = False
     for a, b in words:

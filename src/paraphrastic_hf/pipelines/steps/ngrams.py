@@ -1,8 +1,7 @@
-"""The words of many texts as numbers, and the n-grams that two texts share, all in numpy.
+"""Hashed words of many texts, and the n-grams that two texts share, in numpy.
 
-Counters of Python take 60 microseconds a pair of sentences, this takes a few: fifty million rows
-are filtered in minutes. A word is hashed into 64 bits, an n-gram of a row into 47, so two different
-ones of a row are taken for one about once in 10^11 rows.
+Python counters take 60 microseconds per pair of sentences, this takes a few. Words are hashed to 64
+bits and n-grams to 47 bits, so two different n-grams of a row collide in about one of 10^11 rows.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from functools import cache
 import numpy as np
 
 CODE_POINTS = 0x110000
-AT_A_TIME = 1 << 11  # rows; at most 2 ** 16, since 16 bits of a key are the row's number
-LONGEST = 1 << 20  # characters of a block of texts, unless one text alone has more
+AT_A_TIME = 1 << 11  # rows. At most 2 ** 16, because 16 bits of a key are the row's number
+LONGEST = 1 << 20  # characters of a block, unless a single text has more
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -24,11 +23,11 @@ _MIX = np.uint64(0xD6E8FEB86659FD93)
 
 @dataclass(frozen=True)
 class Words:
-    """The words of many texts: runs of letters and digits, and single marks, in lower case.
+    """Hashed words of many texts: runs of letters and digits, and single marks, in lower case.
 
     Attributes:
         hashes: (words,) uint64, equal for equal words.
-        offsets: Where each text begins, and where the last one ends, (texts + 1,) int64.
+        offsets: Start of each text and end of the last, (texts + 1,) int64.
     """
 
     hashes: np.ndarray
@@ -36,12 +35,12 @@ class Words:
 
     @property
     def lengths(self) -> np.ndarray:
-        """(texts,) number of words of each."""
+        """Number of words of each text, (texts,)."""
         return np.diff(self.offsets)
 
 
 def hash_words(texts: Sequence[str]) -> Words:
-    """The words of texts, as `text.overlap.word_ngrams` cuts them.
+    """Hash the words of texts, split as in `text.overlap.word_ngrams`.
 
     Example:
         >>> words = hash_words(["The cat, the cat", "cat"])
@@ -67,11 +66,11 @@ def hash_words(texts: Sequence[str]) -> Words:
 
 
 def ngram_keys(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The n-grams of texts, each as 47 bits, and the number of the text that each is of.
+    """Return the 47-bit hash of each n-gram, and the number of its text.
 
     Args:
-        words: The words of at most 65,536 texts.
-        n: Words of an n-gram, 1 or more.
+        words: Words of at most 65,536 texts.
+        n: Words per n-gram, 1 or more.
     """
     text = np.repeat(np.arange(len(words.offsets) - 1), words.lengths)
     count = max(len(text) - n + 1, 0)
@@ -84,13 +83,13 @@ def ngram_keys(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]:
-    """For each pair of texts, the n-grams that both have, that the first has, and the second has.
+    """Count, for each pair of texts, the n-grams of both, of the first and of the second.
 
-    An n-gram is shared as often as both texts have it.
+    Repeated n-grams are counted as often as both texts have them.
 
     Args:
-        first: The words of at most 65,536 texts.
-        n: Words of an n-gram, 1 or more.
+        first: Words of at most 65,536 texts.
+        n: Words per n-gram, 1 or more.
 
     Returns:
         Three arrays of counts, (texts,) int64, 0 or more.
@@ -119,7 +118,7 @@ def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]
 
 
 def blocks(*columns: Sequence[str]) -> list[tuple[int, int]]:
-    """First and last place of blocks of texts that are few and short enough to hash at a time."""
+    """Return start and end of blocks of texts that are small enough to hash at a time."""
     lengths = np.sum([[len(text) for text in column] for column in columns], axis=0)
     found, start, size = [], 0, 0
     for place, length in enumerate(lengths):
@@ -136,8 +135,10 @@ def _enough(count: int) -> int:
 
 @cache
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """For each character its kind (0 white space, 1 letter or digit, 2 mark) and a random number,
-    which is 0 for white space."""
+    """Return the kind of each character (0 white space, 1 letter or digit, 2 mark) and its salt.
+
+    The salt is a random number, 0 for white space.
+    """
     every = "".join(map(chr, range(CODE_POINTS)))
     kinds = np.full(CODE_POINTS, 2, np.uint8)
     for kind, pattern in ((1, r"\w+"), (0, r"\s+")):
@@ -150,7 +151,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The powers of the base of the hash, and of its inverse modulo 2 ** 64, (count,)."""
+    """Return the powers of the hash's base, and of its inverse modulo 2 ** 64, (count,)."""
     tables = []
     for base in (_BASE, _INVERSE):
         factors = np.full(count, base, np.uint64)

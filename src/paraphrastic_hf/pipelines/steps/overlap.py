@@ -1,5 +1,7 @@
-"""Steps that ask how alike the words of the two sides are: n-gram overlap (thesis, 4.5.4) and
-smoothed sentence BLEU (2017 paper, 5.7). Both keep pairs that say the same in other words."""
+"""Steps that compare the words of both sides, to keep paraphrases in other words.
+
+They are n-gram overlap (thesis, 4.5.4) and smoothed sentence BLEU (2017 paper, 5.7).
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ from paraphrastic_hf.config.recipe import argument
 from paraphrastic_hf.pipelines.steps.base import Row, Step, sides
 from paraphrastic_hf.pipelines.steps.ngrams import Words, blocks, hash_words, shared_ngrams
 
-ORDER = 4  # n-grams of one to four words, of BLEU
+ORDER = 4  # longest n-gram of BLEU
 
 
 @dataclass(frozen=True, kw_only=True)
 class NgramOverlap(Step):
-    """N-grams that both sides have over those of the side that has fewer, 0 where it has none.
+    """Shared n-grams divided by the n-grams of the side with fewer (0 / 0 counts as 0).
 
-    It is `text.overlap.ngram_overlap`, over thousands of rows at a time.
+    Equals `text.overlap.ngram_overlap`, for thousands of rows at a time.
 
     Attributes:
-        n: Words of an n-gram; 3 in the thesis, 1 to 3 in the 2017 paper.
+        n: Words per n-gram. The thesis uses 3, the 2017 paper 1 to 3.
 
     Example:
         >>> row = {"reference": "the cat sat down", "translation": "a cat sat down"}
@@ -30,7 +32,7 @@ class NgramOverlap(Step):
         ([0.5], [0.75])
     """
 
-    n: int = argument(3, help="words of an n-gram: 3 in the thesis", at_least=1, at_most=9)
+    n: int = argument(3, help="words per n-gram", at_least=1, at_most=9)
 
     @property
     def name(self) -> str:
@@ -43,10 +45,9 @@ class NgramOverlap(Step):
         )
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """The overlap of each row, 0 to 1."""
-        return _by_blocks(rows, self._of_words)
+        return _by_blocks(rows, self._overlap)
 
-    def _of_words(self, first: Words, second: Words) -> np.ndarray:
+    def _overlap(self, first: Words, second: Words) -> np.ndarray:
         shared, *total = shared_ngrams(first, second, self.n)
         fewest = np.minimum(*total)
         return np.where(fewest > 0, shared / np.maximum(fewest, 1), 0.0)
@@ -54,9 +55,10 @@ class NgramOverlap(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceBleu(Step):
-    """BLEU of the translation against the reference, smoothed for n-grams of all lengths (Nakov
-    et al., 2012): 1 is added to every count, and to the length of the reference, so that a copy of
-    many words has more than one of few.
+    """Smoothed BLEU of the translation against the reference (Nakov et al., 2012).
+
+    1 is added to every n-gram count and to the length of the reference, so a copy of many words
+    scores higher than a copy of few.
 
     Example:
         >>> row = {"reference": "the cat sat down", "translation": "the cat sat down"}
@@ -68,7 +70,7 @@ class SentenceBleu(Step):
     measure = "smoothed sentence BLEU"
 
     def score(self, rows: Sequence[Row]) -> list[float]:
-        """BLEU of each row, above 0 and below 1."""
+        """Return BLEU of each row, above 0 and below 1."""
         return _by_blocks(rows, _bleu)
 
 

@@ -1,4 +1,4 @@
-"""Every step by the name that a recipe calls it, and steps from what a recipe says."""
+"""Steps by the names used in recipes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STEPS: dict[str, type[Step]] = {
 
 
 def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str = "steps") -> Step:
-    """The step of a name, with the keys that a recipe gives it; it loads no model yet.
+    """Build a step from its name and the keys of a recipe. Its model is loaded later.
 
     Args:
         name: One of `STEPS`.
@@ -47,12 +47,12 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
     if name not in STEPS:
         meant = nearest(name, STEPS)
         hint = f"did you mean {meant!r}?" if meant else f"the steps are {', '.join(STEPS)}"
-        raise RecipeError(f"there is no step {name!r}; {hint}")
+        raise RecipeError(f"no step named {name!r}; {hint}")
     return build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")
 
 
 def make_steps(items: Sequence[Any]) -> list[Step]:
-    """The steps of a recipe, in order.
+    """Build the steps of a recipe, in order.
 
     Example:
         >>> steps = make_steps(["duplicates", {"words": {"of": "longer", "at_most": 30}}])
@@ -67,13 +67,13 @@ def make_steps(items: Sequence[Any]) -> list[Step]:
             name, settings = next(iter(item.items()))
         else:
             raise RecipeError(
-                "steps is a list of names of steps, each with its keys, such as "
-                f"- words: {{at_most: 30}}; got {item!r}"
+                "each entry of steps must be a name, or a name with keys such as "
+                f"- words: {{at_most: 30}}, got {item!r}"
             )
         step = make_step(str(name), settings)
         if any(step.name == other.name for other in steps):
             raise RecipeError(
-                f"two steps write the column {step.name}; leave one out, or give it another column"
+                f"two steps write the column {step.name}. Remove one, or give it another column"
             )
         steps.append(step)
     return steps

@@ -1,5 +1,4 @@
-"""Scores of how well the translation says what the reference says: the paraphrase score, which any
-encoder gives, and the translator's own probability (thesis, 4.3 and 4.5.4)."""
+"""Paraphrase score of an encoder, and translation score of the engine (thesis, 4.3 and 4.5.4)."""
 
 from __future__ import annotations
 
@@ -16,22 +15,21 @@ from paraphrastic_hf.encoders.vectors import checked_vectors, pairwise_cosine
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.pipelines.steps.base import Row, Step, sides
 
-AT_A_TIME = 1 << 12  # rows whose vectors are in memory
+AT_A_TIME = 1 << 12  # rows encoded at a time
 
 
 @lru_cache(maxsize=2)
 def _loaded(model: str, threads: int) -> Any:
-    """An encoder, which a worker loads once for all its tasks."""
     return load_encoder(model, num_threads=threads)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraseScore(Step):
-    """The cosine of the embeddings of both sides; the thesis's are PARAGRAM-PHRASE's (4.3.1).
+    """Cosine of the embeddings of both sides. The thesis uses PARAGRAM-PHRASE (4.3.1).
 
     Attributes:
-        model: Any encoder, as `load_encoder` takes it; it is loaded when it is first needed.
-        column: Where the score goes, if several encoders score.
+        model: Any encoder that `load_encoder` takes. Loaded when first needed.
+        column: Column of the score, if several encoders score.
 
     Example:
         >>> row = {"reference": "a cat sleeps", "translation": "the cat is asleep"}
@@ -40,9 +38,9 @@ class ParaphraseScore(Step):
     """
 
     model: str = argument(
-        "english", help="an encoder: a directory, a packaged or a Hub name", names="model"
+        "english", help="encoder: directory, packaged model or Hub name", names="model"
     )
-    column: str = argument("paraphrase_score", help="the column of the score")
+    column: str = argument("paraphrase_score", help="column of the score")
     threads: int = argument(1, help="threads of an averaging encoder", at_least=1)
 
     @property
@@ -58,7 +56,7 @@ class ParaphraseScore(Step):
         return _loaded(self.model, self.threads)
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """The cosine of each row, -1 to 1; None where a side is empty."""
+        """Return the cosine of each row, -1 to 1. None if a side is empty."""
         first, second = sides(rows)
         cosines: list[float] = []
         for start in range(0, len(rows), AT_A_TIME):
@@ -78,16 +76,16 @@ class ParaphraseScore(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationScore(Step):
-    """The mean log-probability of a token of the translation, which the engine gave: 0 is certain.
+    """Mean log-probability of the translation's tokens, in nats, from the engine (at most 0).
 
-    The 2017 paper bounds its negative from above by 0.2 to 1: `at_least: -0.2` to `-1` here.
+    The 2017 paper bounds its negative by 0.2 to 1 from above: `at_least: -0.2` to `-1` here.
 
     Example:
         >>> TranslationScore(at_least=-0.5).score([{"translation_score": -0.4}])
         [-0.4]
     """
 
-    column: str = argument("translation_score", help="the column of the engine's score")
+    column: str = argument("translation_score", help="column of the engine's score")
 
     @property
     def name(self) -> str:
@@ -98,7 +96,7 @@ class TranslationScore(Step):
         return self.column.replace("_", " ")
 
     def score(self, rows: Sequence[Row]) -> list[float | None]:
-        """What the engine gave for each row; None where it gave nothing, as Apertium."""
+        """Return the engine's score of each row, or None if the engine (Apertium) has no scores."""
         if any(self.column not in row for row in rows):
-            raise DataError(f"rows have no column {self.column!r}: an engine that scores writes it")
+            raise DataError(f"rows lack the column {self.column!r}, which the engine writes")
         return [row[self.column] for row in rows]

@@ -1,4 +1,4 @@
-"""A contrastive run: sentence pairs to a finished sentence encoder (thesis, 3.1.3, 4.4, 5.1.1)."""
+"""A contrastive run: sentence pairs to a sentence encoder (thesis, 3.1.3, 4.4, 5.1.1)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from paraphrastic_hf.training.encoder.job import EncoderRun
 
 
 class Contrastive(EncoderRun[ContrastiveRecipe]):
-    """Training on sentence pairs, `kind: contrastive`."""
-
     def prepare(self, work: Path) -> None:
-        """Tokenizer and tokenized pairs in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, sources = self.recipe, self.read_pairs(work)
@@ -37,13 +34,12 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
         build_corpus(sources, tokenizer, work / "corpus", exclude=exclude, progress=progress)
 
     def build(self, work: Path) -> SentenceEncoderModel:
-        """The encoder at its random or given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus").evened(self.recipe.data.language_exponent)
         self.held_out = read_held_out(work) if self.holds_out else {}
         if self.recipe.training.epochs and not self.corpus.pairs_in_epoch:
             raise DataError(
-                "an epoch is empty: the weights of all sources come to no pair; raise one"
+                "the weights of the sources select no pairs: increase at least one weight"
             )
         model = self.encoder_at_start()
         for table in model.tables():
@@ -53,11 +49,9 @@ class Contrastive(EncoderRun[ContrastiveRecipe]):
     def objective(
         self, model: SentenceEncoderModel, accelerator: Accelerator
     ) -> ContrastiveObjective:
-        """The pairs, mega-batch by mega-batch."""
         return ContrastiveObjective(self.recipe, self.corpus, model, accelerator)
 
     def save(self, model: SentenceEncoderModel, output: Path) -> dict[str, Any]:
-        """The model directory, after what the recipe's `finish` asks."""
         corpus = self.corpus
         return {
             **self.save_finished(model, corpus, output),

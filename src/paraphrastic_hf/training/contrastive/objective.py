@@ -1,4 +1,4 @@
-"""The contrastive objective: which sentences a step sees, with which negatives, and its loss."""
+"""The contrastive objective: sampling of pairs, selection of negatives, and the loss."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from paraphrastic_hf.training.engine.penalty import Penalty
 
 
 class ContrastiveObjective:
-    """Training on sentence pairs: by the margin loss (thesis, 3.1.3, 4.4, 5.1.1) or InfoNCE.
+    """Training on sentence pairs with the margin loss (thesis, 3.1.3, 4.4, 5.1.1) or InfoNCE.
 
-    All randomness is a function of the seed and of the epoch or step, never of what ran before, so
-    a resumed run repeats an unbroken one.
+    Randomness depends only on the seed and the epoch or step, so a resumed run repeats an
+    uninterrupted one.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ContrastiveObjective:
                 f"training.matryoshka must be below the encoder's {whole} dimensions, got "
                 f"{self.arguments.matryoshka}"
             )
-        # So many leading dimensions are embeddings of their own to the loss.
+        # The loss treats each of these prefixes of the dimensions as an embedding.
         self._widths = [*self.arguments.matryoshka, whole]
         lambdas = self.arguments.lambda_w, self.arguments.lambda_c, self.arguments.lambda_all
         self.penalty = Penalty(model, *lambdas, to_start=recipe.start is not None)
@@ -68,38 +68,38 @@ class ContrastiveObjective:
         dropout = any(model.embedding_dropout or model.word_dropout for model in models)
         scrambles, is_first = self.arguments.scramble, self.arguments.scramble_before_negatives
         self._chooses_scrambled = bool(scrambles and is_first)
-        self._embeds_alike_in_training = not dropout and not (scrambles and not is_first)
+        self._embeds_equally_in_training = not dropout and not (scrambles and not is_first)
         self._sides = 2 if self.arguments.hinge == "two_sided" else 1
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
     def examples(self, epoch: int) -> int:
-        """Pairs an epoch sees."""
         return self.corpus.pairs_in_epoch
 
     def steps(self, epoch: int) -> int:
-        """Mini-batches of an epoch."""
         return ceil(self.examples(epoch) / self.arguments.batch_size)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The mini-batches of the next mega-batch, each a step, as this process's share of them.
+        """Yield a step for each mini-batch of the next mega-batch.
 
         Args:
-            epoch: From 0.
-            step: Mini-batches since training began; it sets the size while annealing.
+            step: Mini-batches since training began, which determine the mega-batch size while
+                annealing.
         """
         for batch in self.mega_batch(epoch, position, step):
             whole = batch if batch.whole is None else batch.whole
             yield Step([batch], len(whole.pairs[0]))
 
     def mega_batch(self, epoch: int, position: int, step: int) -> Iterator[MiniBatch]:
-        """This process's share of each mini-batch of the next mega-batch; see `batches`."""
+        """Yield this process's share of each mini-batch of the next mega-batch."""
         args = self.arguments
         size = mega_batch_size(step, args.mega_batch, args.anneal_steps)
         firsts = self._plan(epoch)[0][position : position + size * args.batch_size]
         sentences = interleave(firsts)
         alone = self.accelerator.num_processes == 1
-        if args.objective == "infonce" or (size == 1 and alone and self._embeds_alike_in_training):
-            # Nothing to choose, or from the step's own embeddings, in `loss`.
+        if args.objective == "infonce" or (
+            size == 1 and alone and self._embeds_equally_in_training
+        ):
+            # No negatives, or `loss` selects them from the embeddings of the step itself.
             batches = iter([MiniBatch(np.stack([firsts, firsts ^ 1]))])
         else:
             chosen = self._choose(sentences, epoch, step)
@@ -108,12 +108,7 @@ class ContrastiveObjective:
         return batches if alone else (batch.share(rank, world) for batch in batches)
 
     def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Losses:
-        """The loss of one mini-batch, and what it is made of: margin, infonce, penalty.
-
-        Args:
-            batch: From `mega_batch`.
-            epoch: From 0.
-        """
+        """Return the loss of one mini-batch and its parts: margin, infonce, penalty."""
         wanted = batch.sentences
         sentences, place = np.unique(wanted, return_inverse=True)
         texts, device = self._texts(sentences, epoch, step), self.model.device
@@ -134,7 +129,7 @@ class ContrastiveObjective:
         return Losses.of(parts)
 
     def _margin(self, vectors: Tensor, rows: Tensor, batch: MiniBatch, step: int) -> Tensor:
-        """This process's part of the margin loss, summed over the widths."""
+        """Return this process's part of the margin loss, summed over the widths."""
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:
@@ -151,9 +146,9 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0]) * batch.weight
 
     def _infonce(self, vectors: Tensor, rows: Tensor, batch: MiniBatch) -> Tensor:
-        """InfoNCE over the whole batch, summed over the widths.
+        """Return InfoNCE over the whole batch, summed over the widths.
 
-        Every process computes all of it, with a gradient for its own sentences alone.
+        Every process computes the whole loss, with gradients only for its own sentences.
         """
         args, world = self.arguments, self.accelerator.num_processes
         vectors = vectors[rows[:2].T.reshape(-1)]
@@ -163,7 +158,7 @@ class ContrastiveObjective:
             start = sum(shares[: self.accelerator.process_index])
             own = shares[self.accelerator.process_index]
             kept = vectors.detach()
-            # Gradients are averaged over processes, and must be summed.
+            # Gradients are averaged over processes but must be summed.
             ours = kept[:own] + world * (vectors[:own] - kept[:own])
             everyone = self._gather_rows(kept, [np.arange(share) for share in shares])
             vectors = torch.cat([everyone[:start], ours, everyone[start + own :]])
@@ -178,8 +173,7 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """The epoch's first sentences in order, and, for each sentence, whether it is scrambled
-        this epoch."""
+        """Return the first sentences of the epoch in order, and which sentences are scrambled."""
         if self._epoch is None or self._epoch[0] != epoch:
             each = 2 if self.arguments.scramble_sides == "apart" else 1
             coins = np.random.default_rng([self.seed, epoch, 1]).random(each * len(self.corpus))
@@ -190,44 +184,35 @@ class ContrastiveObjective:
         return self._epoch[1:]
 
     def _texts(self, sentences: np.ndarray, epoch: int, step: int) -> Ragged:
-        """The ids of some sentences, with those scrambled whose turn it is."""
+        """Return the token ids of sentences, scrambled where this epoch asks for it."""
         if not self.arguments.scramble:
             return self.corpus.sentences.select(sentences, self.max_length)
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
         chosen = np.flatnonzero(self._plan(epoch)[1][sentences])
         marks = self.corpus.special.start, self.corpus.special.end
-        if self.arguments.scramble_swaps:
-            movable = (mask[chosen] == 1) & ~np.isin(ids[chosen], [*marks[0], *marks[1]])
-            keys = self._swap_keys(sentences[chosen], movable, epoch, step)
-        else:
-            keys = self._keys(sentences[chosen], ids.shape[1], epoch, step)
+        movable = (mask[chosen] == 1) & ~np.isin(ids[chosen], [*marks[0], *marks[1]])
+        keys = self._keys(sentences[chosen], movable, epoch, step)
         scramble(ids, mask, chosen, keys, *marks)
         offsets = np.concatenate([[0], np.cumsum(mask.sum(1))])
         return Ragged(ids[mask == 1].astype(np.int32), offsets)
 
-    def _keys(self, sentences: np.ndarray, width: int, epoch: int, step: int) -> np.ndarray:
-        """What the tokens of scrambled sentences are sorted by, (sentences, width)."""
-        if not self._chooses_scrambled:
-            return np.random.default_rng([self.seed, step, 2]).random((len(sentences), width))
-        # One order a sentence and epoch, which the choice of negatives and every step agree on.
-        keys = np.empty((len(sentences), width))
-        for row, sentence in zip(keys, sentences.tolist(), strict=True):
-            np.random.default_rng([self.seed, epoch, 4, sentence]).random(out=row)
-        return keys
-
-    def _swap_keys(
+    def _keys(
         self, sentences: np.ndarray, movable: np.ndarray, epoch: int, step: int
     ) -> np.ndarray:
-        """What the tokens of sentences with some swapped are sorted by, (sentences, width)."""
+        """Sort keys that shuffle, or swap, the tokens of sentences, (sentences, width)."""
+        swaps = self.arguments.scramble_swaps
+        if not swaps and not self._chooses_scrambled:
+            return np.random.default_rng([self.seed, step, 2]).random(movable.shape)
+        # Negatives that are chosen when scrambled need one order per sentence and epoch.
         when = [epoch, 4] if self._chooses_scrambled else [step, 2]
         keys = np.empty(movable.shape)
         for row, free, sentence in zip(keys, movable, sentences.tolist(), strict=True):
             generator = np.random.default_rng([self.seed, *when, sentence])
-            row[:] = swap_keys(free, self.arguments.scramble_swaps, generator)
+            row[:] = swap_keys(free, swaps, generator) if swaps else generator.random(len(row))
         return keys
 
     def _choose(self, sentences: np.ndarray, epoch: int, step: int) -> np.ndarray:
-        """Negatives of a mega-batch, chosen with the current weights in evaluation mode."""
+        """Select the negatives of a mega-batch with the current weights in evaluation mode."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         shares = np.array_split(np.arange(len(sentences)), world)
         texts, which = self.corpus.sentences, sentences[shares[rank]]
@@ -243,8 +228,10 @@ class ContrastiveObjective:
         return chosen.cpu().numpy()
 
     def _choose_within(self, vectors: Tensor, rows: Tensor, pairs: np.ndarray, step: int) -> Tensor:
-        """Negatives of a mini-batch from its own embeddings: (2, pairs) places in first, partner,
-        first, ..."""
+        """Negatives of a mini-batch from its own embeddings, (2, pairs).
+
+        They are positions in the order first, partner, first, ...
+        """
         return (
             self._choose_among(vectors[rows.T.reshape(-1)], pairs.T.reshape(-1), step).view(-1, 2).T
         )

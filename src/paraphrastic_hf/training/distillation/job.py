@@ -1,7 +1,7 @@
-"""A run of distillation: sentences and a teacher to a finished sentence encoder.
+"""A distillation run: sentences and teachers to a sentence encoder.
 
-A student of several languages learns, for a sentence that a teacher cannot read, the vector of its
-translation (Reimers and Gurevych, 2020).
+A sentence that a teacher cannot read learns the vector of its translation (Reimers and Gurevych,
+2020).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from paraphrastic_hf.training.data.held_out import read_held_out
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.distillation.objective import (
+    DistillationCorpus,
+    DistillationExample,
     DistillationObjective,
-    Lesson,
-    Lessons,
-    lessons,
+    make_examples,
     sentences_by_source,
 )
 from paraphrastic_hf.training.distillation.recipe import DistillationRecipe
@@ -45,22 +45,19 @@ T = TypeVar("T")
 
 
 class Distillation(EncoderRun[DistillationRecipe]):
-    """Training on a teacher's vectors, `kind: distillation`."""
-
     def prepare(self, work: Path) -> None:
-        """Tokenizer, tokenized sentences and their vectors in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, sources = self.recipe, self.read_pairs(work)
         languages = [it.languages or recipe.data.teacher_languages for it in recipe.teachers]
-        found = lessons(sources, languages, recipe.data.languages)
+        found = make_examples(sources, languages, recipe.data.languages)
         tokenizer = self._tokenizer(found, work / "tokenizer")
-        reads, rows = _distinct([lesson.reads for lesson in found])
+        reads, rows = _distinct([example.reads for example in found])
         vectors = self._vectors(reads, work)
-        write_lessons(found, rows, vectors, tokenizer, sources, work / "corpus")
+        write_corpus(found, rows, vectors, tokenizer, sources, work / "corpus")
 
-    def _tokenizer(self, found: Sequence[Lesson], folder: Path) -> TextTokenizer:
-        """The student's tokenizer; one that a run left there which ended before its teachers."""
+    def _tokenizer(self, found: Sequence[DistillationExample], folder: Path) -> TextTokenizer:
+        """Return the student's tokenizer, which an interrupted run may have left in `folder`."""
         if folder.is_dir():
             return load_tokenizer(folder)
         if self.start is not None:
@@ -83,11 +80,10 @@ class Distillation(EncoderRun[DistillationRecipe]):
         return tokenizer
 
     def _vectors(self, reads: Sequence[tuple[str, ...]], work: Path) -> np.ndarray:
-        """What the teachers give, in as many dimensions as the student has."""
+        """Return the combined vectors of the teachers, reduced to the student's dimensions."""
         context, of_teachers = self.context, []
         for number, teacher in enumerate(self.recipe.teachers):
             folder = work / f"teacher{number}" if teacher.vectors is None else Path(teacher.vectors)
-            # CTranslate2's, which goes by a model's last name
             converted = work / f"converted{number}"
             load = partial(load_teacher, teacher, context.data_root, converted)
             texts, rows = _distinct([it[number] for it in reads])
@@ -109,26 +105,23 @@ class Distillation(EncoderRun[DistillationRecipe]):
             wanted = int(self.start.model.config.hidden_size)
         if wanted > vectors.shape[1]:
             raise RecipeError(
-                f"the student has {wanted} dimensions, and its teachers have {vectors.shape[1]}: "
-                f"set model.hidden_size to {vectors.shape[1]} or less"
+                f"the student has {wanted} dimensions, but its teachers have {vectors.shape[1]}: "
+                "lower model.hidden_size to that"
             )
         return narrowed(vectors, wanted)
 
     def build(self, work: Path) -> SentenceEncoderModel:
-        """The student at its random or given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
-        self.corpus = Lessons.load(work / "corpus")
+        self.corpus = DistillationCorpus.load(work / "corpus")
         self.held_out = read_held_out(work) if self.holds_out else {}
         return self.encoder_at_start()
 
     def objective(
         self, model: SentenceEncoderModel, accelerator: Accelerator
     ) -> DistillationObjective:
-        """The sentences, batch by batch."""
         return DistillationObjective(self.recipe, self.corpus, model, accelerator)
 
     def save(self, model: SentenceEncoderModel, output: Path) -> dict[str, Any]:
-        """The model directory, after what the recipe's `finish` asks."""
         return {
             **self.save_finished(model, self.corpus, output),
             "teachers": [teacher.model for teacher in self.recipe.teachers],
@@ -137,41 +130,41 @@ class Distillation(EncoderRun[DistillationRecipe]):
 
 
 def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
-    """The distinct items in their order, and which of them each item is."""
+    """Return the distinct items in order, and the position of each item among them."""
     row_of = {item: row for row, item in enumerate(dict.fromkeys(items))}
     return list(row_of), np.array([row_of[item] for item in items], np.int32)
 
 
-def write_lessons(
-    found: Sequence[Lesson],
+def write_corpus(
+    found: Sequence[DistillationExample],
     rows: np.ndarray,
     vectors: np.ndarray,
     tokenizer: TextTokenizer,
     sources: Sequence[SourcePairs],
     directory: Path,
 ) -> None:
-    """Tokenize sentences and write them with their vectors, for `Lessons.load`.
+    """Tokenize sentences and write them with their vectors, for `DistillationCorpus.load`.
 
-    Those without a known token, and those of which the teacher makes the zero vector, are left out.
+    Sentences without a known token or with a zero vector are left out.
 
     Args:
-        rows: (sentences,) the row of `vectors` that each should give.
+        rows: Row of `vectors` that each sentence learns, (sentences,).
         vectors: (texts, dim).
     """
     ids = tokenizer.encode_batch([each.text for each in found])
     is_learned = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]
     known = np.flatnonzero(is_learned)
     if not len(known):
-        raise DataError("no sentence has a known token and a vector of the teacher")
+        raise DataError("no sentence has a known token and a nonzero teacher vector")
     kept = [found[number] for number in known.tolist()]
-    languages = sorted({lesson.language for lesson in kept})
+    languages = sorted({example.language for example in kept})
     number_of = {name: number for number, name in enumerate(languages)}
     columns: dict[str, Column] = {
         "sentences": ids.select(known),
         "row": rows[known],
         "vectors": vectors.astype(np.float16),
-        "source": np.array([lesson.source for lesson in kept], np.int16),
-        "language": np.array([number_of[lesson.language] for lesson in kept], np.int16),
+        "source": np.array([example.source for example in kept], np.int16),
+        "language": np.array([number_of[example.language] for example in kept], np.int16),
     }
     meta = {
         "names": [item.source.name for item in sources],

@@ -1,7 +1,4 @@
-"""The objective of distillation: sentences, and the vectors that a student should give them.
-
-A corpus of it has a teacher's vector for every sentence, its own or that of its translation.
-"""
+"""The distillation objective: sentences and the teacher vectors that a student learns."""
 
 from __future__ import annotations
 
@@ -28,14 +25,14 @@ from paraphrastic_hf.training.engine.loop import Losses
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """A sentence of the student, what the teachers read for it, and where it is from.
+class DistillationExample:
+    """A sentence that the student learns.
 
     Attributes:
         text: What the student reads.
-        reads: What each teacher reads: the same, or its translation.
-        language: Of `text`.
-        source: Number of its source.
+        reads: What each teacher reads: the same text or its translation.
+        language: Language of `text`.
+        source: Index of its source.
     """
 
     text: str
@@ -45,18 +42,18 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Lessons:
-    """Tokenized sentences with their vectors.
+class DistillationCorpus:
+    """Tokenized sentences with their target vectors.
 
     Attributes:
-        sentences: Ids of N sentences.
-        row: (N,) the row of `vectors` that each should give.
-        vectors: (texts, dim) unit vectors.
-        source: (N,) number of each sentence's source.
-        language: (N,) number of each sentence's language.
+        sentences: Token ids of N sentences.
+        row: Row of `vectors` that each sentence learns, (N,).
+        vectors: Unit vectors, (texts, dim).
+        source: Index of each sentence's source, (N,).
+        language: Index of each sentence's language, (N,).
         names: Path of each source.
-        weights: Times a sentence of each source is seen an epoch.
-        languages: Names of the languages, by number.
+        weights: Times per epoch that a sentence of each source is seen.
+        languages: Language names, by index.
     """
 
     sentences: Ragged
@@ -70,25 +67,28 @@ class Lessons:
 
     @cached_property
     def sentences_in_epoch(self) -> int:
-        """Sentences an epoch sees."""
         return size_of_epoch(self.source, self.weights)
 
     @classmethod
-    def load(cls, directory: Path) -> Lessons:
-        """Map what a run has written."""
+    def load(cls, directory: Path) -> DistillationCorpus:
+        """Memory-map the folder that `write_corpus` wrote."""
         columns, meta = read_columns(directory)
         return cls(**columns, **meta)
 
 
-def lessons(
+def make_examples(
     sources: Sequence[SourcePairs], teachers: Sequence[Sequence[str]], learns: Sequence[str]
-) -> list[Lesson]:
-    """What sentence pairs teach: every distinct sentence once, with what the teachers read for it.
+) -> list[DistillationExample]:
+    """Return every distinct sentence of the pairs once, with what each teacher reads for it.
 
     Args:
+        teachers: Languages of each teacher.
         learns: Languages of the student; all if empty.
+
+    Raises:
+        DataError: No sentence is in a language of the student, or a teacher reads neither side.
     """
-    found: dict[tuple[str, tuple[str, ...]], Lesson] = {}
+    found: dict[tuple[str, tuple[str, ...]], DistillationExample] = {}
     for number, item in enumerate(sources):
         languages = item.source.languages or ["en", "en"]
         sides = [side for side in (0, 1) if not learns or languages[side] in learns]
@@ -96,11 +96,11 @@ def lessons(
         for pair in item.pairs:
             for side in sides:
                 reads = tuple(pair[other] for other in read[side])
-                lesson = Lesson(pair[side], reads, languages[side], number)
-                found.setdefault((lesson.text, reads), lesson)
+                example = DistillationExample(pair[side], reads, languages[side], number)
+                found.setdefault((example.text, reads), example)
     if not found:
         raise DataError(
-            f"no source has a sentence in {', '.join(learns)}: set data.languages to languages of "
+            f"no source has sentences in {', '.join(learns)}: set data.languages to languages of "
             "the sources"
         )
     return list(found.values())
@@ -109,32 +109,31 @@ def lessons(
 def _sides_read(
     source: str, side: int, languages: Sequence[str], teachers: Sequence[Sequence[str]]
 ) -> list[int]:
-    """Which side of a pair each teacher reads for a sentence on this side."""
+    """Return the side of a pair, 0 or 1, that each teacher reads for a sentence on `side`."""
     chosen = []
     for reads in teachers:
         known = [each for each in (side, 1 - side) if languages[each] in reads]
         if not known:
             raise DataError(
-                f"{source} has the languages {', '.join(languages)}, and a teacher reads "
-                f"{', '.join(reads)} alone: leave it out, or set data.teacher_languages or the "
-                "teacher's own languages"
+                f"{source} has the languages {', '.join(languages)}, but a teacher reads only "
+                f"{', '.join(reads)}: remove the source, or set data.teacher_languages or the "
+                "languages of the teacher"
             )
         chosen.append(known[0])
     return chosen
 
 
 class DistillationObjective:
-    """Regression of an encoder onto given vectors, by the cosine, with a hinge beside it if asked
-    for (`losses/regression.py`).
+    """Regression of an encoder onto teacher vectors, with an optional hinge.
 
-    The order of an epoch follows from the seed and the epoch alone, so that a resumed run repeats
-    an unbroken one.
+    The order of an epoch depends only on the seed and the epoch, so a resumed run repeats an
+    uninterrupted one.
     """
 
     def __init__(
         self,
         recipe: DistillationRecipe,
-        corpus: Lessons,
+        corpus: DistillationCorpus,
         model: SentenceEncoderModel,
         accelerator: Accelerator,
     ) -> None:
@@ -145,19 +144,12 @@ class DistillationObjective:
         self._order: tuple[int, np.ndarray] | None = None
 
     def examples(self, epoch: int) -> int:
-        """Sentences an epoch sees."""
         return self.corpus.sentences_in_epoch
 
     def steps(self, epoch: int) -> int:
-        """Mini-batches of an epoch."""
         return ceil(self.examples(epoch) / self.batch_size)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next mini-batch, this process's share of it with its weight.
-
-        Args:
-            epoch: From 0.
-        """
         whole = self._sentences(epoch)[position : position + self.batch_size]
         world = self.accelerator.num_processes
         own = np.array_split(whole, world)[self.accelerator.process_index]
@@ -167,11 +159,7 @@ class DistillationObjective:
     def loss(
         self, model: nn.Module, batch: tuple[np.ndarray, float], epoch: int, step: int
     ) -> Losses:
-        """One minus the cosine with the teacher's vectors, and the hinge if there is one.
-
-        Args:
-            epoch: From 0.
-        """
+        """Return one minus the cosine with the targets, and the hinge if it has a weight."""
         numbers, weight = batch
         texts, device = self.corpus.sentences.select(numbers, self.max_length), self.model.device
         ids = torch.from_numpy(texts.ids).to(device).long()
@@ -195,7 +183,7 @@ class DistillationObjective:
         return self._order[1]
 
 
-def sentences_by_source(corpus: Lessons) -> Mapping[str, int]:
-    """How many sentences each source has given."""
+def sentences_by_source(corpus: DistillationCorpus) -> Mapping[str, int]:
+    """Count the sentences of each source."""
     counts = np.bincount(corpus.source, minlength=len(corpus.names))
     return dict(zip(corpus.names, counts.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The vectors of a teacher, which a recipe of distillation learns: made once a run, and kept."""
+"""Vectors of the teachers of a distillation run, encoded once and cached on disk."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.training.distillation.recipe import TeacherArguments
 from paraphrastic_hf.training.engine.paths import resolve_model
 
-TEXTS_AT_A_TIME = 20_000  # a file of vectors, which a run that is resumed does not make again
+TEXTS_AT_A_TIME = 20_000  # per file of vectors, the unit in which a resumed run goes on
 META = "meta.json"
 Encode = Callable[[Sequence[str]], np.ndarray]
 
 
 def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work: Path) -> Encode:
-    """A function from texts to a teacher's vectors, (texts, dim) float32.
+    """Return a function from texts to the teacher's vectors, (texts, dim) float32.
 
     Args:
-        arguments: One of `teachers` of a recipe.
-        work: Folder for what CTranslate2 makes of the model.
+        work: Folder for the model that CTranslate2 converts.
     """
     if arguments.engine == "python":
         return _python_teacher(arguments.model)
@@ -45,8 +44,8 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
     if arguments.precision == "bfloat16":
         if not isinstance(encoder, torch.nn.Module):
             raise RecipeError(
-                f"teachers: precision is of transformers, and {arguments.model} is none; leave it "
-                "out"
+                f"teachers: precision {arguments.precision} needs a transformer, which "
+                f"{arguments.model} is not: remove it"
             )
         encoder = encoder.to(torch.bfloat16)
     return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
@@ -54,12 +53,12 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
 
 def _python_teacher(name: str) -> Encode:
     found = imported(name, "teachers.model with engine python")
-    with refused(ModelError, f"the teacher {name} cannot be made"):
+    with refused(ModelError, f"cannot load the teacher {name}"):
         made = found() if isinstance(found, type) else found
     encode = getattr(made, "encode", made)
 
     def vectors(texts: Sequence[str]) -> np.ndarray:
-        with refused(ModelError, f"the teacher {name} fails"):
+        with refused(ModelError, f"the teacher {name} failed"):
             return np.asarray(encode(list(texts)))
 
     return vectors
@@ -74,14 +73,17 @@ def teacher_vectors(
     stamp: str = "",
     progress: bool = False,
 ) -> np.ndarray:
-    """The unit vectors of texts, from files in `directory` where a run before has left them.
+    """Return the unit vectors of texts, reading what an earlier run left in `directory`.
 
     Args:
-        load: Makes the teacher; called if there is anything left to encode.
-        stamp: What `weights_stamp` says of the teacher.
+        load: Loads the teacher; called only if something is left to encode.
+        stamp: Hash of the teacher (`weights_stamp`).
 
     Returns:
-        (texts, dim) float16; a text of which the teacher makes the zero vector has zeros.
+        (texts, dim) float16; zeros for a text whose teacher vector is zero.
+
+    Raises:
+        CheckpointError: The folder holds vectors of other texts or another teacher, or is damaged.
     """
     parts: list[np.ndarray] = []
     encode: Encode | None = None
@@ -105,11 +107,11 @@ def teacher_vectors(
 
 
 def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
-    """The vectors of several teachers as one, whose cosine is the weighted mean of theirs.
+    """Concatenate the vectors of several teachers so that cosines are the weighted mean of theirs.
 
     Args:
-        vectors: Of each teacher, unit vectors, (texts, dim), as many texts of each.
-        weights: Of each teacher, above 0.
+        vectors: Unit vectors of each teacher, (texts, dim).
+        weights: Weight of each teacher, above 0.
 
     Returns:
         Unit vectors, (texts, sum of dims) float16.
@@ -117,7 +119,7 @@ def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.
     Example:
         >>> one, other = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[1.0], [1.0]])
         >>> both = side_by_side([one, other], [3, 1])
-        >>> round(float(both[0] @ both[1]), 2)  # 3/4 of 0.6, and 1/4 of 1
+        >>> round(float(both[0] @ both[1]), 2)  # 3/4 of 0.6 plus 1/4 of 1
         0.7
     """
     shares = np.sqrt(np.asarray(weights) / np.sum(weights))
@@ -126,11 +128,11 @@ def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.
 
 
 def narrowed(vectors: np.ndarray, dimension: int) -> np.ndarray:
-    """Vectors in fewer dimensions, the principal ones, of which products change least.
+    """Project vectors onto their principal axes, which preserve dot products best.
 
     Args:
         vectors: (texts, dim).
-        dimension: How many are kept, from 1 to dim.
+        dimension: Axes to keep, 1 to dim.
 
     Returns:
         (texts, dimension) float16.
@@ -151,7 +153,7 @@ def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, directory: Path) -> None:
-    """Refuse a folder of other texts, or of another teacher."""
+    """Refuse a folder with vectors of other texts or another teacher, and describe a new one."""
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
@@ -166,14 +168,13 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, director
         own["precision"] = teacher.precision
     path = directory / META
     begun = read_json(path) if path.exists() else own
-    begun.pop("weights", None)  # of earlier versions, which did not see the config
+    begun.pop("weights", None)  # written by earlier versions
     said = begun.get("identity") or stamp
-    own["identity"] = stamp or said  # the teacher may be gone by now
+    own["identity"] = stamp or said  # no stamp if the teacher no longer exists
     if {**begun, "identity": said} != own:
         raise CheckpointError(
-            f"the vectors in {directory} are of other texts, or of another teacher than "
-            f"{teacher.model} as the recipe has it; name another folder, or remove that one and "
-            "run the same command again"
+            f"{directory} has vectors of other texts, or of another teacher than {teacher.model} "
+            "with these settings: name another folder, or remove this one and run again"
         )
     directory.mkdir(parents=True, exist_ok=True)
     write_json(path, own)
@@ -191,8 +192,8 @@ def _read(path: Path, count: int) -> np.ndarray:
         found: np.ndarray = np.load(path)
     except (OSError, ValueError, EOFError) as error:
         raise CheckpointError(
-            f"{path} is damaged ({error}); remove it and run the same command again"
+            f"{path} is damaged ({error}): remove it and run the same command again"
         ) from error
     if found.ndim != 2 or len(found) != count:
-        raise CheckpointError(f"{path} has the shape {found.shape}, and {count} rows are wanted")
+        raise CheckpointError(f"{path} has shape {found.shape}, expected {count} rows")
     return found

@@ -1,4 +1,4 @@
-"""From a recipe's keys to an encoder at its start."""
+"""Build the initial encoder of a recipe, and refuse settings that contradict each other."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 
 
 def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
-    """Refuse what the encoder that training begins with cannot take.
+    """Refuse settings that the encoder named by `start` does not support.
 
     Raises:
-        RecipeError: `finish` asks for what its kind has not, or nothing would be trained.
+        RecipeError: `finish` does not apply to its family, or nothing would be trained.
     """
     asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
     if asked and not is_table:
         raise RecipeError(
-            f"finish.{asked[0]} changes the table of an averaging model, which start "
-            f"({recipe.start}), a {type(model).__name__}, is not: leave it out"
+            f"finish.{asked[0]} needs an averaging model, but start ({recipe.start}) is a "
+            f"{type(model).__name__}: remove the key"
         )
     if (recipe.finish.dimension or 0) > model.config.hidden_size:
         raise RecipeError(
@@ -43,71 +43,70 @@ def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
         )
     if recipe.keeps_tables and is_table:
         raise RecipeError(
-            f"training.freeze tables leaves nothing to train in start ({recipe.start}), which is "
-            "its table: leave it out"
+            f"training.freeze tables leaves nothing to train in start ({recipe.start}), an average "
+            "of token vectors: remove it"
         )
 
 
 def check_encoders(recipe: EncoderRecipe) -> None:
-    """Refuse an encoder without a meaning before any text is read. One that training begins with is
-    left to `check_start`.
+    """Refuse contradictory encoder settings before any text is read.
+
+    A recipe with `start` is checked by `check_start` instead.
 
     Raises:
-        RecipeError: A setting that its family does not have, or settings that do not go together.
+        RecipeError: A setting that its family does not have, or settings that contradict each
+            other.
     """
     if recipe.start is not None:
         return
     configs = [check_encoder(encoder) for encoder in recipe.encoders]
     _check_finish(recipe)
-    if recipe.keeps_tables and all(_is_its_table(encoder) for encoder in recipe.encoders):
+    if recipe.keeps_tables and all(_is_table_only(encoder) for encoder in recipe.encoders):
         raise RecipeError(
-            "training.freeze tables leaves nothing to train in an encoder that is its table: "
-            "set model.kind to weighted, or leave it out"
+            "training.freeze tables leaves nothing to train in an average of token vectors: set "
+            "model.kind to weighted, or remove it"
         )
     if recipe.parts:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")
         if any(encoder.tokenizer.apart for encoder in recipe.parts):
-            raise RecipeError("tokenizer.apart needs one tokenizer; leave it out of parts")
+            raise RecipeError("tokenizer.apart needs a single tokenizer: remove it from parts")
         _mixed_config(configs, recipe.combine)
 
 
 def _check_finish(recipe: EncoderRecipe) -> None:
-    """Refuse before training what could not be done after it."""
     asked = _finish_asked(recipe)
     if not asked:
         return
     name, value = asked[0], getattr(recipe.finish, asked[0])
     if recipe.parts or encoder_class(recipe.model.kind) is not AveragingModel:
-        what = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
+        found = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
-            f"finish.{name} ({value!r}) changes the table of an averaging model, which {what} is "
-            "not: leave it out"
+            f"finish.{name} ({value!r}) needs an averaging model, got {found}: remove the key"
         )
     if recipe.finish.drop_apart and recipe.tokenizer.kind != "sentencepiece":
         raise RecipeError(
-            f"finish.drop_apart needs sentencepieces, not tokenizer.kind {recipe.tokenizer.kind}: "
-            "leave it out"
+            f"finish.drop_apart needs tokenizer.kind sentencepiece, got {recipe.tokenizer.kind}: "
+            "remove it"
         )
 
 
 def _finish_asked(recipe: EncoderRecipe) -> list[str]:
-    """The keys of `finish` that change a table."""
-    whole = {"precision": ("float32", "float16")}  # values that any encoder may have
-    given = dataclasses.asdict(recipe.finish).items()
+    """Return the keys of `finish` that apply to averaging models only."""
+    allowed = {"precision": ("float32", "float16")}  # values that any encoder may have
     return [
         name
-        for name, value in given
-        if name != "sample" and value and value not in whole.get(name, ())
+        for name, value in dataclasses.asdict(recipe.finish).items()
+        if name != "sample" and value and value not in allowed.get(name, ())
     ]
 
 
 def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
-    """The configuration of one encoder, before its vocabulary is known.
+    """Return the configuration of one encoder, before its vocabulary is known.
 
     Raises:
-        RecipeError: A setting that its family does not have, settings that do not go together, or
-            more numbers than the machine's memory holds.
+        RecipeError: A setting that its family does not have, contradictory settings, or a model too
+            large for the memory.
     """
     _check_tokenizer(encoder)
     config = build_config(encoder.model, encoder.tokenizer.vocab_size)
@@ -116,8 +115,8 @@ def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
     return config
 
 
-def _is_its_table(encoder: EncoderArguments) -> bool:
-    """Whether nothing but a table of token vectors is trained."""
+def _is_table_only(encoder: EncoderArguments) -> bool:
+    """Whether the encoder has no parameters besides its table of token vectors."""
     with torch.device("meta"):
         model = encoder_class(encoder.model.kind)(build_config(encoder.model, SMALLEST_TABLE))
     return not any(model.composition())
@@ -126,7 +125,7 @@ def _is_its_table(encoder: EncoderArguments) -> bool:
 def build_model(
     recipe: EncoderRecipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
 ) -> SentenceEncoderModel:
-    """The encoder a recipe asks for, at its random or given start."""
+    """Return the initial encoder of a recipe, or the mixture of its parts."""
     if not isinstance(tokenizer, MixedTokenizer):
         return build_encoder(recipe.model, tokenizer, data_root)
     parts = [
@@ -140,10 +139,10 @@ def build_model(
 
 
 def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig:
-    """The configuration of one encoder.
+    """Return the configuration of one encoder.
 
     Raises:
-        RecipeError: A setting that its family does not have, or settings that do not go together.
+        RecipeError: A setting that its family does not have, or contradictory settings.
     """
     config_class, plain = encoder_class(arguments.kind).config_class, ModelArguments()
     known = _fields(config_class)
@@ -152,18 +151,18 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
         for name, value in dataclasses.asdict(arguments).items()
         if value is not None
         and name not in ("kind", "vectors", "bad_vectors", "options")
-        # an encoder of a user's own may lack what all of ours have
+        # A user's own encoder may lack keys that all packaged families have.
         and (name in known or value != getattr(plain, name))
     }
     for name in (name for name in given if name not in known):
         kinds = [kind for kind, model in FAMILIES.items() if name in _fields(model.config_class)]
         raise RecipeError(
-            f"model.{name} ({given[name]!r}) has no meaning for model.kind {arguments.kind}: "
-            f"leave it out, or set model.kind to {' or '.join(kinds)}"
+            f"model.{name} ({given[name]!r}) is not a key of model.kind {arguments.kind}: remove "
+            f"it, or set model.kind to {' or '.join(kinds)}"
         )
     for name in (name for name in arguments.options if name not in known):
         raise RecipeError(
-            f"model.options.{name} is no field of {config_class.__name__}; "
+            f"model.options.{name} is not a field of {config_class.__name__}; "
             f"{nearest_name(name, sorted(known))}"
         )
     try:
@@ -181,19 +180,19 @@ def _check_tokenizer(encoder: EncoderArguments) -> None:
     model_class = encoder_class(encoder.model.kind)
     if kind not in (model_class.tokenizer_kinds or [kind]):
         raise RecipeError(
-            f"model.kind {encoder.model.kind} does not read tokens of tokenizer.kind {kind}: set "
+            f"model.kind {encoder.model.kind} cannot read tokenizer.kind {kind}: set "
             f"tokenizer.kind to {' or '.join(model_class.tokenizer_kinds)}"
         )
     if marks != "none" and kind == "char_ngram":
         raise RecipeError(
-            "tokenizer.marks are not for char_ngram, whose spaces mark the ends of a text; leave "
-            "them out"
+            f"tokenizer.marks ({marks}) cannot be used with char_ngram, whose spaces already mark "
+            "the ends of a text: remove it"
         )
     if marks != "none" and model_class.ignores_order:
         readers = [kind for kind, model in FAMILIES.items() if not model.ignores_order]
         raise RecipeError(
-            f"tokenizer.marks moves every vector of model.kind {encoder.model.kind} alike: leave "
-            f"it out, or set model.kind to {', '.join(readers)}"
+            f"tokenizer.marks ({marks}) has no use with model.kind {encoder.model.kind}, which "
+            f"ignores word order: remove it, or set model.kind to {', '.join(readers)}"
         )
 
 
@@ -207,11 +206,9 @@ def _mixed_config(configs: Sequence[PreTrainedConfig], combine: str) -> MixedCon
 def build_encoder(
     arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
 ) -> SentenceEncoderModel:
-    """One encoder at its random or given start."""
-    config, model_class = (
-        build_config(arguments, tokenizer.vocab_size),
-        encoder_class(arguments.kind),
-    )
+    """Return one encoder with random or given token vectors."""
+    config = build_config(arguments, tokenizer.vocab_size)
+    model_class = encoder_class(arguments.kind)
     check_memory(model_class, config)
     model = model_class(config)
     if arguments.vectors is not None:

@@ -1,11 +1,7 @@
-"""What is done to an averaging model's table after training, before it is saved.
+"""Change the table of a trained averaging model before it is saved (`finish` of a recipe).
 
-All of it is linear in the rows, or a rounding of them, so it costs nothing when the model is used:
-tables of other runs are averaged with it (`encoders/merged.py`); the pieces of languages that were
-kept apart are dropped; principal components of sentence vectors are brought nearer to one scale
-(partial whitening), the leading ones first, of which some may be kept; the axes are put in an order
-in which any prefix of the dimensions is a good smaller model; and numbers are rounded, so that
-files compress.
+Every step is linear in the rows or rounds them, so the saved model is as fast as the trained one.
+Averaging the tables of several runs is in `encoders/merged.py`.
 """
 
 from __future__ import annotations
@@ -28,19 +24,19 @@ from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 
 
 class SentenceCorpus(Protocol):
-    """What finishing asks of the text that a run has trained on."""
+    """The part of a training corpus that `finish` reads."""
 
     @property
     def sentences(self) -> Ragged:
-        """Ids of all sentences."""
+        """Token ids of all sentences."""
 
     @property
     def language(self) -> np.ndarray:
-        """Number of each sentence's language, (N,)."""
+        """Language index of each sentence, (N,)."""
 
     @property
     def languages(self) -> list[str]:
-        """Names of the languages, by number."""
+        """Language names, by index."""
 
 
 def finish(
@@ -50,13 +46,12 @@ def finish(
     recipe: EncoderRecipe,
     others: Sequence[np.ndarray] = (),
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
-    """The model and tokenizer to save, as the recipe's `finish` asks.
+    """Return the model and tokenizer to save, after the steps of the recipe's `finish`.
 
-    Only an averaging model has something to do; a recipe that asks others for it is refused before
-    training (`build.check_encoders`).
+    Only averaging models change. `build.check_encoders` has refused `finish` for other models.
 
     Args:
-        others: The tables of the runs that `finish.merge_with` names, (vocab, dim) each.
+        others: Tables of the runs that `finish.merge_with` names, (vocab, dim) each.
     """
     asked = recipe.finish
     if not isinstance(model, AveragingModel):
@@ -85,19 +80,19 @@ def finish(
 def whitened(
     table: Tensor, sentences: Tensor, power: float, dimension: int | None = None
 ) -> Tensor:
-    """The table turned to the principal axes of sentence vectors, each scaled by its eigenvalue.
+    """Return the table rotated to the principal axes of sentence vectors, with each axis rescaled.
 
     With C = V diag(e) V^T the second moment of unit sentence vectors, rows become
-    W V diag(e ** -power): power 0 is a rotation, 0.5 makes all axes equally wide.
+    W V diag(e ** -power). Power 0 is a rotation, 0.5 gives all axes the same variance.
 
     Args:
         table: (vocab, dim).
-        sentences: Vectors of sentences by this table, (n, dim).
+        sentences: Vectors of sentences computed with this table, (n, dim).
         power: 0 to 0.5.
-        dimension: Axes kept, the widest first; all if None.
+        dimension: Number of leading axes to keep; all if None.
 
     Returns:
-        (vocab, dimension), of the same mean length as `table`'s rows.
+        (vocab, dimension), with the mean row length of `table`.
     """
     units = torch.nn.functional.normalize(sentences.double(), dim=1)
     values, axes = torch.linalg.eigh(units.T @ units / len(units))
@@ -107,11 +102,11 @@ def whitened(
 
 
 def spread(size: int) -> list[int]:
-    """An order of the axes in which every prefix takes them evenly, the last one first.
+    """Return an order of the axes in which every prefix samples them evenly, the last axis first.
 
-    Principal axes are the wrong ones to cut: the widest tell topics apart, and cosines of the first
-    64 alone are much worse than those of 64 among all. The order is van der Corput's, backwards:
-    numbers by their binary digits read from the right.
+    The leading principal axes mostly separate topics, so the first 64 of them alone give much worse
+    cosines than 64 axes spread over all. The order is the reversed van der Corput sequence: indices
+    sorted by their binary digits read from the right.
 
     Example:
         >>> spread(8)
@@ -123,13 +118,13 @@ def spread(size: int) -> list[int]:
 
 
 def rounded(table: Tensor, bits: int) -> Tensor:
-    """Numbers with at most `bits` significant binary digits; half precision has 11, float 24."""
+    """Round numbers to `bits` significant binary digits (half precision has 11, float32 24)."""
     fraction, exponent = torch.frexp(table)
     return torch.ldexp(torch.round(fraction * 2**bits) / 2**bits, exponent)
 
 
 def with_table(model: AveragingModel, table: Tensor) -> AveragingModel:
-    """A model like this one with another table."""
+    """Return a copy of the model with another table."""
     settings = {
         **model.config.to_dict(),
         "vocab_size": table.shape[0],

@@ -1,5 +1,4 @@
-"""What every run of a sentence encoder does alike, whatever it learns by: its checks, its start,
-how it is scored and how it is saved."""
+"""Steps that all runs of a sentence encoder share."""
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 
 
 class EncoderRun(Generic[AnyRecipe]):
-    """A run of a sentence encoder, but for its corpus and its objective.
+    """A run of a sentence encoder. Subclasses add the corpus and the objective.
 
     Attributes:
-        tokenizer: Set when the model is built.
-        held_out: Pairs that training does not see, set when the model is built.
+        tokenizer: Set by `build`.
+        held_out: Pairs excluded from training, set by `build`.
     """
 
     tokenizer: TextTokenizer
@@ -51,7 +50,7 @@ class EncoderRun(Generic[AnyRecipe]):
                 resolve_vectors(encoder.model.vectors, context.data_root)
 
     def read_pairs(self, work: Path) -> list[SourcePairs]:
-        """The pairs to train on, after those that are held out have been written to `work`."""
+        """Return the training pairs, after writing the held-out ones to `work`."""
         context = self.context
         sources = read_sources(
             self.recipe, context.data_root, context.datasets, progress=context.progress
@@ -62,7 +61,7 @@ class EncoderRun(Generic[AnyRecipe]):
         return sources
 
     def encoder_at_start(self) -> SentenceEncoderModel:
-        """The encoder with random weights, or those of the recipe's `start`."""
+        """Return the encoder with random weights, or the one that `start` names."""
         recipe = self.recipe
         if self.start is not None:
             model = encoder_from_start(self.start, recipe.model)
@@ -72,7 +71,7 @@ class EncoderRun(Generic[AnyRecipe]):
         return model
 
     def _check_given_vocabulary(self) -> None:
-        """Refuse what `start` or `tokenizer.from_model` decides, before any text is read."""
+        """Check `finish.merge_with` before any text is read, if the vocabulary is known by then."""
         tokenizer = self.recipe.tokenizer
         if self.start is not None:
             self._check_merges(self.start.tokenizer)
@@ -80,27 +79,23 @@ class EncoderRun(Generic[AnyRecipe]):
             self._check_merges(given_tokenizer(tokenizer, self.context.data_root))
 
     def _check_merges(self, tokenizer: TextTokenizer) -> None:
-        """Refuse models that cannot be averaged with one of this tokenizer."""
         width = self.recipe.model.hidden_size if self.start is None else self.start.dimension
         for other in self.merges:
             check_alike(other, tokenizer, width, "this run")
 
     def development(self) -> Callable[[Any], float] | None:
-        """The score on the recipe's development set."""
+        """Return the score on the development set, as a function of the model."""
         return development_scorer(
-            self.recipe.run.development,
-            self.tokenizer,
-            self.development_pairs,
-            self.held_out,
+            self.recipe.run.development, self.tokenizer, self.development_pairs, self.held_out
         )
 
     def save_finished(
         self, model: SentenceEncoderModel, corpus: SentenceCorpus, output: Path
     ) -> dict[str, Any]:
-        """Write the model directory, after what the recipe's `finish` asks.
+        """Apply the recipe's `finish` and write the model directory.
 
         Returns:
-            What it comes to, for `run.json`.
+            What `run.json` records of the result.
         """
         recipe = self.recipe
         others = [table for each in self.merges if (table := each.table()) is not None]

@@ -1,124 +1,116 @@
-"""What every recipe of a sentence encoder has, by whatever it learns: the encoder, how its table is
-finished, and how its states are chosen."""
+"""Recipe keys that all sentence encoders share, whatever their objective."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.settings import (
     EncoderArguments,
     ModelArguments,
     TokenizerArguments,
+    check_recipe,
     refuse_beside_start,
 )
 from paraphrastic_hf.training.engine.recipe import (
     DataArguments,
     OptimizationArguments,
     RunArguments,
-    check_source,
     must_be,
     seed_argument,
 )
 
-DEVELOPMENT_SETS = (
-    "none",
-    "clean",
-    "clean-and-bitext",
-    "sts17-en-en",
-    "stsb-dev",
-    "ws353-tuning",
-)
+DEVELOPMENT_SETS = ("none", "clean", "clean-and-bitext", "sts17-en-en", "stsb-dev", "ws353-tuning")
 
 
 @dataclass(frozen=True)
 class FinishArguments:
-    """What is done to a trained table before it is saved, in this order."""
+    """Changes to a trained table of token vectors before it is saved, in this order."""
 
     merge_with: list[str] = argument(
         [],
-        help="other runs of the same vocabulary (tokenizer.from_model), whose tables are turned "
-        "onto this one's and averaged with it; best of float32 and without whitening of their own",
+        help="other runs with the same vocabulary (tokenizer.from_model), best float32 and not "
+        "whitened. Their tables are rotated onto the table of this run and averaged with it",
         names="model",
     )
     whiten: float = argument(
         0.0,
-        help="partial whitening: principal axes are scaled by their eigenvalue to the minus this",
+        help="power of partial whitening, axis * eigenvalue ** -whiten (0: none, 0.5: full)",
         at_least=0,
         at_most=0.5,
     )
     sample: int = argument(
-        60_000, help="training sentences that the axes are computed from", at_least=1
+        60_000, help="training sentences from which the principal axes are computed", at_least=1
     )
-    dimension: int | None = argument(None, help="number of leading axes kept", at_least=1)
+    dimension: int | None = argument(
+        None, help="number of leading principal axes to keep (default: all)", at_least=1
+    )
     nested_dimensions: bool = argument(
-        False, help="order the axes so that any prefix of the dimensions is a good model"
+        False, help="reorder the axes so that any prefix of the dimensions is a good smaller model"
     )
-    drop_apart: bool = argument(False, help="drop the pieces of the languages kept apart")
+    drop_apart: bool = argument(False, help="drop the pieces of the languages in tokenizer.apart")
     significant_bits: int | None = argument(
         None,
-        help="binary digits kept of every number, so that files compress; 8 loses nearly nothing",
+        help="binary digits kept of every number, for smaller files (8 costs almost no quality)",
         at_least=2,
-        at_most=24,  # those of float32
+        at_most=24,  # the significand of float32
     )
     precision: str = argument(
         "float32",
-        help="number format of the saved weights; int8 and int4 round a table to multiples of a "
-        "number of each row, which stock sentence-transformers cannot read",
+        help="number format of the saved weights (int8 and int4 have a scale per row and need "
+        "this package to load)",
         choices=("float32", "float16", "int8", "int4"),
     )
 
     def __post_init__(self) -> None:
-        once = len(set(self.merge_with)) == len(self.merge_with)
-        if not once:
-            raise must_be("finish.merge_with", self.merge_with, "runs that are named once each")
+        if len(set(self.merge_with)) != len(self.merge_with):
+            raise must_be("finish.merge_with", self.merge_with, "a list of distinct runs")
 
 
 @dataclass(frozen=True)
 class EncoderRunArguments(RunArguments):
-    """Checkpoints, logs and model selection."""
-
     development: str = argument(
         "clean",
-        help="set that picks the best checkpoint: clean, pairs that no reported test set holds; "
-        "clean-and-bitext, also translations held out of training; the papers' sts17-en-en and "
-        "stsb-dev, which reported sets overlap; ws353-tuning, for words (3.5.3); a file of your "
-        "own pairs, as `evaluate --pairs` takes it; none, the last one",
+        help="development set that selects the checkpoint. clean: pairs that occur in no "
+        "reported test set. clean-and-bitext: also translations held out of training. "
+        "sts17-en-en, stsb-dev: the papers' sets, which overlap reported ones. ws353-tuning: "
+        "words (thesis 3.5.3). none: keep the last checkpoint. Or a file of scored pairs, as for "
+        "`evaluate --pairs`",
         choices=(*DEVELOPMENT_SETS, FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderRecipe:
-    """A training run of a sentence encoder, but for what it learns by."""
+    """A training run of a sentence encoder, without the objective."""
 
-    kind: str = argument("contrastive", help="what a sentence encoder learns by")
-    data: DataArguments = argument(DataArguments(), help="what to train on")
+    kind: str = argument("contrastive", help="training objective of a sentence encoder")
+    data: DataArguments = argument(DataArguments(), help="training data")
     start: str | None = argument(
         None,
-        help="directory of a trained encoder, or a packaged one's name, whose tokenizer and "
-        "parameters are the start; on the command line it takes the place of the recipe's own "
-        "tokenizer and model",
+        help="trained encoder to continue from, with its tokenizer: a run directory, a packaged "
+        "model or a Hub repository. On the command line, it replaces the recipe's tokenizer and "
+        "model",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="how text becomes ids; with `start`, its own"
+        TokenizerArguments(), help="tokenizer (leave out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="the encoder; with `start`, the two dropouts alone"
+        ModelArguments(), help="encoder (with `start`, only its dropouts)"
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="several encoders trained as one (4.5.6), each {tokenizer: ..., model: ...}; instead "
-        "of tokenizer and model",
+        help="several encoders trained as one (thesis 4.5.6), each {tokenizer: ..., model: ...}, "
+        "in place of tokenizer and model",
     )
     combine: str = argument(
-        "concatenate", help="parts: how their vectors become one", choices=("concatenate", "add")
+        "concatenate", help="parts: combination of their vectors", choices=("concatenate", "add")
     )
-    training: OptimizationArguments = argument(OptimizationArguments(), help="the objective")
+    training: OptimizationArguments = argument(OptimizationArguments(), help="objective")
     finish: FinishArguments = argument(
-        FinishArguments(), help="what is done to the trained table before it is saved"
+        FinishArguments(), help="changes to the trained table before it is saved"
     )
     run: EncoderRunArguments = argument(
         EncoderRunArguments(), help="checkpoints, logs and model selection"
@@ -126,35 +118,24 @@ class EncoderRecipe:
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source, self.data.ignored)
-        finish = self.finish
-        if (
-            finish.dimension is not None
-            and self.start is None
-            and (finish.dimension > self.model.hidden_size)
-        ):
-            raise must_be("finish.dimension", finish.dimension, "from 1 to model.hidden_size")
+        check_recipe(self)
+        dimension = self.finish.dimension
+        if self.start is None and (dimension or 0) > self.model.hidden_size:
+            raise must_be("finish.dimension", dimension, "from 1 to model.hidden_size")
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
-            raise RecipeError(
-                f"start ({self.start}) is one encoder, and parts are several: leave one of them out"
-            )
+            raise RecipeError(f"start ({self.start}) excludes parts: remove one of them")
         if not self.parts and self.combine != "concatenate":
-            raise RecipeError("combine is about parts, and there are none; leave it out")
+            raise RecipeError(f"combine ({self.combine}) needs parts: add parts or remove it")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError(
-                "a recipe with parts has their tokenizers and models: move tokenizer and model "
-                "into each of parts"
-            )
+            raise RecipeError("parts exclude tokenizer and model: move them into each of the parts")
 
     @property
     def encoders(self) -> list[EncoderArguments]:
-        """The parts of the encoder; itself alone if it has none."""
+        """The parts of the encoder, or the encoder itself if it has no parts."""
         return self.parts or [EncoderArguments(self.tokenizer, self.model)]
 
     @property
     def keeps_tables(self) -> bool:
-        """Whether the tables of token vectors stay as they start."""
+        """Whether the tables of token vectors are frozen."""
         return False

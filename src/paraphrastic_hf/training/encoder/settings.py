@@ -1,8 +1,8 @@
-"""The keys of a recipe that say what is trained: tokenizer and model, or several of both.
+"""Recipe keys of tokenizers and encoders.
 
-A key of one family of encoders has no default here: left out, it has the default of the family's
-configuration (`models/`), and `training/encoder/build.py` refuses it for the families that lack it.
-Keys of other encoders are given under `model.options`.
+A key that only one family of encoders has defaults to None, which selects the default of the
+family's configuration (`models/`). `training/encoder/build.py` refuses it for other families.
+Fields of other encoders are given under `model.options`.
 """
 
 from __future__ import annotations
@@ -11,197 +11,220 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paraphrastic_hf.config.encoder_kinds import ENCODER_KINDS
-from paraphrastic_hf.config.recipe import argument
+from paraphrastic_hf.config.recipe import argument, check_bounds
 from paraphrastic_hf.errors import RecipeError
-from paraphrastic_hf.training.engine.recipe import refuse_unless
+from paraphrastic_hf.training.engine.recipe import check_source, must_be
 
 MOST_ENTRIES = 2**31 - 1  # ids are 32-bit integers
 MOST_DIMENSIONS = 1_000_000
 
 
+def size_argument(default: Any, *, help: str) -> Any:
+    """Return a field for a number of dimensions, or a list of them."""
+    return argument(default, help=help, at_least=1, at_most=MOST_DIMENSIONS)
+
+
 @dataclass(frozen=True)
 class TokenizerArguments:
-    """How text becomes ids."""
-
     kind: str = argument(
-        "sentencepiece", help="tokenizer", choices=("sentencepiece", "word", "char_ngram", "char")
+        "sentencepiece",
+        help="type of token: SentencePiece unigrams, words, character n-grams, characters",
+        choices=("sentencepiece", "word", "char_ngram", "char"),
     )
     vocab_size: int = argument(
         20_000,
-        help="entries with <pad> and <unk>; 200,000 for words and n-grams",
+        help="vocabulary size with <pad> and <unk> (thesis: 200,000 for words and n-grams)",
         at_least=3,
         at_most=MOST_ENTRIES,
     )
-    lowercase: bool = argument(True, help="lower-case first")
+    lowercase: bool = argument(True, help="lowercase the text first")
     keep_unknown: bool = argument(
-        False, help="a trained <unk> row, as PARAGRAM has; SP drops unknown pieces"
+        False, help="train a vector for <unk> (PARAGRAM) instead of dropping unknown tokens (SP)"
     )
     hard_vocab_limit: bool = argument(
-        False, help="refuse, rather than shrink, where the text is too small"
+        False, help="fail, instead of shrinking the vocabulary, if the text is too small"
     )
     character_coverage: float = argument(
         0.995,
-        help="sentencepiece: share of characters with a piece (at-scale)",
+        help="sentencepiece: share of the text's characters to cover (at-scale release)",
         above=0,
         at_most=1,
     )
     input_sentence_size: int = argument(
         10_000_000,
-        help="sentencepiece: lines sampled (at-scale)",
+        help="sentencepiece: maximum lines sampled for training (at-scale release)",
         at_least=0,
         at_most=MOST_ENTRIES,
     )
     orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams", at_least=1)
     padding_mode: str = argument(
-        "both", help="char_ngram: spaces around a text", choices=("both", "left", "none")
+        "both",
+        help="char_ngram: sides of a text where a space is added",
+        choices=("both", "left", "none"),
     )
-    spans_spaces: bool = argument(True, help="char_ngram: take n-grams across words too")
+    spans_spaces: bool = argument(
+        True, help="char_ngram: include n-grams that cross a word boundary"
+    )
     min_count: int = argument(
-        1, help="char_ngram: leave out what occurs less often (3.7.5)", at_least=1
+        1, help="char_ngram: minimum occurrences of an n-gram (thesis 3.7.5)", at_least=1
     )
     most_per_order: int | None = argument(
-        None, help="char_ngram: keep at most this many of each length (Table 19)", at_least=1
+        None,
+        help="char_ngram: maximum number of n-grams per length (thesis Table 19, default: no "
+        "limit)",
+        at_least=1,
     )
     marks: str = argument(
         "none",
-        help="tokens for the start and end of a text, not in char_ngram; a text cut at "
-        "data.max_length has no end",
+        help="special tokens at the start and end of a text (not for char_ngram). A text cut at "
+        "data.max_length loses its end token",
         choices=("none", "start", "end", "both"),
     )
     apart: list[str] = argument(
         [],
-        help="languages that share no piece with any other, though they write alike (5.3.2); "
-        "finish.drop_apart leaves their pieces out of the finished model",
+        help="languages that share no pieces with any other language, even if spelled the same "
+        "(thesis 5.3.2). finish.drop_apart drops their pieces from the saved model",
     )
     from_model: str | None = argument(
         None,
-        help="a run's directory, a packaged model or one on the Hub whose tokenizer is taken as it "
-        "is, so that finish.merge_with can make one model of both; kind and lowercase must be its "
-        "own, and marks may be added",
+        help="model whose tokenizer is reused, so that finish.merge_with can average both: a run "
+        "directory, a packaged or a Hub model. kind and lowercase must match it, marks may be "
+        "added",
         names="model",
     )
 
     def __post_init__(self) -> None:
-        refuse_unless(
-            [
-                (bool(self.orders), "tokenizer.orders", self.orders, "lengths of at least 1"),
-                (
-                    self.from_model is None or bool(self.from_model.strip()),
-                    "tokenizer.from_model",
-                    self.from_model,
-                    "a model's name",
-                ),
-                (
-                    self.from_model is None or not self.apart,
-                    "tokenizer.apart",
-                    self.apart,
-                    "empty beside tokenizer.from_model, whose pieces are what they are",
-                ),
-            ]
-        )
+        if not self.orders:
+            raise must_be("tokenizer.orders", self.orders, "lengths of at least 1")
+        if self.from_model is None:
+            return
+        if not self.from_model.strip():
+            raise must_be("tokenizer.from_model", self.from_model, "the name of a model")
+        if self.apart:
+            raise must_be(
+                "tokenizer.apart",
+                self.apart,
+                "empty with tokenizer.from_model, whose pieces are fixed",
+            )
+
+
+def check_recipe(recipe: Any) -> None:
+    """Refuse numbers out of bounds and contradictory sources.
+
+    Raises:
+        RecipeError: There is one.
+    """
+    check_bounds(recipe)
+    for source in recipe.data.sources:
+        check_source(source, recipe.data.ignored)
 
 
 def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:
-    """Refuse a tokenizer without the marks that what is written begins or ends at.
+    """Refuse a tokenizer without the start and end tokens that a model needs.
 
     Args:
-        tokenizer: The recipe's.
-        marks: The marks that are needed: `end` or `both`.
-        because: Why, as the message says it.
+        marks: The tokens that are needed: `end` or `both`.
+        because: The reason, which starts the message.
 
     Raises:
-        RecipeError: It has other marks, or n-grams, which no text can be made of again.
+        RecipeError: The tokenizer has other marks, or is of n-grams, from which no text can be
+            restored.
 
     Example:
-        >>> check_marks(TokenizerArguments(marks="end"), "end", "a translation ends")
+        >>> check_marks(TokenizerArguments(marks="end"), "end", "translations end with </s>")
     """
     if tokenizer.marks != marks or tokenizer.kind == "char_ngram":
         raise RecipeError(
             f"{because}: set tokenizer.marks to {marks}, and tokenizer.kind to sentencepiece, word "
-            "or char"
+            f"or char, got {tokenizer.marks} and {tokenizer.kind}"
         )
 
 
 @dataclass(frozen=True)
 class ModelArguments:
-    """The encoder."""
-
     kind: str = argument(
         "averaging",
-        help="encoder family; DAN is a projection, LSTM-AVG recurrent, GRAN gated; weighted is an "
-        "average with a number a word; module:Class is an encoder of your own",
+        help="encoder family (projection: also DAN, recurrent: also LSTM-AVG, gated: GRAN, "
+        "weighted: average with a learned weight per word, module:Class: your own class)",
         choices=ENCODER_KINDS,
     )
-    hidden_size: int = argument(
-        300, help="dimensions of a sentence vector", at_least=1, at_most=MOST_DIMENSIONS
-    )
-    embedding_size: int | None = argument(
+    hidden_size: int = size_argument(300, help="dimensions of a sentence vector")
+    embedding_size: int | None = size_argument(
         None,
-        help="projection, recurrent, char_cnn: dimensions of a token vector, if others",
-        at_least=1,
-        at_most=MOST_DIMENSIONS,
+        help="projection, recurrent, char_cnn: dimensions of a token vector (default: hidden_size)",
     )
     embedding_dropout: float = argument(
-        0.3,
-        help="probability that a number of a token vector is zeroed in training",
-        at_least=0,
-        below=1,
+        0.3, help="dropout probability of each dimension of a token vector", at_least=0, below=1
     )
     word_dropout: float = argument(
-        0.0, help="probability that a whole token is zeroed in training", at_least=0, below=1
+        0.0, help="dropout probability of a whole token vector", at_least=0, below=1
     )
-    initializer_std: float = argument(1.0, help="standard deviation of the initial table")
+    initializer_std: float = argument(1.0, help="standard deviation of the initial token vectors")
     vectors: str | None = argument(
         None,
-        help="word vectors (GloVe text format), an earlier run's directory or a packaged model, to "
-        "start the rows of known entries from; words may start from a model of pieces",
+        help="initial token vectors: a GloVe text file, a run directory or a packaged model "
+        "(which encodes each word, if it has subwords and this tokenizer words)",
         names="weights",
     )
     bad_vectors: str = argument(
         "refuse",
-        help="rows of a vectors file that are bad or come twice: refuse; skip them and keep the "
-        "first; or skip bad ones and keep the last",
+        help="malformed and repeated rows of a vectors file: fail (refuse), or drop malformed "
+        "rows and keep the first (skip) or the last (last) of repeated ones",
         choices=("refuse", "skip", "last"),
     )
     activation: str | None = argument(
         None,
-        help="projection: linear, or tanh or relu for a DAN; RNN, gated without a gate, charagram, "
-        "char_cnn: theirs",
+        help="projection: linear (default), or tanh or relu for a DAN. charagram: tanh "
+        "(default), linear or relu. char_cnn, recurrent rnn and ungated gated: tanh (default) or "
+        "relu",
     )
-    layers: int | None = argument(None, help="projection: 1 or 2 dense layers over the average")
-    cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn")
+    layers: int | None = argument(
+        None, help="projection: dense layers over the average, 1 or 2 (default: 1)"
+    )
+    cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn (default: lstm)")
     peepholes: bool | None = argument(
-        None, help="recurrent, lstm: gates see the cell, as in the papers; slower on a GPU"
+        None,
+        help="recurrent lstm: let gates read the cell, as in the papers, slower on GPU (default: "
+        "true)",
     )
-    output_gate: bool | None = argument(None, help="recurrent, lstm: with an output gate or not")
-    bidirectional: bool | None = argument(None, help="recurrent, gated: read both ways")
+    output_gate: bool | None = argument(
+        None, help="recurrent lstm: use an output gate (default: true)"
+    )
+    bidirectional: bool | None = argument(
+        None, help="recurrent, gated: read in both directions (default: false)"
+    )
     merge: str | None = argument(
         None,
-        help="recurrent, gated: both ways' states by add or tanh layer; recurrent: concatenate",
+        help="recurrent, gated: combination of both directions: add (default), tanh (a dense "
+        "layer) or, only recurrent, concatenate",
     )
-    pooling: str | None = argument(None, help="recurrent: last, mean or max of the states")
+    pooling: str | None = argument(
+        None, help="recurrent: last, mean or max of the states (default: mean)"
+    )
     recurrent_std: float | None = argument(
-        None, help="recurrent, gated: standard deviation of initial recurrent weights"
+        None, help="recurrent, gated: deviation of the initial recurrent weights (default: 0.1)"
     )
     variant: int | None = argument(
         None,
-        help="gated: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 for none of the gates (2017, "
-        "footnote 2)",
+        help="gated: 1 for GRAN (default), 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate (2017 "
+        "paper, footnote 2)",
     )
     presence: bool | None = argument(
-        None, help="charagram: count an n-gram once a text (released code), not each time (3.6.2)"
+        None,
+        help="charagram: count an n-gram once per text (released code), not each time (thesis "
+        "3.6.2)",
     )
-    filter_widths: list[int] | None = argument(
-        None, help="char_cnn: widths of the filters", at_least=1, at_most=MOST_DIMENSIONS
+    filter_widths: list[int] | None = size_argument(
+        None, help="char_cnn: filter widths in tokens (default: [2, 3, 4])"
     )
-    filter_counts: list[int] | None = argument(
-        None, help="char_cnn: filters of each width", at_least=1, at_most=MOST_DIMENSIONS
+    filter_counts: list[int] | None = size_argument(
+        None, help="char_cnn: filters of each width (default: 175)"
     )
     dense_activation: str | None = argument(
-        None, help="char_cnn: of the dense layer, tanh or linear; none for no dense layer"
+        None, help="char_cnn: tanh or linear dense layer, or none (default: linear)"
     )
     options: dict[str, Any] = argument(
-        {}, help="values for other fields of the encoder's configuration, by name"
+        {}, help="other fields of the encoder's configuration, by name"
     )
 
 
@@ -209,18 +232,18 @@ class ModelArguments:
 class EncoderArguments:
     """One encoder of a mixture."""
 
-    tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="how text becomes ids")
-    model: ModelArguments = argument(ModelArguments(), help="the encoder")
+    tokenizer: TokenizerArguments = argument(TokenizerArguments(), help="tokenizer of this part")
+    model: ModelArguments = argument(ModelArguments(), help="encoder of this part")
 
 
 def refuse_beside_start(
     start: str | None, tokenizer: TokenizerArguments, model: ModelArguments
 ) -> None:
-    """Refuse keys that an encoder brings which training begins with.
+    """Refuse tokenizer and model keys that `start` already determines.
 
     Raises:
         RecipeError: There is a `start`, and a key of the tokenizer, or one of the model other than
-            its two dropouts.
+            its two dropouts, is set.
     """
     plain = ModelArguments()
     undropped = replace(
@@ -228,6 +251,6 @@ def refuse_beside_start(
     )
     if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
         raise RecipeError(
-            f"start ({start}) brings its own tokenizer and encoder: leave out tokenizer "
-            "and all of model but embedding_dropout and word_dropout"
+            f"start ({start}) has its own tokenizer and encoder: remove the keys of tokenizer and "
+            "of model, except embedding_dropout and word_dropout"
         )

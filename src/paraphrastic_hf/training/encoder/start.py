@@ -1,5 +1,4 @@
-"""Where an encoder starts: its rows from other people's word vectors or an earlier model, or all of
-it from an earlier model."""
+"""Initial weights of an encoder, from word vectors or a trained model."""
 
 from __future__ import annotations
 
@@ -25,18 +24,17 @@ from paraphrastic_hf.training.engine.paths import resolve_model, resolve_path
 
 logger = logging.getLogger(__name__)
 
-UNKNOWN_WORD = "UUUNKKK"  # in the papers' vector files
+UNKNOWN_WORD = "UUUNKKK"  # the entry of <unk> in the papers' vector files
 NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_version", "dtype")
 
 
 def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
-    """The encoder that a recipe's `start` names: a path as of `resolve_path`, else a packaged model
-    or a Hub repository."""
+    """Load the encoder that `start` names: a path, a packaged model or a Hub repository."""
     return SentenceEncoder.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments) -> dict[str, Any]:
-    """The configuration of a trained encoder, with the two dropouts of a recipe."""
+    """Return the configuration of a trained encoder, with the two dropouts of a recipe."""
     settings = _plain(encoder.config.to_dict())
     for part in settings.get("parts") or [settings]:
         part["embedding_dropout"] = arguments.embedding_dropout
@@ -45,7 +43,7 @@ def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments
 
 
 def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> SentenceEncoderModel:
-    """A trained encoder to train further, with the two dropouts of a recipe."""
+    """Return a copy of a trained encoder, with the two dropouts of a recipe."""
     trained = start.model
     config = trained.config_class(**settings_from_start(trained, arguments))
     model: SentenceEncoderModel = type(trained)(config)
@@ -54,7 +52,7 @@ def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> Sen
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """A configuration without where it came from."""
+    """Return a configuration without its origin."""
     kept = {name: value for name, value in settings.items() if name not in NOT_SETTINGS}
     if kept.get("parts"):
         kept["parts"] = [_plain(part) for part in kept["parts"]]
@@ -62,7 +60,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
-    """Where `model.vectors` are: a path as of `resolve_path`, or a packaged model."""
+    """Return the path of `model.vectors`, which may name a packaged model."""
     try:
         return resolve_path(name, data_root)
     except RecipeError:
@@ -74,11 +72,14 @@ def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
 def start_from_vectors(
     model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
 ) -> None:
-    """Start the rows of known entries from given vectors (thesis 3.1.2); others stay random.
+    """Set the rows of known entries to given vectors (thesis 3.1.2); other rows stay random.
 
-    Entries are looked up in a text file or in the table of an earlier run. A word table that
-    starts from a model with other entries, as SP has, starts from that model's vectors of the
-    words, each as a text. `bad_rows` is that of `read_vectors`.
+    If the table is of words and `path` is a subword model, each word gets the vector that the model
+    computes for it.
+
+    Args:
+        path: A text file of vectors or a model directory.
+        bad_rows: As for `read_vectors`.
     """
     table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
     row_of = {token: row for row, token in enumerate(tokens) if row > 0}
@@ -93,21 +94,20 @@ def start_from_vectors(
             table[row_of[word]] = torch.from_numpy(vector)
             found.add(word)
     if not found:
-        raise DataError(f"{path} has a vector for none of the {len(tokens):,} vocabulary entries")
+        raise DataError(f"{path} has no vector for any of the {len(tokens):,} vocabulary entries")
     logger.info("%s of %s rows start from %s", f"{len(found):,}", f"{len(tokens):,}", path)
 
 
 def _vectors_at(
     path: Path, wanted: Container[str], dimension: int, bad_rows: str
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Vectors of wanted entries from a text file, or from an earlier run's table."""
     if not path.is_dir():
         yield from read_vectors(path, wanted=wanted, dimension=dimension, bad_rows=bad_rows)
         return
     tables = load_model(path).tables()
     if len(tables) > 1:
         raise DataError(
-            f"{path} is a mixture of {len(tables)} encoders; name a model with one table"
+            f"{path} is a mixture of {len(tables)} encoders: choose a model with one table"
         )
     table = tables[0].weight.detach().numpy()
     _check_dimension(path, table.shape[1], dimension)
@@ -125,7 +125,7 @@ def _knows_words(tokenizer: TextTokenizer | Path) -> bool:
 def _vectors_of_words(
     path: Path, words: Sequence[str], dimension: int
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """What a model makes of each word; none for a word without a known token."""
+    """Yield a model's vector of each word that has a known token."""
     vectors = SentenceEncoder.from_pretrained(path, num_threads=1).encode(words)
     _check_dimension(path, vectors.shape[1], dimension)
     for word, vector in zip(words, vectors, strict=True):
@@ -136,6 +136,6 @@ def _vectors_of_words(
 def _check_dimension(path: Path, found: int, dimension: int) -> None:
     if found != dimension:
         raise DataError(
-            f"{path} has token vectors of {found} numbers, but the model has {dimension}; "
+            f"{path} has token vectors of {found} dimensions, the model of {dimension}: "
             f"set model.hidden_size, or model.embedding_size, to {found}"
         )

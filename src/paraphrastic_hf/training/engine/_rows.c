@@ -1,5 +1,5 @@
-/* The arithmetic of `RowAdam` on the rows of a table, for `training/engine/row_adam.py`, which says what
-   it is; each row is read and written once. The tables are float32, on the CPU, and contiguous. */
+/* Arithmetic of `RowAdam` (`training/engine/row_adam.py`) on contiguous float32 tables. Each row is
+   read and written once. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -20,15 +20,15 @@ typedef struct {
     Py_buffer views[8];
     int held;
     float *tables[TABLES];
-    size_t rows, dimension; /* of the tables */
+    size_t rows, dimension;
 } Arguments;
 
 static void release(Arguments *arguments) {
     while (arguments->held) PyBuffer_Release(&arguments->views[--arguments->held]);
 }
 
-/* The memory of an array of `size` bytes a number, and how many numbers it has; NULL with an
-   error where it is another. */
+/* Get the memory and length of an array with `size` bytes per number; NULL with an error for
+   another type. */
 static void *get_array(Arguments *arguments, PyObject *object, const char *formats,
                        Py_ssize_t size, int writable, size_t *count) {
     Py_buffer *view = &arguments->views[arguments->held];
@@ -38,14 +38,15 @@ static void *get_array(Arguments *arguments, PyObject *object, const char *forma
     const char *format = formats;
     while (*format && view->format && *format != view->format[0]) format++;
     if (!view->format || !*format || view->itemsize != size) {
-        PyErr_SetString(PyExc_TypeError, "tables are float32, rows and steps int64, travel float64");
+        PyErr_SetString(PyExc_TypeError,
+                        "tables must be float32, rows and steps int64, travel float64");
         return NULL;
     }
     *count = (size_t)(view->len / size);
     return view->buf;
 }
 
-/* The three tables, of one shape. */
+/* Get the three tables, which must have one shape. */
 static int get_tables(Arguments *arguments, PyObject **objects) {
     size_t first = 0;
     for (int i = 0; i < TABLES; i++) {
@@ -67,7 +68,7 @@ static int get_tables(Arguments *arguments, PyObject **objects) {
 static int rows_fit(const int64_t *rows, size_t count, size_t limit) {
     for (size_t i = 0; i < count; i++)
         if (rows[i] < 0 || (size_t)rows[i] >= limit) {
-            PyErr_SetString(PyExc_ValueError, "a row is not in the table");
+            PyErr_SetString(PyExc_ValueError, "a row is out of the table's range");
             return 0;
         }
     return 1;
@@ -92,8 +93,8 @@ static void move_row(float *w, float *m, float *v, size_t dimension, float trave
 
 PyDoc_STRVAR(catch_up_doc,
              "catch_up(weights, first, second, last_step, rows, step, travel, decay_1, decay_2, eps): "
-             "let rows, which may repeat, make up the steps since last_step; one of -1 has nothing to "
-             "make up. travel, float64, is what a row goes in k missed steps; decay_1 and decay_2, "
+             "apply to rows, which may repeat, the steps missed since last_step; -1 means none. "
+             "travel[k], float64, is the total step size of k missed steps. decay_1 and decay_2, "
              "float32, are the decays to the power k.");
 
 static PyObject *catch_up(PyObject *Py_UNUSED(module), PyObject *given) {
@@ -116,7 +117,8 @@ static PyObject *catch_up(PyObject *Py_UNUSED(module), PyObject *given) {
                  !(decays[1] = get_array(&a, steps[2], "f", 4, 0, &known[2]));
     if (failed) return finish(&a, 1);
     if (last_count != a.rows || !rows_fit(rows, rows_count, a.rows)) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a row has no last step");
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "last_step must have one number per row");
         return finish(&a, 1);
     }
     Py_BEGIN_ALLOW_THREADS
@@ -132,7 +134,7 @@ static PyObject *catch_up(PyObject *Py_UNUSED(module), PyObject *given) {
         last[row] = step;
     }
     Py_END_ALLOW_THREADS
-    if (failed) PyErr_SetString(PyExc_ValueError, "a row missed more steps than are known");
+    if (failed) PyErr_SetString(PyExc_ValueError, "a row missed more steps than travel covers");
     return finish(&a, failed);
 }
 
@@ -148,7 +150,7 @@ static void update_row(float *w, float *m, float *v, const float *g, size_t dime
 
 PyDoc_STRVAR(update_doc,
              "update(weights, first, second, last_step, rows, values, step, rate, decay_1, decay_2, "
-             "eps): a step of Adam on rows, which differ, with gradients values, (rows, dim).");
+             "eps): take a step of Adam on distinct rows with gradients values, (rows, dim).");
 
 static PyObject *update(PyObject *Py_UNUSED(module), PyObject *given) {
     PyObject *tables[TABLES], *last_object, *rows_object, *values_object;
@@ -168,7 +170,7 @@ static PyObject *update(PyObject *Py_UNUSED(module), PyObject *given) {
                  !rows_fit(rows, rows_count, a.rows);
     if (failed) return finish(&a, 1);
     if (last_count != a.rows || values_count != rows_count * a.dimension) {
-        PyErr_SetString(PyExc_ValueError, "rows, values and steps do not belong together");
+        PyErr_SetString(PyExc_ValueError, "rows, values and last_step do not fit together");
         return finish(&a, 1);
     }
     Py_BEGIN_ALLOW_THREADS

@@ -1,8 +1,8 @@
 """Aggressive training of the encoders of a variational model (He et al., 2019; thesis, 5.9.2).
 
-Before each step of the decoders the encoders take steps alone, until that no longer lowers the
-loss, so that the posterior keeps up with the model. This ends, and all are trained together, when
-the variables' information of their sentences no longer rises on held-out pairs.
+Before each step of the decoders, the encoders take steps alone until the loss stops falling, so
+that the posterior keeps up with the model. Normal training resumes once the mutual information of
+variables and sentences stops rising on held-out pairs.
 """
 
 from __future__ import annotations
@@ -10,27 +10,29 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-WINDOW = 10  # steps whose mean loss is compared with that of as many steps before
-MOST = 100  # steps of the encoders before a step of the decoders
+WINDOW = 10  # encoder steps over which the loss is averaged
+MOST = 100  # encoder steps before a decoder step
 
 
 @dataclass
 class Aggression:
-    """Whose turn it is: a state that every step changes, and that checkpoints hold.
+    """Whether encoders or decoders train next, as saved in checkpoints.
 
     Attributes:
         is_on: Whether encoders still take steps alone.
-        count: Steps of the encoders since the last step of the decoders.
-        total: Sum of the losses of the present window.
-        before: Mean loss of the window before; infinite before the first.
-        information: The largest information so far, in nats; negative before the first evaluation.
+        count: Encoder steps since the last decoder step.
+        total: Sum of the losses of the current window.
+        before: Mean loss of the previous window, infinite before the first.
+        information: Largest mutual information so far, in nats, negative before the first
+            evaluation.
+        is_decoders_turn: Whether the next step trains the decoders.
 
     Example:
         >>> turns = Aggression()
         >>> for _ in range(WINDOW):
         ...     turns.add(2.0)
         >>> for _ in range(WINDOW):
-        ...     turns.add(3.0)  # no better than before: the decoders' turn
+        ...     turns.add(3.0)  # no better than before
         >>> turns.is_decoders_turn
         True
     """
@@ -43,7 +45,7 @@ class Aggression:
     is_decoders_turn: bool = False
 
     def add(self, loss: float) -> None:
-        """Count a step of the encoders, or, in the decoders' turn, begin anew after it."""
+        """Count an encoder step, or start over after a decoder step."""
         if self.is_decoders_turn:
             self.is_decoders_turn, self.count = False, 0
             self.total, self.before = 0.0, float("inf")
@@ -56,17 +58,17 @@ class Aggression:
             self.total, self.before = 0.0, mean
 
     def observe(self, information: float) -> None:
-        """End it once held-out information no longer rises."""
+        """Turn aggressive training off once held-out information stops rising."""
         self.is_on = self.is_on and information > self.information
         self.information = max(self.information, information)
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps; JSON has no infinity."""
+        """Return the state for a checkpoint (JSON has no infinity)."""
         known = asdict(self)
         return {**known, "before": None if self.before == float("inf") else self.before}
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> Aggression:
-        """The state that a checkpoint kept."""
+        """Restore the state from a checkpoint."""
         before = state["before"]
         return cls(**{**state, "before": float("inf") if before is None else before})

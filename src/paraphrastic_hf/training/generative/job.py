@@ -1,4 +1,4 @@
-"""A run of a generative model of sentence pairs: translations to a finished model (thesis, 5.4)."""
+"""A run of a generative model of sentence pairs: translations to a model (thesis, 5.4)."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC, LatentConfig
 from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 from paraphrastic_hf.text.load import load_tokenizer
+from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.bitexts import Bitexts
 from paraphrastic_hf.training.data.corpus import (
     build_corpus,
@@ -49,16 +50,14 @@ from paraphrastic_hf.training.kinds import Context
 
 logger = logging.getLogger(__name__)
 
-GAUGED = 500  # held-out pairs that are measured at every evaluation
-WEIGHTED = 100  # and those whose likelihood is estimated by importance at the end
-SMALL_KL = 0.1  # nats a sentence; a variable below it holds nothing
+MEASURED = 500  # held-out pairs measured at every evaluation
+WEIGHTED = 100  # held-out pairs whose likelihood is estimated by importance sampling at the end
+SMALL_KL = 0.1  # nats per sentence, below which a posterior has collapsed
 CONFIGS: dict[str, type[LatentConfig]] = {"bgt": BGTConfig, "mgt": MGTConfig}
 MODELS: dict[str, type[LatentModel]] = {"bgt": BGTModel, "mgt": MGTModel}
 
 
 class Generative:
-    """Training a generative model of translations, `kind: generative`."""
-
     def __init__(self, recipe: GenerativeRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
         self.pairs = None
@@ -71,15 +70,15 @@ class Generative:
         given = {language for s in recipe.data.sources for language in s.languages or ()}
         self.start: LatentGenerator | None = None
         if recipe.start is not None:
-            self.start = _load_start(recipe.start, context.data_root)
-            _check_of_start(self.start.model, recipe, given)
+            place = resolve_model(recipe.start, context.data_root)
+            self.start = LatentGenerator.from_pretrained(place, device="cpu")
+            _check_start(self.start.model, recipe, given)
             return
         _check_number(recipe.model.kind, given)
         if len(given) >= 2:
             self._config(sorted(given), recipe.tokenizer.vocab_size, 0)
 
     def prepare(self, work: Path) -> None:
-        """Tokenizer and tokenized pairs in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
@@ -96,13 +95,12 @@ class Generative:
             lines = (side for source in sources for pair in source.pairs for side in pair)
             tokenizer = train_tokenizer(recipe.tokenizer, lines, recipe.seed, context.data_root)
         else:
-            _check_of_start(self.start.model, recipe, found)
+            _check_start(self.start.model, recipe, found)
             tokenizer = self.start.tokenizer
         tokenizer.save(work / "tokenizer")
         build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
 
     def build(self, work: Path) -> LatentModel:
-        """The model with random weights, or with the semantic table at its given start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_corpus(work / "corpus")
         self.to_find = read_held_out(work) if self.holds_out else {}
@@ -116,16 +114,16 @@ class Generative:
         lost = bitexts.codes() - self.kept.codes()
         if lost:
             raise DataError(
-                f"all pairs in {', '.join(sorted(lost))} are held out, and none is left to learn "
-                "from: lower data.held_out, or name more text"
+                f"data.held_out leaves no training pairs in {', '.join(sorted(lost))}: lower it, "
+                "or add text"
             )
         if self.start is not None:
             started = self.start.model
             started.scores_part = self.recipe.training.candidates is not None
             for code in languages[len(own) :]:
-                logger.info("the model takes in the language %s", code)
+                logger.info("adding the language %s to the model", code)
                 started.add_language(code)
-            if self.recipe.training.center:  # room for what a checkpoint of this run holds
+            if self.recipe.training.center:  # so that checkpoints of this run can be loaded
                 started.center_on(torch.zeros(started.config.hidden_size))
             return started
         config = self._config(languages, self.tokenizer.vocab_size, self.tokenizer.special.end[0])
@@ -133,37 +131,32 @@ class Generative:
         model.scores_part = self.recipe.training.candidates is not None
         if self.recipe.model.vectors is not None:
             path = resolve_vectors(self.recipe.model.vectors, self.context.data_root)
-            if self.recipe.model.adds_average:  # vectors of SP have no end mark to average
+            if self.recipe.model.adds_average:  # SP averages no end token
                 with torch.no_grad():
                     model.get_input_embeddings().weight[config.eos_token_id] = 0.0
             start_from_vectors(model, self.tokenizer, path)
         return model
 
     def objective(self, model: LatentModel, accelerator: Accelerator) -> GenerativeObjective:
-        """The pairs, in batches of about equally many tokens."""
-        self._objective = GenerativeObjective(
-            self.recipe, self.corpus, self.kept, model, accelerator
-        )
-        self._warn_of_stillness(self._objective.total_steps)
-        return self._objective
-
-    def _warn_of_stillness(self, steps: int) -> None:
+        found = GenerativeObjective(self.recipe, self.corpus, self.kept, model, accelerator)
+        self._objective, steps = found, found.total_steps
         first = self.recipe.training.decoders_first
         if first >= steps > 0:
             logger.warning(
-                "training.decoders_first is %d and the run has %d steps: the encoder of the "
-                "meaning stays as it begins to the end",
+                "training.decoders_first is %d, but the run has only %d steps: the semantic "
+                "encoder will not be trained",
                 first,
                 steps,
             )
         if first and self.start is None and self.recipe.model.vectors is None:
             logger.warning(
-                "training.decoders_first keeps an encoder that begins at random: name what it "
-                "begins with by model.vectors or start, or leave it out"
+                "training.decoders_first freezes a random encoder: set model.vectors or start, or "
+                "remove it"
             )
+        return found
 
     def development(self) -> Callable[[Any], float] | None:
-        """The score on the development set, with the gauges of the held-out pairs beside it."""
+        """Return the development score, with diagnostics on the held-out pairs."""
         if self.recipe.run.development == "none":
             return None
         scorer = development_scorer(
@@ -174,11 +167,11 @@ class Generative:
 
         def score(model: LatentModel) -> float:
             self._center(model)
-            gauges = self._measure(model, GAUGED)
+            gauges = self._measure(model, MEASURED)
             if gauges is None:
                 assert scorer is not None
                 return scorer(model)
-            if model.training:  # not before and after it
+            if model.training:  # not before or after training
                 _warn_of_collapse(gauges)
                 self._objective.aggression.observe(sum(gauges.mutual_information.values()))
             figures = gauges.flat()
@@ -192,7 +185,6 @@ class Generative:
         return score
 
     def save(self, model: LatentModel, output: Path) -> dict[str, Any]:
-        """The model directory, and what the model makes of the held-out pairs."""
         self._center(model)
         gauges = self._measure(model, len(self.held_out))
         to_find = {name: len(pairs) for name, pairs in self.to_find.items()}
@@ -205,19 +197,17 @@ class Generative:
             "vocab_size": self.tokenizer.vocab_size,
         }
         if gauges is not None:
-            if self.recipe.run.development == "none":  # else the last evaluation has said it
+            if self.recipe.run.development == "none":  # else the last evaluation warned
                 _warn_of_collapse(gauges)
             record["held_out"] = asdict(gauges)
         if gauges is not None and has_likelihood(model):
-            few = self.held_out.select(np.arange(min(WEIGHTED, len(self.held_out))))
-            length = self.recipe.data.max_length
-            nll = importance_weighted_nll(model, self.corpus.sentences, few.grouped(), length)
+            nll = importance_weighted_nll(model, *self._first_held_out(WEIGHTED))
             record["held_out"]["importance_weighted_nll"] = nll
         save_model(model.to("cpu"), self.tokenizer, output, GENERATIVE)
         return record
 
     def _center(self, model: LatentModel) -> None:
-        """Take from sentence vectors the mean of some sentences of training, if asked for."""
+        """Subtract the mean of some training sentences from sentence vectors, if asked for."""
         most = self.recipe.training.center
         if not most:
             return
@@ -228,9 +218,11 @@ class Generative:
     def _measure(self, model: LatentModel, most: int) -> LatentDiagnostics | None:
         if not len(self.held_out):
             return None
+        return measure(model, *self._first_held_out(most))
+
+    def _first_held_out(self, most: int) -> tuple[Ragged, Any, int]:
         few = self.held_out.select(np.arange(min(most, len(self.held_out))))
-        length = self.recipe.data.max_length
-        return measure(model, self.corpus.sentences, few.grouped(), length)
+        return self.corpus.sentences, few.grouped(), self.recipe.data.max_length
 
     def _config(self, languages: list[str], vocab_size: int, end: int) -> LatentConfig:
         given = self.recipe.model
@@ -257,16 +249,15 @@ class Generative:
             ("intermediate_size", given.feed_forward),
             ("latent_at", given.latent_at),
         ):
-            if value is not None:  # else the model's own
+            if value is not None:  # else the default of the model
                 settings[key] = value
         if given.kind == "mgt":
             settings["reconstructs"] = given.reconstructs is None
             settings["has_translation_scorer"] = given.translation_scorer
         else:
-            settings["reconstructs"] = (
-                languages if given.reconstructs is None else given.reconstructs
-            )
-            settings["translates"] = languages if given.translates is None else given.translates
+            for key in ("reconstructs", "translates"):
+                value = getattr(given, key)
+                settings[key] = languages if value is None else value
         try:
             return CONFIGS[given.kind](**settings)
         except StrictDataclassError as error:
@@ -274,62 +265,53 @@ class Generative:
 
 
 def _check_number(kind: str, languages: set[str]) -> None:
-    """Refuse more than two languages of a BGT."""
     if kind == "bgt" and len(languages) > 2:
         raise RecipeError(
-            f"a bgt is of two languages, and the sources have {', '.join(sorted(languages))}: "
-            "train an mgt (model.kind: mgt), or leave sources out"
+            f"model.kind bgt needs two languages, got {', '.join(sorted(languages))}: set it to "
+            "mgt, or remove sources"
         )
 
 
-def _load_start(name: str, data_root: str | Path | None) -> LatentGenerator:
-    """The model that a recipe's `start` names: a path as of `resolve_path`, or a Hub repository."""
-    return LatentGenerator.from_pretrained(resolve_model(name, data_root), device="cpu")
-
-
-def _check_of_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
-    """Refuse what a trained model cannot go on with."""
+def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
+    """Refuse settings and languages that the model named by `start` does not support."""
     new = sorted(languages - set(model.config.languages))
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
-            f"start ({recipe.start}) is of {', '.join(model.config.languages)} and can take in no "
-            f"other language, and the sources have {', '.join(new)}: start from an "
-            "mgt, which takes them in, or leave sources out"
+            f"start ({recipe.start}) has the languages {', '.join(model.config.languages)} and "
+            f"cannot add {', '.join(new)}: start from an mgt, or remove sources"
         )
     if model.config.is_centered and not recipe.training.center:
         raise RecipeError(
-            f"start ({recipe.start}) has a mean taken from its sentence vectors, which training "
-            "moves: set training.center, such as 10000, to take it anew"
+            f"start ({recipe.start}) subtracts a mean vector, which training changes: set "
+            "training.center, such as 10000, to compute it again"
         )
-    training, is_plain = recipe.training, not model.config.is_variational
-    for name, asked in (
-        ("aggressive", training.aggressive),
-        ("kl_weight", training.kl_weight not in (0.0, 1.0)),
-    ):
-        if asked and is_plain:
-            raise RecipeError(
-                f"training.{name} needs variables with a prior, which start ({recipe.start}) has "
-                "not: leave it out"
-            )
+    training = recipe.training
+    name = "aggressive" if training.aggressive else "kl_weight"
+    asked = training.aggressive or training.kl_weight not in (0.0, 1.0)
+    if asked and not model.config.is_variational:
+        raise RecipeError(
+            f"training.{name} needs variables with a prior, which start ({recipe.start}) lacks: "
+            "remove it"
+        )
     codes = list(model.config.languages)[:2]
     tasks = model.tasks_between(codes)
     read = {side for task in tasks for side in model.sides_read(task, SEMANTIC, codes)}
     if recipe.needs_both_sides and len(read) < 2:
         raise RecipeError(
-            f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, and start "
-            f"({recipe.start}) infers that of one: leave it out"
+            f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, but start "
+            f"({recipe.start}) infers one: remove it"
         )
 
 
 def _check_languages(sources: list[SourcePairs]) -> set[str]:
-    """The languages of the sources, each of which must be translations."""
+    """Return the languages of the sources, each of which must be translations."""
     found: set[str] = set()
     for item in sources:
         own = item.source.languages or ()
         if len(set(own)) != 2:
             raise DataError(
-                f"{item.source.name} has the languages {', '.join(own)}: every source must be "
-                "translations; name their languages with languages: [en, fr]"
+                f"{item.source.name} must have two languages, got {', '.join(own)}: name them, "
+                "such as languages: [en, fr]"
             )
         found |= set(own)
     return found
@@ -339,9 +321,8 @@ def _warn_of_collapse(gauges: LatentDiagnostics) -> None:
     for variable, kl in gauges.kl.items():
         if kl < SMALL_KL:
             logger.warning(
-                "the variable %s holds nothing (%.3f nats a sentence, %d active units): its "
-                "posterior has collapsed onto the prior. Lower training.kl_weight, or let it rise "
-                "more slowly with training.kl_rise",
+                "posterior collapse: the variable %s holds %.3f nats per sentence and %d active "
+                "units. Lower training.kl_weight, or raise training.kl_rise",
                 variable,
                 kl,
                 gauges.active_units[variable],

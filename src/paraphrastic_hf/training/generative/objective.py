@@ -1,13 +1,13 @@
-"""The objective of generative models of sentence pairs: the evidence lower bound, translation, and
-a contrastive term (thesis, 5.5 and 5.6.2).
+"""The objective of generative models: evidence lower bound, translation, and a hinge (thesis, 5.5
+and 5.6.2).
 
-For a pair the loss is, with w rising over the run and each term a sum over a sentence's tokens,
+For a pair the loss is, with w the KL weight of the step and each term a sum over the tokens,
 
     -ln p(x_en | z_en, z_sem) - ln p(x_fr | z_fr, z_sem) + w * sum of KL(q(z) || p(z))
     + translation_weight * (smoothed -ln p(x_fr | z_sem of x_en) and the reverse)
     + contrastive * hinge on the means of z_sem
 
-Where there are more than two languages, a batch is of two of them.
+With more than two languages, each batch is of one language pair.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class PairBatch:
     """Some pairs of a step.
 
     Attributes:
-        own: (pairs, 2) sentences of this process's share of them, by side.
-        bitext: Number of the bitext that they are of.
-        weight: Factor of the sums over this share: processes whose gradients are averaged, over
-            the pairs of the whole step.
-        share: Part of the step's pairs that this share is, times the number of processes; the
-            factor of what is a mean.
-        number: Of the batch within its step, from 0.
+        own: Sentences of this process's pairs, by side, (pairs, 2).
+        bitext: Index of their bitext.
+        weight: Factor of sums over these pairs: the number of processes, over which gradients are
+            averaged, divided by the pairs of the step.
+        share: Factor of means over these pairs: their share of the step's pairs times the number of
+            processes.
+        number: Index of the batch within its step.
     """
 
     own: np.ndarray
@@ -98,18 +98,15 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         }
         self.aggression = Aggression(is_on=self.arguments.aggressive)
         if self.arguments.aggressive and accelerator.num_processes > 1:
-            raise RecipeError(
-                "training.aggressive ends by what one process sees: train in one, or leave it out"
-            )
-        self._decoders = list(model.decoder_parameters()) if self.arguments.aggressive else []
-        self._encoders = list(model.encoder_parameters()) if self.arguments.aggressive else []
+            raise RecipeError("training.aggressive needs a single process: use one, or remove it")
+        self._decoders = list(model.decoder_parameters())
+        self._encoders = list(model.encoder_parameters())
         self._meaning = list(model.encoder_parameters(SEMANTIC))
         epochs = self.arguments.epochs * self._steps
         most = self.arguments.steps
         self.total_steps = epochs if most is None else min(epochs, most)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next step: so many batches of like lengths as are accumulated."""
         chosen = self.next_batches(epoch, position)
         world = self.accelerator.num_processes
         size = sum(map(len, chosen))
@@ -133,15 +130,14 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
             turns.add(self._step_loss)
 
     def state(self) -> dict[str, Any]:
-        """Whose turn it is, where encoders are trained aggressively."""
+        """Return the state of aggressive training."""
         return self.aggression.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
         self.aggression = Aggression.of(state)
 
     def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
-        """Every term of a batch, as it counts in the mean over the pairs of the step."""
+        """Return every term of a batch, weighted as in the mean over the pairs of the step."""
         args = self.arguments
         random = np.random.default_rng([self.seed, step, batch.number, 6])
         sides = [
@@ -170,22 +166,24 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return losses
 
     def as_forward(self, model: LatentModel) -> nn.Module:
-        """`pair_terms` of a model as the `forward` of a module."""
+        """Wrap a model so that `forward` is `pair_terms`."""
         return _PairTermsModule(model)
 
     def kl_weight(self, step: int) -> float:
-        """w, which rises to `kl_weight` over `kl_rise` of the run."""
+        """Return w, which rises linearly to `kl_weight` over `kl_rise` of the run."""
         rise = self.arguments.kl_rise * self.total_steps
         return self.arguments.kl_weight * (min(1.0, (step + 1) / rise) if rise else 1.0)
 
     def _factor(self, task: str) -> float:
-        """The weight of a task in the loss."""
         is_translation = task.startswith("translate")
         return self.translation_weights[language_of(task)] if is_translation else 1.0
 
     def _chosen(self, batch: PairBatch, random: np.random.Generator) -> Tensor:
-        """The side of each pair whose meaning serves reconstruction: first and second in turn, or
-        as often as makes the languages equal, spread evenly over the batch."""
+        """Return the side of each pair whose meaning is used for reconstruction.
+
+        The sides alternate, or occur as often as balances the languages, spread evenly over the
+        batch.
+        """
         first = self.first_chosen[batch.bitext]
         start = random.integers(2 if first == 0.5 else 2**16) + 1
         turns = np.floor(np.arange(start, start + len(batch.own) + 1) * first)
@@ -201,12 +199,13 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return Side(language, moved(torch.from_numpy(ids), device), lengths, candidates)
 
     def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
-        """The margin loss (thesis, 4.4) on the means of a batch's pairs, each with the nearest
-        sentence of the batch that is no translation of it as its negative; with several processes,
-        of this one's share of the batch."""
+        """Return the margin loss (thesis, 4.4) on the semantic means of a batch.
+
+        The negative is the nearest sentence of this process's share that is not a translation.
+        """
         first, second = semantic
         if first is None or second is None:
-            raise ValueError("a hinge needs the semantic variable of both sides")
+            raise ValueError("training.contrastive needs the meaning of both sides")
         pairs = len(first)
         vectors = torch.stack([first, second], 1).flatten(0, 1).float()  # first, second, first, ...
         flat, corpus = sentences.reshape(-1), self.corpus

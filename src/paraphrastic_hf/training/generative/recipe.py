@@ -1,6 +1,6 @@
-"""Every key that the recipe of a generative model of sentence pairs has alone (thesis, 5.4 to 5.9).
+"""Recipe keys of generative models of sentence pairs (thesis, 5.4 to 5.9).
 
-Defaults are the thesis's (5.6.2) unless a help text says otherwise.
+Defaults follow the thesis (5.6.2) unless a help text says otherwise.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
+from paraphrastic_hf.config.recipe import FILE, argument
 from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.encoder.recipe import DEVELOPMENT_SETS
-from paraphrastic_hf.training.encoder.settings import TokenizerArguments, check_marks
+from paraphrastic_hf.training.encoder.settings import TokenizerArguments, check_marks, check_recipe
 from paraphrastic_hf.training.engine.recipe import (
     HELD_OUT,
     MORE_THAN_ONCE,
     DataArguments,
     RunArguments,
     TokenBatchArguments,
-    check_source,
     must_be,
     seed_argument,
 )
@@ -27,22 +26,20 @@ from paraphrastic_hf.training.engine.recipe import (
 
 @dataclass(frozen=True)
 class GenerativeData(DataArguments):
-    """Which translations to train on."""
-
     ignored: ClassVar[Mapping[str, str]] = {
         "weight": MORE_THAN_ONCE,
-        "swap": "sides go by their languages; leave it out",
+        "swap": "sides are determined by their languages",
     }
     held_out: int = argument(
         2000,
-        help="pairs that are not trained on, nor is any other pair with one of their sentences; "
-        "how well the model predicts them is logged, and what its variables hold",
+        help="pairs to hold out, with all that share a sentence with them. Their likelihood and "
+        "the information in the variables are logged",
         at_least=0,
     )
     language_exponent: float = argument(
         1.0,
-        help="with several pairs of languages: an epoch has of each as many translations as there "
-        "are to this power, in proportion; 1 for all of them once, 0 for equally many of each",
+        help="exponent for balancing language pairs: each is sampled in proportion to its number "
+        "of pairs to this power (1: as in the data, 0: uniformly)",
         at_least=0,
         at_most=1,
     )
@@ -50,31 +47,30 @@ class GenerativeData(DataArguments):
 
 @dataclass(frozen=True)
 class LatentArguments:
-    """The generative model."""
-
     kind: str = argument(
         "bgt",
-        help="bgt, encoders and decoders for each of two languages; or mgt, one encoder and one "
-        "decoder for any number of languages",
+        help="encoders and decoders for each of two languages (bgt), or one of each for any "
+        "number (mgt)",
         choices=("bgt", "mgt"),
     )
     hidden_size: int = argument(
-        1024, help="dimensions of a latent variable, and so of a sentence vector", at_least=1
+        1024, help="dimensions of a latent variable, and thus of a sentence vector", at_least=1
     )
     state_size: int | None = argument(
         None,
-        help="dimensions of the states of encoders and decoders; hidden_size if absent",
+        help="dimensions of the states of encoders and decoders, even (default: hidden_size)",
         at_least=2,
     )
     encoder: str = argument(
         "transformer",
-        help="architecture of the encoders; an LSTM reads both ways (5.9); an average is that of "
-        "the tokens' vectors, as of SP, and no paper has it",
+        help="architecture of the encoders: transformer, lstm (bidirectional, thesis 5.9) or "
+        "average (mean token vector as in SP, in no paper)",
         choices=("transformer", "lstm", "average"),
     )
     encoder_layers: int | None = argument(
         None,
-        help="transformer: blocks of an encoder; 5 if absent, one costs 0.3 points (Table 55)",
+        help="transformer: blocks of an encoder (default: 5). One block costs 0.3 points (thesis "
+        "Table 55)",
         at_least=1,
     )
     decoder: str = argument(
@@ -82,125 +78,114 @@ class LatentArguments:
     )
     decoder_layers: int = argument(1, help="transformer: blocks of a decoder", at_least=1)
     heads: int | None = argument(
-        None, help="transformer: attention heads; 8 if absent, of an mgt 16", at_least=1
+        None, help="transformer: attention heads of a block (default: 8, mgt 16)", at_least=1
     )
     feed_forward: int | None = argument(
         None,
-        help="transformer: units of the feed-forward layer; 1024 if absent, of an mgt 2048",
+        help="transformer: units of the feed-forward layer (default: 1024, mgt 2048)",
         at_least=1,
     )
-    dropout: float = argument(
-        0.3,
-        help="probability that a number is zeroed in training (released code)",
-        at_least=0,
-        below=1,
-    )
+    dropout: float = argument(0.3, help="dropout probability (released code)", at_least=0, below=1)
     latent_at: list[str] | None = argument(
         None,
-        help="where the variables enter a decoder: word, hidden, attention, logit, or several "
-        "(5.9.1, Table 54); attention and logit if absent, of an mgt logit",
+        help="where latent variables enter a decoder: some of word, hidden, attention and logit "
+        "(thesis 5.9.1, Table 54). Default: attention and logit, mgt only logit",
     )
     reconstructs: list[str] | None = argument(
-        None,
-        help="languages that are written from the sentence itself; all if absent, [] for none; of "
-        "an mgt all or none",
+        None, help="languages to reconstruct, [] for none (default: all). mgt: all or none"
     )
     translates: list[str] | None = argument(
-        None,
-        help="bgt: languages that are translated into; all if absent, [] for none",
+        None, help="bgt: languages to translate into, [] for none (default: both)"
     )
     translation_scorer: bool = argument(
         False,
-        help="mgt: score the tokens of translations by an output layer of their own; if not, zeros "
-        "stand in for the language variable that they lack",
+        help="mgt: separate output layer for translations. Otherwise zeros stand for the "
+        "language variable, which translations lack",
     )
     language_variables: bool = argument(
-        True, help="a variable for each language, beside the semantic one, to reconstruct from"
+        True, help="latent variable per language, beside the semantic one, for reconstruction"
     )
     variational: bool = argument(
         True,
-        help="variables are drawn from a posterior that is pulled to a prior; if not, each is a "
-        "vector (BGT without prior, autoencoder, translation)",
+        help="sample variables from posteriors with a prior. Otherwise they are vectors (BGT "
+        "without prior, autoencoder, translation)",
     )
     adds_average: bool = argument(
         False,
-        help="the mean of the semantic variable is the average of the tokens' vectors, as in SP, "
-        "and what the encoder adds to it, at first nothing; no paper has this",
+        help="add the average token vector, as in SP, to the semantic mean, to which the encoder "
+        "adds nothing at first (in no paper)",
     )
     vectors: str | None = argument(
         None,
-        help="a trained model of pieces, such as an SP, whose vectors the semantic encoder's table "
-        "starts from",
+        help="trained encoder with the same pieces, such as SP, whose vectors initialize the "
+        "semantic encoder",
         names="weights",
     )
 
 
 @dataclass(frozen=True)
 class GenerativeTraining(TokenBatchArguments):
-    """The evidence lower bound, what is added to it, and their optimization."""
-
     epochs: int = argument(20, help="passes over the data", at_least=0, at_most=1_000_000)
-    learning_rate: float = argument(
-        5e-4, help="size of a step of the optimizer, where warm-up ends", above=0
-    )
+    learning_rate: float = argument(5e-4, help="learning rate at the end of warm-up", above=0)
     betas: list[float] = argument(
         [0.9, 0.98],
-        help="adam: decay of the averages of the gradient and of its square",
+        help="adam: decay rates of the first and second moment estimates",
         at_least=0,
         below=1,
     )
     label_smoothing: float = argument(
-        0.1, help="of translation; reconstruction has none (released code)", at_least=0, below=1
+        0.1,
+        help="label smoothing of translation, not of reconstruction (released code)",
+        at_least=0,
+        below=1,
     )
     translation_weight: float = argument(
-        1.0, help="weight of the translations beside the lower bound", at_least=0
+        1.0, help="weight of the translation loss beside the lower bound", at_least=0
     )
     kl_weight: float = argument(
-        1.0,
-        help="weight of KL(posterior || prior) at the end of its rise; 1 is the lower bound itself",
-        at_least=0,
+        1.0, help="final weight of KL(posterior || prior) (1: evidence lower bound)", at_least=0
     )
     kl_rise: float = argument(
         1.0,
-        help="share of the run in which that weight rises from 0, in a straight line; in the "
-        "thesis it rises to 1 in 65,536 steps, of which a run has a seventh to a third",
+        help="share of the run in which the KL weight rises linearly from 0 (thesis: over 65,536 "
+        "steps, three to seven times the length of its runs)",
         at_least=0,
         at_most=1,
     )
     sample: bool = argument(
-        True, help="decoders read a draw of each variable (thesis); if not, its mean (released)"
+        True,
+        help="decode from samples of the variables (thesis), or from their means (released code)",
     )
     contrastive: float = argument(
         0.0,
-        help="weight of a hinge on the semantic variables of a pair and of the nearest other "
-        "sentence of the batch, beside the lower bound; the papers have none",
+        help="weight of a hinge on the semantic variables of a pair, against the nearest other "
+        "sentence of the batch (0: none, as in the papers)",
         at_least=0,
     )
     margin: float = argument(
-        0.4, help="margin of that hinge, in units of the cosine", at_least=0, at_most=2
+        0.4, help="margin of that hinge, in cosine units", at_least=0, at_most=2
     )
     center: int = argument(
         0,
-        help="sentences of training whose mean vector is taken from all sentence vectors when the "
-        "model is scored and saved, such as 10000; the papers take none",
+        help="training sentences, such as 10000, whose mean is subtracted from all sentence "
+        "vectors for scoring and saving (0: none, as in the papers)",
         at_least=0,
     )
     aggressive: bool = argument(
         False,
-        help="let the encoders take steps alone before each step of the decoders, until held-out "
-        "pairs show no more information in the variables (5.9.2)",
+        help="train encoders alone before each decoder step, until held-out pairs show no more "
+        "information in the variables (thesis 5.9.2)",
     )
     decoders_first: int = argument(
         0,
-        help="steps at the start in which the encoder of the meaning (of an mgt, its one encoder) "
-        "stays as it is, while decoders learn to read it: for one that begins trained, by vectors "
-        "or start",
+        help="initial steps with a frozen semantic encoder (mgt: its only encoder), useful if it "
+        "starts trained (vectors or start)",
         at_least=0,
     )
     candidates: int | None = argument(
         None,
-        help="score the pieces of the batch and a random sample of so many others, which stand "
-        "for the rest; all of the vocabulary if absent, as in the papers",
+        help="random entries that stand for all entries absent from the batch in the softmax "
+        "(default: the whole vocabulary, as in the papers)",
         at_least=1,
     )
 
@@ -210,69 +195,62 @@ class GenerativeTraining(TokenBatchArguments):
 
 @dataclass(frozen=True)
 class GenerativeRunArguments(RunArguments):
-    """Checkpoints, logs and the choice of the weights that are kept."""
-
     development: str = argument(
         "clean",
-        help="what picks the checkpoint: held_out, the likelihood of the held-out pairs; or scored "
-        "sentence pairs, of which clean has none that is reported; clean-and-bitext, also "
-        "translations that are held out of training, for models of several languages; or a file of "
-        "your own pairs, as `evaluate --pairs` takes it",
+        help="data that selects the checkpoint: likelihood of held-out pairs (held_out), or a "
+        "development set of sentence encoders (clean: in no reported test set, clean-and-bitext: "
+        "also held-out translations, for several languages, none: keep the last), or a file of "
+        "scored pairs, as for `evaluate --pairs`",
         choices=(HELD_OUT, *DEVELOPMENT_SETS, FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class GenerativeRecipe:
-    """A whole training run of a generative model of sentence pairs."""
-
     kind: str = argument(
-        "generative",
-        help="what is trained: a generative model of translations",
-        choices=("generative",),
+        "generative", help="model to train: generative model", choices=("generative",)
     )
-    data: GenerativeData = argument(GenerativeData(), help="what to train on")
+    data: GenerativeData = argument(GenerativeData(), help="training data")
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(marks="end"), help="how text becomes ids; sentences must have an end"
+        TokenizerArguments(marks="end"), help="tokenizer (needs marks end)"
     )
-    model: LatentArguments = argument(LatentArguments(), help="the model")
+    model: LatentArguments = argument(LatentArguments(), help="generative model")
     training: GenerativeTraining = argument(
-        GenerativeTraining(schedule="inverse_root", warmup_steps=4000), help="the objective"
+        GenerativeTraining(schedule="inverse_root", warmup_steps=4000),
+        help="objective and optimization",
     )
     start: str | None = argument(
         None,
-        help="a trained generative model to go on from, a directory or a Hub repository, with its "
-        "tokenizer and its sizes; an mgt takes in the languages that it lacks",
+        help="trained generative model to continue from, with its tokenizer and sizes: a "
+        "directory or a Hub repository (an mgt can add languages)",
         names="model",
     )
-    run: GenerativeRunArguments = argument(GenerativeRunArguments(), help="checkpoints and logs")
+    run: GenerativeRunArguments = argument(
+        GenerativeRunArguments(), help="checkpoints, logs and model selection"
+    )
     seed: int = seed_argument()
 
     def __post_init__(self) -> None:
-        check_bounds(self)
-        for source in self.data.sources:
-            check_source(source, self.data.ignored)
-        check_marks(self.tokenizer, "end", "a decoder begins after the end of the sentence before")
+        check_recipe(self)
+        check_marks(self.tokenizer, "end", "a decoder needs an end token")
         model, training = self.model, self.training
         if self.start is not None and (self.tokenizer, model) != (
             TokenizerArguments(marks="end"),
             LatentArguments(),
         ):
             raise RecipeError(
-                f"start ({self.start}) has a tokenizer and a model of its own: leave tokenizer and "
-                "model out"
+                f"start ({self.start}) has its own tokenizer and model: remove the keys of "
+                "tokenizer and model"
             )
         if model.kind == "mgt":
-            _refuse_of_mgt(model)
+            _check_mgt(model)
         elif model.translation_scorer:
-            raise RecipeError(
-                "model.translation_scorer is a key of mgt: decoders of a bgt have one each"
-            )
+            raise RecipeError("model.translation_scorer is a key of mgt, not of bgt: remove it")
         written = (model.reconstructs, model.translates)
         if self.needs_both_sides and not any(of is None or len(of) == 2 for of in written):
             raise RecipeError(
                 f"{self.needs_both_sides} needs the meaning of both sides of a pair: translate "
-                "into both languages, or reconstruct both, or leave it out"
+                "into, or reconstruct, both languages, or remove it"
             )
         if self.run.development == HELD_OUT and not self.data.held_out:
             raise must_be(
@@ -281,64 +259,43 @@ class GenerativeRecipe:
                 "at least 1, or set run.development to none",
             )
         if model.encoder != "transformer" and model.encoder_layers is not None:
-            raise must_be(
-                f"model.encoder_layers of an {model.encoder}",
-                model.encoder_layers,
-                "absent or null: it has one, in both directions"
-                if model.encoder == "lstm"
-                else "absent or null: it has none",
-            )
+            key = f"model.encoder_layers of an {model.encoder}"
+            raise must_be(key, model.encoder_layers, "left out")
         if model.decoder == "lstm" and model.decoder_layers != 1:
-            raise must_be("model.decoder_layers of an lstm", model.decoder_layers, "1: it has one")
+            raise must_be("model.decoder_layers of an lstm", model.decoder_layers, "1")
         if model.state_size is not None and model.state_size % 2 != 0:
             raise must_be("model.state_size", model.state_size, "even")
         if training.aggressive and (
             not model.variational or not self.data.held_out or self.run.development == "none"
         ):
             raise must_be(
-                "training.aggressive",
+                "training.aggressive without model.variational, data.held_out or run.development",
                 True,
-                "left out, unless model.variational, data.held_out and run.development tell when "
-                "to end it",
+                "left out",
             )
         if training.aggressive and training.decoders_first:
-            raise must_be(
-                "training.decoders_first beside aggressive",
-                training.decoders_first,
-                "0: there encoders and decoders take turns",
-            )
+            raise must_be("training.decoders_first with aggressive", training.decoders_first, "0")
         if not model.variational and training.kl_weight not in (0.0, 1.0):
             raise must_be(
-                "training.kl_weight without model.variational",
-                training.kl_weight,
-                "left out: variables that are vectors have no prior",
+                "training.kl_weight without model.variational", training.kl_weight, "left out"
             )
 
     @property
     def needs_both_sides(self) -> str:
-        """The first setting that needs the meaning of both sides of a pair; nothing if none is."""
+        """The first setting that needs the meaning of both sides of a pair, or an empty string."""
         found = "training.contrastive" if self.training.contrastive else ""
         is_both = self.run.development == "clean-and-bitext"
         return found or ("run.development clean-and-bitext" if is_both else "")
 
 
-def _refuse_of_mgt(model: LatentArguments) -> None:
-    """Refuse what one encoder and decoder of several languages have no use for."""
+def _check_mgt(model: LatentArguments) -> None:
     if model.reconstructs:
-        raise must_be(
-            "model.reconstructs of an mgt",
-            model.reconstructs,
-            "absent, for all languages, or [], for none",
-        )
+        raise must_be("model.reconstructs of an mgt", model.reconstructs, "left out or []")
     if model.translates is not None:
-        raise must_be(
-            "model.translates of an mgt",
-            model.translates,
-            "left out: it translates into all its languages",
-        )
+        raise must_be("model.translates of an mgt", model.translates, "left out")
     if "lstm" in (model.encoder, model.decoder):
         raise must_be(
             "model.encoder and model.decoder of an mgt",
             f"{model.encoder}, {model.decoder}",
-            "transformer, or the encoder average",
+            "transformer, or average for the encoder",
         )

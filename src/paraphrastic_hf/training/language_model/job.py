@@ -1,10 +1,9 @@
-"""A language model over sentences: objective and run."""
+"""The objective and the run of a language model over sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from huggingface_hub.errors import StrictDataclassError
-from torch import Tensor, nn
+from torch import nn
 
 from paraphrastic_hf.config.recipe import names_file
 from paraphrastic_hf.encoders.storage.directory import LANGUAGE_MODEL, save_model
@@ -20,42 +19,24 @@ from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.measures.judged import Judged
 from paraphrastic_hf.generation.likelihood import perplexity_of, sentence_likelihoods
 from paraphrastic_hf.io.pairs import iterate_lines
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step, plan_batches
+from paraphrastic_hf.training.data.batching import plan_batches
 from paraphrastic_hf.training.data.corpus import has_columns, read_columns, write_columns
 from paraphrastic_hf.training.data.sources import check_sources, read_sentences
-from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
 from paraphrastic_hf.training.engine.loop import Evaluation, Losses
 from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 from paraphrastic_hf.training.engine.paths import resolve_path
 from paraphrastic_hf.training.kinds import Context
-from paraphrastic_hf.training.language_model.recipe import (
-    LanguageModelRecipe,
-    LanguageModelTraining,
-)
+from paraphrastic_hf.training.language_model.recipe import LanguageModelRecipe
+from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective, TokenBatch
 
 
-@dataclass(frozen=True)
-class TokenBatch:
-    """Some sentences of a step.
-
-    Attributes:
-        own: (sentences,) numbers of this process's share of them.
-        weight: Factor of the mean loss of this share: its part of the predicted tokens of the whole
-            step, times the number of processes, whose gradients are averaged.
-    """
-
-    own: np.ndarray
-    weight: float
-
-
-class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
-    """Predicting every next token of sentences, by smoothed cross-entropy."""
+class LanguageModelObjective(CrossEntropyObjective):
+    """Smoothed cross-entropy of every next token of a sentence."""
 
     def __init__(
         self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
@@ -64,48 +45,25 @@ class LanguageModelObjective(TokenBatchObjective[LanguageModelTraining]):
         lengths = np.minimum(np.diff(sentences.offsets), self.max_length)
         super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_batches)
 
-    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next step: so many batches of like length as are accumulated."""
-        chosen = self.next_batches(epoch, position)
-        world = self.accelerator.num_processes
-        of_step = sum(map(self._predicted, chosen))
-        batches = []
-        for batch in chosen:
-            share = self.share(batch)
-            of_share = self._predicted(share.examples[: share.size])
-            batches.append(TokenBatch(share.examples, of_share * world / of_step))
-        yield Step(batches, sum(map(len, chosen)))
-
     def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
-        """The cross-entropy, of the right token and of its smoothing."""
         ids, mask = self.sentences.padded(batch.own, self.max_length)
         device = self.accelerator.device
         inputs, targets = (torch.from_numpy(part).to(device) for part in (ids[:, :-1], ids[:, 1:]))
         is_predicted = torch.from_numpy(mask[:, 1:].astype(bool)).to(device)
         logits = model(input_ids=inputs, logits_at=is_predicted).logits  # (tokens, vocab)
-        right, everyone = cross_entropy_parts(
-            logits, targets[is_predicted], self.arguments.label_smoothing
-        )
-        parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
-        if everyone is not None:
-            parts["smoothing"] = everyone * batch.weight
-        return Losses.of(parts)
+        return self.smoothed(logits, targets[is_predicted], batch.weight)
 
-    def _predicted(self, batch: np.ndarray) -> int:
-        """Tokens that are predicted: all but the first of each sentence."""
-        return int(self.lengths[batch].sum()) - len(batch)
+    def predicted(self, examples: np.ndarray) -> int:
+        return int(self.lengths[examples].sum()) - len(examples)  # all but the start tokens
 
 
 class LanguageModeling:
-    """Training a language model over sentences, `kind: language_model`."""
-
     def __init__(self, recipe: LanguageModelRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context
         check_memory(LanguageModel, self._config(SMALLEST_TABLE))
         check_sources(recipe.data, context.data_root)
 
     def prepare(self, work: Path) -> None:
-        """The tokenizer, the sentences to train on and those held out, in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
@@ -126,16 +84,16 @@ class LanguageModeling:
         else:
             order = np.random.default_rng([recipe.seed, 4]).permutation(order)
         if len(order) - count < max(1, 0 if given else count):
+            key = "run.development" if given else "data.held_out"
             raise DataError(
-                f"data.held_out ({count:,}) must leave as many sentences to train on, and there "
-                f"are {len(order):,} in all, each counted once: set it lower, or give more"
+                f"{key} ({count:,}) leaves too few of the {len(order):,} distinct sentences to "
+                "train on: hold out fewer, or add text"
             )
         held_out, kept = (np.sort(part) for part in np.split(order, [count]))
         columns = {"sentences": ids.select(kept), "held_out": ids.select(held_out)}
         write_columns(work / "corpus", columns, {})
 
     def build(self, work: Path) -> LanguageModel:
-        """The model with random weights."""
         self.tokenizer = cast(MarkedTokenizer, load_tokenizer(work / "tokenizer"))
         self.columns, _ = read_columns(work / "corpus")
         special = self.tokenizer.special
@@ -164,17 +122,15 @@ class LanguageModeling:
             raise RecipeError(f"model: {error.__cause__ or error}") from error
 
     def objective(self, model: LanguageModel, accelerator: Accelerator) -> LanguageModelObjective:
-        """The sentences, in batches of about equally many tokens."""
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Minus the cross-entropy of the held-out sentences, in nats a token."""
+        """Return minus the cross-entropy of the held-out sentences, in nats per token."""
         if not len(self.columns["held_out"]):
             return None
         return lambda model: Evaluation.of_parts([(-0.01, self._judged(model))])
 
     def save(self, model: LanguageModel, output: Path) -> dict[str, Any]:
-        """The model directory, and the perplexity of the held-out sentences."""
         held_out = len(self.columns["held_out"])
         cross_entropy = self._judged(model).score / 100 if held_out else math.nan
         save_model(model.to("cpu"), self.tokenizer.for_prompts(), output, LANGUAGE_MODEL)
@@ -193,7 +149,7 @@ class LanguageModeling:
         }
 
     def _judged(self, model: LanguageModel) -> Judged:
-        """The nats of each held-out sentence, and its tokens."""
+        """Return the nats and the tokens of each held-out sentence."""
         found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
         measure = "nats a token"
         return Judged("held out", "sentences", measure, -found.nats[None], found.tokens[None])

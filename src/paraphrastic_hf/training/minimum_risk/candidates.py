@@ -1,5 +1,4 @@
-"""The candidates of minimum risk training: a model's own translations and what they cost, kept on
-disk so that a step that is run again need not search again (thesis, 7.3)."""
+"""Candidate translations with their costs, cached on disk (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from paraphrastic_hf.training.minimum_risk.recipe import CandidateArguments
 
 logger = logging.getLogger(__name__)
 
-EQUAL = 1e-9  # costs that are closer are the same
+EQUAL = 1e-9  # difference below which costs count as equal
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,9 @@ class CandidateLists:
     """The candidates of some sentences.
 
     Attributes:
-        ids: Tokens of every candidate, list after list, with their end.
-        counts: (lists,) candidates of each sentence, 0 or more.
-        costs: (candidates,) float64, what each costs, mostly 0 to 1.
+        ids: Token ids of every candidate, list after list, with the end token.
+        counts: Number of candidates of each sentence, (lists,).
+        costs: Cost of each candidate, usually 0 to 1, (candidates,) float64.
     """
 
     ids: Ragged
@@ -39,23 +38,23 @@ class CandidateLists:
     costs: np.ndarray
 
     def numbers(self) -> np.ndarray:
-        """(candidates,) the number of the list that each is in."""
+        """Return the number of the list of each candidate, (candidates,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def part(self, first: int, last: int) -> CandidateLists:
-        """The lists from number `first` to before `last`."""
+        """Return the lists from number `first` to before `last`."""
         ends = np.concatenate([[0], np.cumsum(self.counts)])
         rows = np.arange(ends[first], ends[last])
         return CandidateLists(self.ids.select(rows), self.counts[first:last], self.costs[rows])
 
     def padded(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A value of each candidate as a row a list, and which places are filled.
+        """Arrange a value of each candidate in a row per list, with a mask of the filled places.
 
         Args:
             values: (candidates,).
 
         Returns:
-            (lists, longest) of the values, 0 where there is none, and as bool.
+            (lists, longest) of the values, 0 where nothing is filled, and of bool.
         """
         is_filled = np.arange(self.counts.max(initial=1)) < self.counts[:, None]
         rows = np.zeros(is_filled.shape, values.dtype)
@@ -63,8 +62,7 @@ class CandidateLists:
         return rows, is_filled
 
     def flat_lists(self) -> int:
-        """How many lists have several candidates that all cost the same, so that there is nothing
-        to choose."""
+        """Count the lists of several candidates that all cost the same."""
         starts = np.cumsum(self.counts) - self.counts
         several = np.flatnonzero(self.counts > 1)
         parts = (self.costs[starts[n] : starts[n] + self.counts[n]] for n in several)
@@ -72,10 +70,10 @@ class CandidateLists:
 
 
 class CandidateMaker:
-    """Makes lists of candidates and says what they cost.
+    """Search or sample candidates and compute their costs.
 
     Args:
-        translator: The model that is trained, with its tokenizer; dropout is off while it writes.
+        translator: The model in training, with its tokenizer. Dropout is off while it translates.
     """
 
     def __init__(self, translator: Translator, arguments: CandidateArguments, cost: Cost) -> None:
@@ -90,7 +88,7 @@ class CandidateMaker:
         targets: Sequence[Sequence[int]],
         seed: int,
     ) -> CandidateLists:
-        """Search or draw the candidates of some sentences."""
+        """Return the candidates of some sentences."""
         how = self.arguments
         writing = GenerationOptions(
             beams=1 if how.search == "sample" else how.beams or how.count,
@@ -98,7 +96,7 @@ class CandidateMaker:
             top_p=how.top_p,
             temperature=how.temperature,
             outputs=how.count,
-            max_tokens=MOST_TOKENS,  # a candidate's own limit comes from its source
+            max_tokens=MOST_TOKENS,  # `max_ratio` limits each candidate
             seed=seed,
         )
         found = self.translator.write(sources, writing, scores=False)
@@ -117,9 +115,10 @@ class CandidateMaker:
     def _distinct(
         self, found: Sequence[GeneratedText], reference: str, target: tuple[int, ...]
     ) -> list[GeneratedText]:
-        """The candidates of one sentence, each once, the likeliest first.
+        """Return the distinct candidates of one sentence, the most likely first.
 
-        The reference is known by its text or its ids: a tokenizer may have changed the text.
+        The reference is recognized by its text or its ids, since a tokenizer may have changed the
+        text.
         """
         keep = self.arguments.reference
         kept: dict[tuple[int, ...], GeneratedText] = {}
@@ -134,13 +133,13 @@ class CandidateMaker:
 
 
 class CandidateCache:
-    """The lists of the latest steps, on disk."""
+    """The candidates of the latest steps, on disk."""
 
     def __init__(self, folder: Path, rank: int, kept: int) -> None:
         self.folder, self.rank, self.kept = folder, rank, kept
 
     def read(self, step: int) -> CandidateLists | None:
-        """The lists that were made for a step; None if there are none, or they are damaged."""
+        """Return the lists of a step; None if they are missing or damaged."""
         path = self._path(step)
         try:
             with path.open("rb") as file, np.load(file) as arrays:
@@ -149,11 +148,11 @@ class CandidateCache:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            logger.warning("%s is damaged (%s); searching again", path.name, error)
+            logger.warning("%s is damaged (%s), searching again", path.name, error)
             return None
 
     def write(self, step: int, lists: CandidateLists) -> None:
-        """Keep the lists of a step, and remove those that no resumed run can ask for."""
+        """Store the lists of a step, and remove those that no resumed run needs."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with replacing(self._path(step)) as partial, partial.open("wb") as file:
             np.savez(

@@ -1,5 +1,4 @@
-"""What held-out pairs say of a run of minimum risk training: what their candidates cost, by the
-cost that is trained on and by others (thesis, 7.5.2 and Figure 12)."""
+"""Costs of the candidates of held-out pairs, by several metrics (thesis, 7.5.2 and Figure 12)."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ from paraphrastic_hf.training.minimum_risk.candidates import CandidateLists, Can
 from paraphrastic_hf.training.minimum_risk.objective import Translations, list_risks
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
 
-SEED = 7  # of the draws, where candidates are drawn: the same at every evaluation
+SEED = 7  # of sampled candidates, the same at every evaluation
 OTHERS = ("simile", "bleu")
 LISTS_AT_A_TIME = 32
 
 
-class RiskGauges:
-    """Measures the candidates of held-out pairs."""
+class RiskDiagnostics:
+    """Costs of the candidates of held-out pairs."""
 
     def __init__(
         self, recipe: MinimumRiskRecipe, pairs: Translations, maker: CandidateMaker
@@ -32,12 +31,16 @@ class RiskGauges:
         self.others: dict[str, Cost] = {
             name: make_cost(name)
             for name in OTHERS
-            if name != recipe.cost.metric and (name != "bleu" or _has("sacrebleu"))
+            if name != recipe.cost.metric
+            and (name != "bleu" or importlib.util.find_spec("sacrebleu"))
         }
 
     def measure(self) -> dict[str, float]:
-        """Costs x 100: `expected_cost` of the lists and `first`, that of the likeliest candidate,
-        each also by SimiLE and BLEU; and `candidates`, the mean length of a list."""
+        """Return costs x 100 by name.
+
+        `expected_cost` averages over the lists and `first` over the most likely candidates, each
+        also by SimiLE and BLEU. `candidates` is the mean number of candidates.
+        """
         numbers = np.arange(len(self.pairs))
         sources, targets = self.pairs.lists(numbers)
         references = self.pairs.references(numbers)
@@ -47,7 +50,7 @@ class RiskGauges:
         figures = {"candidates": float(lists.counts.mean())}
         costs = {"": lists.costs}
         costs |= {f"_{name}": cost(texts, references) for name, cost in self.others.items()}
-        is_list = torch.from_numpy(lists.counts > 0)  # where nothing was found there is no cost
+        is_list = torch.from_numpy(lists.counts > 0)  # a list without candidates has no cost
         firsts = (np.cumsum(lists.counts) - lists.counts)[lists.counts > 0]
         for name, values in costs.items():
             priced = CandidateLists(lists.ids, lists.counts, np.asarray(values, np.float64))
@@ -68,7 +71,7 @@ class RiskGauges:
 
     @torch.no_grad()
     def _log_probabilities(self, sources: list[list[int]], lists: CandidateLists) -> torch.Tensor:
-        """(candidates,) logarithm of each candidate's probability."""
+        """Return the log-probability of each candidate, (candidates,)."""
         translator = self.maker.translator
         model, pad, begin = translator.model, translator.tokenizer.pad_token_id, translator.begin()
         order = np.argsort([len(source) for source in sources], kind="stable")
@@ -95,7 +98,3 @@ class RiskGauges:
                 )
                 sums[torch.from_numpy(rows)] = (means * is_token.sum(1)).cpu().float()
         return sums
-
-
-def _has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None

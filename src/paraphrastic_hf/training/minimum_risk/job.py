@@ -1,5 +1,4 @@
-"""A run of minimum risk training: a trained encoder-decoder of any kind and translations, to that
-model trained further (thesis, 7.3)."""
+"""A minimum risk run: improve a trained encoder-decoder on translations (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.paths import resolve_model
 from paraphrastic_hf.training.kinds import Context
 from paraphrastic_hf.training.minimum_risk.candidates import CandidateCache, CandidateMaker
-from paraphrastic_hf.training.minimum_risk.diagnostics import RiskGauges
+from paraphrastic_hf.training.minimum_risk.diagnostics import RiskDiagnostics
 from paraphrastic_hf.training.minimum_risk.objective import MinimumRiskObjective, Translations
 from paraphrastic_hf.training.minimum_risk.recipe import MinimumRiskRecipe
 from paraphrastic_hf.training.seq2seq.job import check_written, written_side
@@ -51,19 +50,17 @@ from paraphrastic_hf.training.seq2seq.job import check_written, written_side
 logger = logging.getLogger(__name__)
 
 PAIRS_AT_A_TIME = 10_000
-ENGLISH = ("simile", "english", "tiny")  # packaged models of one language
+ENGLISH = ("simile", "english", "tiny")  # packaged models of English alone
 SIDES = ("sources", "targets", "texts")
 
 
 class MinimumRisk:
-    """Training an encoder-decoder by the risk of its translations, `kind: minimum_risk`."""
-
     def __init__(self, recipe: MinimumRiskRecipe, context: Context) -> None:
         self.recipe, self.context = recipe, context = with_development(recipe), context
         if recipe.start is None:
             raise RecipeError(
-                "minimum risk training improves a model that translates already: name it with "
-                "--start, a directory or a Hub repository that AutoModelForSeq2SeqLM loads"
+                "start is missing: name a translation model with --start, a directory or a Hub "
+                "repository that AutoModelForSeq2SeqLM loads"
             )
         check_sources(recipe.data, context.data_root)
         check_written(recipe.data.sources, recipe.data.target_language)
@@ -72,7 +69,6 @@ class MinimumRisk:
         self.translator = _load(recipe, recipe.start, context.data_root)
 
     def prepare(self, work: Path) -> None:
-        """Tokenized pairs to train on, and those held out, in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
@@ -94,27 +90,25 @@ class MinimumRisk:
         }
         if not len(columns["kept.sources"]):
             raise DataError(
-                f"no pair is left to train on: none has at most {recipe.data.max_length} tokens "
-                "on both sides; raise data.max_length"
+                f"no pairs to train on: raise data.max_length ({recipe.data.max_length} tokens per "
+                "side)"
             )
         write_columns(work / "corpus", columns, {})
 
     def build(self, work: Path) -> Any:
-        """The model that training starts from."""
         columns, _ = read_columns(work / "corpus")
         self.kept, self.held_out = (
             Translations(*(columns[f"{name}.{side}"] for side in SIDES))
             for name in ("kept", "held_out")
         )
         self._work = work
-        self._start = identity(self.translator)  # whose candidates a shared folder keeps
+        self._start = identity(self.translator)  # candidates in a shared folder belong to it
         first, second = self.kept.lists(np.arange(1))
-        _keep_what_is_never_written(self.translator.model)
-        _freeze_what_is_not_used(self.translator.model, first, second)
+        _freeze_banned_rows(self.translator.model)
+        _freeze_unused(self.translator.model, first, second)
         return self.translator.model
 
     def objective(self, model: Any, accelerator: Accelerator) -> MinimumRiskObjective:
-        """The pairs, in batches of about equally many tokens, with their candidates."""
         recipe = self.recipe
         maker = CandidateMaker(self.translator, recipe.candidates, self.cost)
         settings = f"{accelerator.num_processes} {self._start} {to_yaml(recipe)}"
@@ -125,25 +119,23 @@ class MinimumRisk:
             accelerator.process_index,
             steps_back + recipe.candidates.refresh_steps,
         )
-        self._gauges = RiskGauges(recipe, self.held_out, maker)
+        self._diagnostics = RiskDiagnostics(recipe, self.held_out, maker)
         return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Minus the cost of held-out pairs' candidates, x 100, with other costs beside it."""
+        """Return minus the cost of held-out candidates x 100, with other costs beside it."""
         chosen = self.recipe.run.development
         chosen = "expected_cost" if names_file(chosen) else chosen
         if chosen == "none" or not len(self.held_out):
             return None
 
         def score(model: Any) -> float:
-            figures = self._gauges.measure()
+            figures = self._diagnostics.measure()
             return Evaluation(-figures[chosen], figures)
 
         return score
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
-        """The model and its tokenizer, as their own libraries save them, and what held-out pairs
-        cost."""
         record: dict[str, Any] = {
             "development": self.recipe.run.development,
             "cost": self.cost.signature,
@@ -152,13 +144,13 @@ class MinimumRisk:
             "parameters": model.num_parameters(),
         }
         if len(self.held_out):
-            record["held_out"] = self._gauges.measure()
+            record["held_out"] = self._diagnostics.measure()
         self.translator.model.to("cpu")
         _save(self.translator, output)
         return record
 
     def _tokenized(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged, Ragged]:
-        """Ids of both sides and the references' bytes, of the pairs that are short enough."""
+        """Return the ids of both sides, and the text of the references, of short enough pairs."""
         translator, lost = self.translator, 0
         begin = translator.begin()
         positions = getattr(translator.model.config, "max_position_embeddings", None)
@@ -182,7 +174,7 @@ class MinimumRisk:
                 texts.append(text.strip().encode("utf-8"))
         if lost:
             logger.warning(
-                "%s left out: a side has no known token, or more than %d",
+                "left out %s with a side of no known token, or of more than %d",
                 counted(lost, "pair"),
                 most,
             )
@@ -195,14 +187,14 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
     cost, to = recipe.cost, recipe.data.target_language
     if cost.metric in SEMANTIC and cost.model in ENGLISH and to not in CODES_OF_ENGLISH:
         logger.warning(
-            "cost.model %s knows English, and what is written is in %s: set it to multilingual",
+            "cost.model %s is for English, but the translations are in %s: set it to multilingual",
             cost.model,
             to,
         )
 
 
 def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
-    """The start and its tokenizer, which must belong together."""
+    """Load the start with its tokenizer."""
     place = resolve_model(start, data_root)
     try:
         translator = Translator.from_pretrained(
@@ -215,18 +207,20 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     written = None if is_told(translator.tokenizer) else written_language(translator._directory)
     if written not in (None, recipe.data.target_language):
         raise RecipeError(
-            f"{start} writes {written}, and data.target_language is "
-            f"{recipe.data.target_language}: set data.target_language to {written}, or start from "
-            "another model"
+            f"{start} writes {written}, but data.target_language is "
+            f"{recipe.data.target_language}: set it to {written}, or start from another model"
         )
     if translator.tokenizer.eos_token_id is None:
-        raise ModelError(f"the tokenizer in {start} has no token that ends a sentence")
+        raise ModelError(f"the tokenizer in {start} has no end token (eos_token)")
     return translator
 
 
-def _keep_what_is_never_written(model: Any) -> None:
-    """Leave rows as they are of tokens that the model is told never to write. A Marian's padding is
-    one: with its zeros every translation begins, and CTranslate2 takes them for granted."""
+def _freeze_banned_rows(model: Any) -> None:
+    """Freeze the embeddings of tokens that the model must never write.
+
+    The padding of a Marian is one: every translation begins with its zeros, and CTranslate2 relies
+    on them.
+    """
     banned = model.generation_config.bad_words_ids or []
     tokens = sorted({ids[0] for ids in banned if len(ids) == 1})
     layers = (model.get_input_embeddings(), model.get_output_embeddings())
@@ -236,11 +230,13 @@ def _keep_what_is_never_written(model: Any) -> None:
             weight.register_hook(lambda found, rows=rows: found.index_fill(0, rows, 0.0))
 
 
-def _freeze_what_is_not_used(
+def _freeze_unused(
     model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
 ) -> None:
-    """Leave out of training what no gradient reaches, since several processes wait for those of all
-    that is trained, and what is not saved, such as positions that are computed."""
+    """Freeze parameters that get no gradient or are not saved, such as computed positions.
+
+    Several processes would wait for the gradients of all trained parameters.
+    """
     with evaluating(model):
         output = model(input_ids=torch.tensor(source), labels=torch.tensor(target))
         output.logits.sum().backward()
@@ -251,7 +247,7 @@ def _freeze_what_is_not_used(
 
 
 def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
-    """The pairs of a source, each with what is translated first."""
+    """Return the pairs of a source, each with the side to translate first."""
     if written_side(item.source, to) == 1:
         return item.pairs
     return [(second, first) for first, second in item.pairs]
@@ -260,8 +256,7 @@ def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
 def _hold_out(
     pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
 ) -> tuple[list[Pair], list[Pair]]:
-    """Pairs that are held out, and those that are trained on and share no source or target with
-    them."""
+    """Return held-out pairs, and training pairs that share no source or target with them."""
     numbers: dict[tuple[int, str], int] = {}
     groups = [
         [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs
@@ -271,7 +266,7 @@ def _hold_out(
 
 
 def _save(translator: Translator, output: Path) -> None:
-    """Write the model's directory: to a folder within first, and the weights last."""
+    """Write the model directory through a folder inside it, the weights last."""
     staged = output / "model.part"
     remove(staged)
     staged.mkdir(parents=True)

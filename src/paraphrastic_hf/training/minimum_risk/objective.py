@@ -1,9 +1,8 @@
-"""The objective of minimum risk training: the expected cost of a model's own translations, mixed
-with the likelihood of the references (thesis, 7.3).
+"""The objective of minimum risk training: expected cost of a model's translations, mixed with the
+likelihood of the references (thesis, 7.3).
 
-One pass of the encoder over the sentences of a batch, and one of the decoder over references and
-candidates together, give every probability with its gradient. Candidates are searched before, with
-dropout off, for all batches of a step or of several.
+One encoder pass over the sentences of a batch, and one decoder pass over references and candidates,
+give all probabilities with gradients. Candidates are searched beforehand, with dropout off.
 """
 
 from __future__ import annotations
@@ -19,11 +18,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.generation.search import encoded_by, padded, rows_of
 from paraphrastic_hf.losses.likelihood import log_likelihoods
-from paraphrastic_hf.losses.minimum_risk import (
-    expected_cost,
-    list_scores,
-    minimum_risk_parts,
-)
+from paraphrastic_hf.losses.minimum_risk import expected_cost, list_scores, minimum_risk_parts
 from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.batching import Step, plan_pair_batches
@@ -45,8 +40,8 @@ class Translations:
     """Sentences and their references.
 
     Attributes:
-        sources: Ids of the sentences, as the model reads them.
-        targets: Ids of the references, with their end.
+        sources: Token ids of the sentences.
+        targets: Token ids of the references, with the end token.
         texts: The references as UTF-8 bytes.
     """
 
@@ -58,11 +53,11 @@ class Translations:
         return len(self.sources)
 
     def references(self, numbers: np.ndarray) -> list[str]:
-        """The text of some references."""
+        """Return the text of some references."""
         return [bytes(self.texts[number]).decode("utf-8") for number in numbers]
 
     def lists(self, numbers: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
-        """Ids of some sentences and of their references."""
+        """Return the token ids of some sentences and of their references."""
         sides = (self.sources, self.targets)
         first, second = ([side[number].tolist() for number in numbers] for side in sides)
         return first, second
@@ -73,11 +68,11 @@ class RiskBatch:
     """Some sentences of a step, with their candidates.
 
     Attributes:
-        own: (pairs,) numbers of this process's share of them.
+        own: Numbers of this process's pairs, (pairs,).
         lists: Their candidates.
-        tokens: Factor of a mean over this share's tokens: its part of the references' tokens of the
-            whole step, times the number of processes, whose gradients are averaged.
-        pairs: Likewise of a mean over this share's pairs.
+        tokens: Factor of a mean over the tokens of these references: their share of the reference
+            tokens of the step, times the number of processes, over which gradients are averaged.
+        pairs: The same factor for a mean over these pairs.
     """
 
     own: np.ndarray
@@ -90,7 +85,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
     """Expected cost and likelihood of translations.
 
     Args:
-        cache: Where candidates are kept; None to keep none.
+        cache: Stores candidates on disk, if given.
     """
 
     def __init__(
@@ -107,10 +102,10 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         lengths = np.stack([np.diff(side.offsets) for side in sides], 1)
         super().__init__(recipe.training, recipe.seed, accelerator, lengths, plan_pair_batches)
         self.annealing = Annealing.of(recipe.training)
-        self._has_told = False
+        self._has_logged = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next steps, as many as share the weights that find their candidates."""
+        """Yield the next steps: those whose candidates are searched with the same weights."""
         ahead = self.next_batches(epoch, position, self.every)
         world, size = self.accelerator.num_processes, self.arguments.accumulate
         shares = [self.share(batch) for batch in ahead]
@@ -132,7 +127,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
             yield Step(batches, pairs)
 
     def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
-        """Both terms of a batch, as they count in the means over the step."""
+        """Return both terms of a batch, weighted as in the means over the step."""
         args, lists = self.arguments, batch.lists
         sources, references = self.pairs.lists(batch.own)
         candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]
@@ -162,8 +157,14 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         rows: np.ndarray,
         written: Sequence[Sequence[int]],
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores of every token of some translations, (translations, seq, vocab), the tokens, and
-        which are no padding, (translations, seq). `rows` has the sentence of each."""
+        """Return logits, targets and their mask for some translations.
+
+        Args:
+            rows: Sentence of each translation, (translations,).
+
+        Returns:
+            (translations, seq, vocab), (translations, seq) and (translations, seq).
+        """
         translator = self.maker.translator
         pad, device = translator.tokenizer.pad_token_id, self.accelerator.device
         inputs = padded(sources, pad, device)
@@ -182,7 +183,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         return logits[:, first - 1 :], targets, outputs["attention_mask"][:, first:].bool()
 
     def _lists(self, numbers: np.ndarray, step: int) -> CandidateLists:
-        """The candidates of some pairs, from the cache where a run before has found them."""
+        """Return the candidates of some pairs, from the cache if it has them."""
         lists = None if self.cache is None else self.cache.read(step)
         if lists is None or len(lists.counts) != len(numbers):
             sources, targets = self.pairs.lists(numbers)
@@ -191,13 +192,13 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
             lists = self.maker.make(sources, references, targets, seed % 2**63)
             if self.cache is not None:
                 self.cache.write(step, lists)
-        alike = lists.flat_lists()
-        if alike and not self._has_told:
-            self._has_told = True
+        flat = lists.flat_lists()
+        if flat and not self._has_logged:
+            self._has_logged = True
             logger.info(
-                "%d of %d lists have candidates that all cost the same, by which nothing is "
-                "learned but the reference; this is said once",
-                alike,
+                "in %d of %d lists all candidates cost the same, so only their references are "
+                "learned (logged once)",
+                flat,
                 len(lists.counts),
             )
         return lists
@@ -207,14 +208,11 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
 
 
 def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
-    """The expected cost of each list.
+    """Return the expected cost of each list, (lists,), in the unit of the costs.
 
     Args:
-        sums: (candidates,) logarithm of each candidate's probability.
-        probability: What shares go by, one of `losses.minimum_risk.PROBABILITIES`.
-
-    Returns:
-        (lists,), of the unit of the costs.
+        sums: Log-probability of each candidate, (candidates,).
+        probability: One of `losses.minimum_risk.PROBABILITIES`.
     """
     lengths = torch.from_numpy(np.diff(lists.ids.offsets)).to(sums.device)
     scores = list_scores(sums, lengths, probability)

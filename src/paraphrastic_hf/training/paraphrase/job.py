@@ -1,4 +1,4 @@
-"""A run of a paraphrase generator: pairs to a finished model (thesis, 4.6 and 6.3)."""
+"""A run of a paraphrase generator: sentence pairs to a model (thesis, 4.6 and 6.3)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from paraphrastic_hf.training.paraphrase.parsed_pairs import (
     reads_trees,
     texts_to_learn,
     with_tree_columns,
-    writes_sentences,
 )
 from paraphrastic_hf.training.paraphrase.recipe import (
     PARAPHRASER,
     SCPN,
+    SENTENCE,
     STOCK,
     ParaphraseRecipe,
 )
@@ -49,8 +49,6 @@ logger = logging.getLogger(__name__)
 
 
 class Paraphrasing(Seq2SeqRun):
-    """Training a paraphrase generator or a parse generator, `kind: paraphrase`."""
-
     recipe: ParaphraseRecipe
 
     def __init__(self, recipe: ParaphraseRecipe, context: Context) -> None:
@@ -60,7 +58,6 @@ class Paraphrasing(Seq2SeqRun):
         self.recipe = with_tree_columns(recipe, lambda path: resolve_path(path, context.data_root))
 
     def prepare(self, work: Path) -> None:
-        """Tokenizer and tokenized pairs in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
@@ -77,12 +74,12 @@ class Paraphrasing(Seq2SeqRun):
         given = [] if number is None else parsed_pairs([sources[number]], recipe)
         pairs += given  # last, as `build` expects
         tokenizer: Any = parse_tokenizer()
-        if writes_sentences(recipe) and recipe.data.bpe is not None:
+        if recipe.model.writes == SENTENCE and recipe.data.bpe is not None:
             codes = resolve_path(recipe.data.bpe, context.data_root)
             lowercase = recipe.tokenizer.lowercase
             tokenizer = BytePairTokenizer.from_codes(codes, lowercase=lowercase)
             tokenizer = MarkedTokenizer(tokenizer, "end")
-        elif writes_sentences(recipe):
+        elif recipe.model.writes == SENTENCE:
             lines = texts_to_learn(pairs, recipe)
             tokenizer = train_tokenizer(
                 recipe.tokenizer, lines, recipe.seed, self.context.data_root
@@ -91,7 +88,6 @@ class Paraphrasing(Seq2SeqRun):
         build_parsed_corpus(pairs, tokenizer, recipe, work / "corpus", len(given))
 
     def build(self, work: Path) -> Any:
-        """The model with random weights."""
         recipe = self.recipe
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.corpus = load_parsed_corpus(work / "corpus")
@@ -103,13 +99,14 @@ class Paraphrasing(Seq2SeqRun):
         is_good = ((lengths <= most) & (lengths > 0)).all((1, 2))
         if not is_good.all():
             logger.warning(
-                "%s left out: a side has no known token, or more than %d to read or %d to write",
+                "left out %s with a side of no known token, or of more than %d to read or %d to "
+                "write",
                 counted(int((~is_good).sum()), "pair"),
                 *most,
             )
         pairs = np.flatnonzero(is_good)
         if not len(pairs):
-            raise DataError("no pair has at most {} tokens to read and {} to write".format(*most))
+            raise DataError("no pair has 1 to {} tokens to read and 1 to {} to write".format(*most))
         groups = self.corpus.group.reshape(-1, 2)[pairs]
         given = None
         if self.corpus.given:
@@ -123,7 +120,6 @@ class Paraphrasing(Seq2SeqRun):
         return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))
 
     def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
-        """The pairs, in batches of about equally many tokens."""
         return TranslationObjective(
             self.recipe,
             self.corpus.sentences,
@@ -135,18 +131,18 @@ class Paraphrasing(Seq2SeqRun):
         )
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
-        """The model directory, with the templates of its training, and how well it predicts the
-        held-out pairs."""
         if self.corpus.counts:
             save_templates(output, self.corpus.counts)
         return super().save(model, output)
 
 
 def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
-    """Tokens that a model may read and may write: of a sentence or a parse, to which a stock model
-    reads the template in the same text."""
+    """Return the most tokens that a model reads and writes per text.
+
+    A stock model reads the template in the same text as the sentence or parse.
+    """
     data, model = recipe.data, recipe.model
-    most = data.max_length if writes_sentences(recipe) else data.max_template
+    most = data.max_length if recipe.model.writes == SENTENCE else data.max_template
     if model.kind not in STOCK:
         return most, most
     positions = model.positions or POSITIONS
@@ -155,7 +151,7 @@ def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
 
 
 def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:
-    """The class of the model, and its configuration for a tokenizer of so many entries."""
+    """Return the class and the configuration of the model, for a vocabulary of `tokens` entries."""
     given = recipe.model
     if given.kind in STOCK:
         model_class, config = stock_model(given, tokens, end)

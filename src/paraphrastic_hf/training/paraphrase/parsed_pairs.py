@@ -1,7 +1,8 @@
-"""From parsed pairs as text to the token ids that paraphrase generators learn from (thesis, 6.2.2).
+"""Turn parsed sentence pairs into the token ids that paraphrase generators learn from (thesis,
+6.2.2).
 
-A row is two sentences and their trees. Sentence s of the corpus is side s % 2 of pair s // 2, and
-its partner is s XOR 1; what is read, what is written and the template of each have that number.
+A row has two sentences and their trees. Sentence s of the corpus is side s % 2 of pair s // 2, and
+its partner is s XOR 1. Source text, target text and template of a sentence share its number.
 """
 
 from __future__ import annotations
@@ -30,18 +31,12 @@ from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.data.corpus import read_columns, write_columns
 from paraphrastic_hf.training.data.sources import SourcePairs
 from paraphrastic_hf.training.engine.recipe import NONE
-from paraphrastic_hf.training.paraphrase.recipe import (
-    PARSE,
-    SENTENCE,
-    STOCK,
-    TEMPLATE,
-    ParaphraseRecipe,
-)
+from paraphrastic_hf.training.paraphrase.recipe import PARSE, STOCK, TEMPLATE, ParaphraseRecipe
 
 logger = logging.getLogger(__name__)
 
 TREES = ("tree1", "tree2")
-MOST_TEMPLATES = 10_000  # that a model's directory lists
+MOST_TEMPLATES = 10_000  # listed in a model directory
 
 
 @dataclass(frozen=True)
@@ -50,8 +45,8 @@ class ParsedSentence:
 
     Attributes:
         text: The sentence.
-        parse: Its parse as tokens with spaces, without words; "" where trees are not read.
-        template: The top two levels of that.
+        parse: Its parse without words, as tokens separated by spaces; "" if trees are not read.
+        template: The top two levels of the parse.
     """
 
     text: str
@@ -61,15 +56,15 @@ class ParsedSentence:
 
 @dataclass(frozen=True)
 class ParsedCorpus:
-    """Token ids of what a model learns from.
+    """Token ids that a model learns from.
 
     Attributes:
-        sentences: Ids of all that is read, then of all that is written; the latter alone where both
-            are the same.
-        templates: Ids of the template of each that is written; None of a model that has none apart.
-        group: (2N,) equal for sentences that are the same.
-        counts: Templates of the sentences that are written, the most frequent first.
-        given: Number of pairs of a development file; they come last.
+        sentences: Ids of all source texts, then of all target texts; only of the latter if both are
+            equal.
+        templates: Ids of the template of each target; None if the model has no separate templates.
+        group: Equal numbers for equal sentences, (2N,).
+        counts: Templates of the target sentences, the most frequent first.
+        given: Number of pairs of a development file, which come last.
     """
 
     sentences: Ragged
@@ -82,10 +77,11 @@ class ParsedCorpus:
         return len(self.group) // 2
 
     def sides(self, pairs: np.ndarray, *, both: bool) -> np.ndarray:
-        """Numbers of source and target of some pairs, (examples, 2).
+        """Return the numbers of source and target of some pairs, (examples, 2).
 
         Args:
             pairs: Numbers of pairs, (count,).
+            both: Whether to return each pair in both directions.
         """
         first = 2 * pairs
         sources = np.stack([first, first + 1], 1).reshape(-1) if both else first
@@ -94,22 +90,20 @@ class ParsedCorpus:
 
 
 def reads_trees(recipe: ParaphraseRecipe) -> bool:
-    """Whether pairs need trees: a model of the sentences alone needs none."""
+    """Whether the recipe needs the trees of its pairs."""
     model = recipe.model
     return recipe.data.differing or model.template != NONE or model.writes == PARSE
 
 
 def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
-    """The recipe, with the columns of the trees, if they are read, named for sources that do not
-    name theirs."""
+    """Return the recipe with default tree columns where trees are read."""
     if not reads_trees(recipe):
         return recipe
     sources = []
     for source in recipe.data.sources:
         if source.beside and set(source.beside) != set(TREES):
             raise RecipeError(
-                f"beside of {source.name} must name the columns tree1 and tree2, got "
-                f"{', '.join(source.beside)}"
+                f"beside of {source.name} must name tree1 and tree2, got {', '.join(source.beside)}"
             )
         has_names = source.path is None or has_named_columns(find(source.path))
         columns = {name: name if has_names else 3 + k for k, name in enumerate(TREES)}
@@ -120,11 +114,12 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
 def parsed_pairs(
     sources: Sequence[SourcePairs], recipe: ParaphraseRecipe
 ) -> list[tuple[ParsedSentence, ParsedSentence]]:
-    """The pairs whose trees are whole and differ; a warning counts the others. All pairs where no
-    trees are read.
+    """Return the pairs whose trees are complete and differ, and log the number of others.
+
+    If no trees are read, all pairs are returned.
 
     Args:
-        sources: Pairs, with `tree1` and `tree2` beside them where those are read.
+        sources: Pairs, with `tree1` and `tree2` beside them if trees are read.
     """
     if not reads_trees(recipe):
         pairs = [pair for item in sources for pair in item.pairs]
@@ -139,7 +134,7 @@ def parsed_pairs(
             except DataError as error:
                 if recipe.data.bad_rows == "refuse":
                     raise DataError(f"pair {number} of {item.source.name}: {error}") from error
-                report.add("with a side that has no whole tree", f"{item.source.name}:{number}")
+                report.add("with an incomplete tree", f"{item.source.name}:{number}")
                 continue
             if recipe.data.differing and pair[0].parse == pair[1].parse:
                 alike += 1
@@ -151,15 +146,15 @@ def parsed_pairs(
         logger.warning(report.describe())
     if alike or long:
         logger.info(
-            "%s left out since their parses are the same, %s since one is too long",
+            "left out %s with equal parses and %s with a parse too long",
             counted(alike, "pair"),
             f"{long:,}",
         )
     if not found:
         raise DataError(
-            f"no parsed pair is left: of {alike:,} both parses are the same, of {long:,} one has "
-            f"more than data.max_template ({recipe.data.max_template}) tokens, and "
-            f"{report.bad.total():,} have a tree that is not whole"
+            f"no pairs to train on: {alike:,} have equal parses (data.differing), {long:,} a parse "
+            f"of more than data.max_template ({recipe.data.max_template}) tokens, and "
+            f"{report.bad.total():,} an incomplete tree"
         )
     return found
 
@@ -172,7 +167,7 @@ def _parsed(text: str, tree: str) -> ParsedSentence:
 def texts_to_learn(
     pairs: Sequence[tuple[ParsedSentence, ParsedSentence]], recipe: ParaphraseRecipe
 ) -> Iterator[str]:
-    """What a tokenizer is trained on: the sentences, and what stock models read beside them."""
+    """Yield the texts to train a tokenizer on."""
     for first, second in pairs:
         yield from (first.text, second.text)
         if _is_joined(recipe):
@@ -190,8 +185,8 @@ def build_parsed_corpus(
     """Tokenize what a model reads and writes, and write it to a folder.
 
     Args:
-        tokenizer: That of sentences; of parses, where those are written.
-        given: Number of pairs of a development file; they come last.
+        tokenizer: Tokenizer of the targets: sentences or parses.
+        given: Number of pairs of a development file, which come last.
     """
     sides = [side for pair in pairs for side in pair]
     is_parse = recipe.model.writes == PARSE
@@ -216,7 +211,7 @@ def build_parsed_corpus(
 
 
 def load_parsed_corpus(directory: Path) -> ParsedCorpus:
-    """Map what `build_parsed_corpus` wrote."""
+    """Memory-map what `build_parsed_corpus` wrote."""
     columns, meta = read_columns(directory)
     written = columns["written"]
     read = columns.get("read")
@@ -228,14 +223,9 @@ def load_parsed_corpus(directory: Path) -> ParsedCorpus:
 
 
 def _is_joined(recipe: ParaphraseRecipe) -> bool:
-    """Whether the template follows the source in one text."""
+    """Whether source and template are read as one text."""
     return recipe.model.kind in STOCK and recipe.model.template != NONE
 
 
 def _beside(side: ParsedSentence, recipe: ParaphraseRecipe) -> str:
     return side.template if recipe.model.template == TEMPLATE else side.parse
-
-
-def writes_sentences(recipe: ParaphraseRecipe) -> bool:
-    """Whether sentences are written, not parses."""
-    return recipe.model.writes == SENTENCE

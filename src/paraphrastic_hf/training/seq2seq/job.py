@@ -1,9 +1,4 @@
-"""What runs of encoder-decoders share: which side of a source is written; and of those by
-likelihood the held-out pairs, the averaged weights, what is saved, and stock models.
-
-A kind of such runs (`translation/job.py`, `paraphrase/job.py`) adds what it reads and which models
-it has.
-"""
+"""Steps that runs of encoder-decoders share."""
 
 from __future__ import annotations
 
@@ -33,20 +28,20 @@ STOCK_CLASSES: dict[str, tuple[Any, Any]] = {
     "marian": (TrainedMarian, marian_config),
     "bart": (TrainedBart, bart_config),
 }
-HEADS, WIDER, POSITIONS = 4, 4, 512  # where the recipe of a stock model names none
+HEADS, FEED_FORWARD_FACTOR, POSITIONS = 4, 4, 512  # defaults of stock models
 
 
 class Seq2SeqRun:
-    """A run by likelihood; a kind sets these in `build`, and makes its model by `new_model`.
+    """A run trained by likelihood. Subclasses set these attributes in `build`.
 
     Attributes:
         recipe: The whole recipe.
-        tokenizer: That of the texts.
-        corpus: Its `sentences` are what is read and written, tokenized.
-        templates: What is read beside it, by the number of what is written; None for nothing.
-        kept: (pairs, 2), the numbers in these of what is read and written in training.
-        held_out: (pairs, 2), of those that are held out.
-        start: The token that the decoder begins with.
+        tokenizer: Tokenizer of the texts.
+        corpus: Has the tokenized `sentences` that are read and written.
+        templates: Texts read beside each target, by the number of the target, if any.
+        kept: Numbers of source and target of each training pair, (pairs, 2).
+        held_out: Numbers of source and target of each held-out pair, (pairs, 2).
+        start: Token that the decoder begins with.
     """
 
     recipe: Any
@@ -58,7 +53,7 @@ class Seq2SeqRun:
     start: int
 
     def new_model(self, model_class: Any, config: Any) -> Any:
-        """A model with random weights, if memory holds it."""
+        """Return a model with random weights, if it fits into memory."""
         check_memory(model_class, config)
         model = model_class(config)
         if isinstance(model, TrainedStock):
@@ -67,19 +62,18 @@ class Seq2SeqRun:
         return model
 
     def development(self) -> Callable[[Any], float] | None:
-        """The score of the held-out pairs, unless the recipe wants none."""
         return None if self.recipe.run.development == NONE else self.score
 
     def score(self, model: Any) -> Evaluation:
-        """Minus the cross-entropy of the held-out pairs, in nats a token."""
-        return Evaluation.of_parts([(-0.01, self._judged(model))])  # whose scores are x 100
+        """Return minus the cross-entropy of the held-out pairs, in nats per token."""
+        return Evaluation.of_parts([(-0.01, self._judged(model))])  # scores of Judged are x 100
 
     def nats(self, model: Any) -> float:
-        """The cross-entropy of the held-out pairs, in nats a token."""
+        """Return the cross-entropy of the held-out pairs, in nats per token."""
         return self._judged(model).score / 100
 
     def _judged(self, model: Any) -> Judged:
-        """The nats of each held-out pair, and its tokens."""
+        """Return the nats and the tokens of each held-out pair."""
         nats = nats_of_targets(
             model,
             self.corpus.sentences,
@@ -92,7 +86,6 @@ class Seq2SeqRun:
         return Judged("held out", "pairs", "nats a token", nats[None], tokens[None])
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
-        """The model directory, and how well the model predicts the held-out pairs."""
         record: dict[str, Any] = {
             "development": self.recipe.run.development,
             "pairs": len(self.kept),
@@ -111,23 +104,25 @@ class Seq2SeqRun:
         return record
 
     def _average(self, model: Any, checkpoints: Path) -> int:
-        """Average the last checkpoints; 0 and the weights as they were where that scores no better,
-        if there is a score."""
+        """Average the last checkpoints and return their number.
+
+        If the average does not score better, return 0 and keep the weights.
+        """
         score = self.development()
         best = -math.inf if score is None else float(score(model))
         kept = {name: value.clone() for name, value in weights_of(model).items()}
         count = load_average(model, checkpoints, self.recipe.training.average)
         if score is None or float(score(model)) > best:
             return count
-        model.load_state_dict(kept, strict=False)  # names that are tied to others are not there
+        model.load_state_dict(kept, strict=False)  # tied weights have one name in `kept`
         return 0
 
 
 def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
-    """The class of a stock model, and its configuration.
+    """Return the class and the configuration of a stock model.
 
     Args:
-        given: The section `model` of a recipe.
+        given: The `model` section of a recipe.
     """
     size, heads = given.hidden_size, given.heads or HEADS
     if size % heads or size % 2:
@@ -135,7 +130,7 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
             f"model.hidden_size with {heads} heads must be even and a multiple of {heads}, got "
             f"{size}"
         )
-    wide = given.feed_forward or WIDER * size
+    wide = given.feed_forward or FEED_FORWARD_FACTOR * size
     model_class, make_config = STOCK_CLASSES[given.kind]
     return model_class, make_config(
         tokens,
@@ -153,19 +148,19 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
 
 
 def check_written(sources: Sequence[SourceArguments], to: str) -> None:
-    """Refuse a source whose languages the recipe names, if not just one side is to be written."""
+    """Refuse sources whose `languages` do not have the target language on exactly one side."""
     for source in sources:
         if source.languages is not None:
             written_side(source, to)
 
 
 def written_side(source: SourceArguments, to: str) -> int:
-    """Which side of a source, 0 or 1, is in the language that is written."""
+    """Return the side of a source, 0 or 1, that is in the target language."""
     languages = source.languages or []
     if len(languages) != 2 or languages.count(to) != 1:
         raise DataError(
-            f"{source.name} has the languages {', '.join(languages)}: every source must have "
-            f"data.target_language ({to}) on one side; name them with languages: "
-            f"[{to}, de], or set data.target_language"
+            f"{source.name} must have data.target_language ({to}) on one side, got the languages "
+            f"{', '.join(languages)}: set data.target_language, or languages of the source, such "
+            f"as [{to}, de]"
         )
     return languages.index(to)

@@ -1,5 +1,4 @@
-"""A supervised run: a corpus with gold scores or labels to a finished model and its scores on the
-test split (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
+"""A supervised run: a labeled corpus to a model and its test scores."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from accelerate import Accelerator
+from huggingface_hub.errors import StrictDataclassError
 
 from paraphrastic_hf.encoders.storage.directory import (
     PARSER,
@@ -16,6 +16,9 @@ from paraphrastic_hf.encoders.storage.directory import (
     Layout,
     save_model,
 )
+from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.parser import ParserModel
 from paraphrastic_hf.models.supervised.tagger import TaggerModel
@@ -23,22 +26,22 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.mixed import MixedTokenizer
 from paraphrastic_hf.training.data.tokenizers import train_tokenizer
-from paraphrastic_hf.training.encoder.build import check_encoder
+from paraphrastic_hf.training.encoder.build import build_encoder, check_encoder
 from paraphrastic_hf.training.encoder.settings import EncoderArguments
-from paraphrastic_hf.training.encoder.start import load_start, resolve_vectors
+from paraphrastic_hf.training.encoder.start import load_start, resolve_vectors, settings_from_start
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.kinds import Context
-from paraphrastic_hf.training.supervised.build import build_supervised
 from paraphrastic_hf.training.supervised.objective import SupervisedObjective
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
 from paraphrastic_hf.training.supervised.tasks import TASKS, Examples
 
 
 class Supervised:
-    """Training on gold scores or labels, `kind: supervised`."""
-
     def __init__(self, recipe: SupervisedRecipe, context: Context) -> None:
-        check_supervised(recipe)
+        if recipe.start is None:  # refuse contradictory settings before any text is read
+            check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
+        for part in recipe.parts:
+            check_encoder(part)
         self.recipe, self.data_root = recipe, context.data_root
         self.task = TASKS[recipe.task.kind](recipe, context.data_root)
         named = recipe.start
@@ -47,13 +50,12 @@ class Supervised:
             resolve_vectors(recipe.model.vectors, context.data_root)
 
     def prepare(self, work: Path) -> None:
-        """The tokenizer in `work`."""
         if (work / "ready").exists():
             return
         if self.start is not None:
-            tokenizer = self._beside(self.start.tokenizer)
+            tokenizer = self._joined(self.start.tokenizer)
         else:
-            # Given vectors are the vocabulary in the papers; a random table has the training words.
+            # The papers keep every word that has a given vector, else the words of training.
             splits = SPLITS[:1] if self.recipe.model.vectors is None else SPLITS
             lines = self.task.lines(splits)
             tokenizer = train_tokenizer(
@@ -62,8 +64,8 @@ class Supervised:
         tokenizer.save(work / "tokenizer")
         (work / "ready").touch()
 
-    def _beside(self, tokenizer: TextTokenizer) -> TextTokenizer:
-        """The tokenizer of `start`, and those of the parts beside it."""
+    def _joined(self, tokenizer: TextTokenizer) -> TextTokenizer:
+        """Return the tokenizer of `start`, joined with new ones for the parts."""
         parts = self.recipe.parts
         lines = list(self.task.lines(SPLITS[:1])) if parts else []
         made = [
@@ -73,21 +75,52 @@ class Supervised:
         return MixedTokenizer([tokenizer, *made]) if made else tokenizer
 
     def build(self, work: Path) -> SupervisedModel:
-        """The model at its start."""
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.examples: dict[str, Examples] = {
             split: self.task.examples(split, self.tokenizer) for split in SPLITS
         }
-        return build_supervised(self.recipe, self.task, self.tokenizer, self.start, self.data_root)
+        recipe, start = self.recipe, self.start
+        if start is None:
+            encoder = build_encoder(recipe.model, self.tokenizer, self.data_root)
+        else:
+            encoder = self._with_parts(start.model)
+        try:
+            model = self.task.new_model(settings_from_start(encoder, recipe.model))
+        except StrictDataclassError as error:
+            raise RecipeError(f"head: {error.__cause__ or error}") from error
+        model.encoder.load_state_dict(encoder.state_dict())
+        if recipe.training.freeze == "encoder":
+            model.encoder.requires_grad_(False)
+        elif recipe.training.freeze == "tables":
+            for table in model.tables():
+                table.requires_grad_(False)
+        return model
+
+    def _with_parts(self, encoder: SentenceEncoderModel) -> SentenceEncoderModel:
+        """Return a trained encoder, concatenated with the recipe's parts if it has any."""
+        recipe, tokenizer = self.recipe, self.tokenizer
+        if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
+            return encoder
+        if isinstance(encoder, MixedModel):
+            raise RecipeError(
+                f"start ({recipe.start}) is a mixture, which cannot be extended: remove parts"
+            )
+        made = [
+            build_encoder(part.model, part_tokenizer, self.data_root)
+            for part, part_tokenizer in zip(recipe.parts, tokenizer.parts[1:], strict=True)
+        ]
+        parts = [encoder, *made]
+        model = MixedModel(MixedConfig.of([part.config for part in parts], "concatenate"))  # type: ignore[misc]
+        for ours, part in zip(model.parts, parts, strict=True):
+            ours.load_state_dict(part.state_dict())
+        return model
 
     def objective(self, model: SupervisedModel, accelerator: Accelerator) -> SupervisedObjective:
-        """The training split, batch by batch."""
         return SupervisedObjective(
             self.recipe, self.examples["train"], self.tokenizer, model, accelerator
         )
 
     def development(self) -> Callable[[Any], float]:
-        """The task's measure on the validation split."""
         task, examples = self.task, self.examples["validation"]
 
         def score(model: SupervisedModel) -> Evaluation:
@@ -97,7 +130,6 @@ class Supervised:
         return score
 
     def save(self, model: SupervisedModel, output: Path) -> dict[str, Any]:
-        """The model directory, and scores on the validation and test splits."""
         scores = {split: self.task.scores(model, self.examples[split])[0] for split in SPLITS[1:]}
         layouts: dict[type, Layout] = {TaggerModel: TAGGER, ParserModel: PARSER}
         layout = layouts.get(type(model), SUPERVISED)
@@ -110,11 +142,3 @@ class Supervised:
             "examples": {split: len(examples) for split, examples in self.examples.items()},
             "vocab_size": self.tokenizer.vocab_size,
         }
-
-
-def check_supervised(recipe: SupervisedRecipe) -> None:
-    """Refuse an encoder without a meaning before any text is read."""
-    if recipe.start is None:
-        check_encoder(EncoderArguments(recipe.tokenizer, recipe.model))
-    for part in recipe.parts:
-        check_encoder(part)

@@ -1,5 +1,4 @@
-"""The supervised objective: training on gold scores or labels (thesis, 3.2.4; Wieting and Gimpel,
-2017, 4.3). What a kind of task adds is in `supervised/tasks.py`."""
+"""The supervised objective (thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3)."""
 
 from __future__ import annotations
 
@@ -24,12 +23,12 @@ from paraphrastic_hf.training.supervised.tasks import Examples
 
 @dataclass(frozen=True)
 class Batch:
-    """The examples of one step of the optimizer.
+    """The examples of one optimizer step.
 
     Attributes:
-        own: Numbers of this process's share of them.
-        whole: Numbers of all of them.
-        weight: Factor of the loss: the share times the number of processes.
+        own: Numbers of this process's examples.
+        whole: Numbers of all examples.
+        weight: Factor of the loss: the share of the labels times the number of processes.
     """
 
     own: np.ndarray
@@ -38,10 +37,10 @@ class Batch:
 
 
 class SupervisedObjective:
-    """Training on gold scores or labels, one mini-batch after the other.
+    """Training on scores or labels, one mini-batch per step.
 
-    All randomness is a function of the seed and of the epoch or step, never of what ran before, so
-    a resumed run repeats an unbroken one.
+    Randomness depends only on the seed and the epoch or step, so a resumed run repeats an
+    uninterrupted one.
     """
 
     def __init__(
@@ -65,24 +64,21 @@ class SupervisedObjective:
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None
 
     def examples(self, epoch: int) -> int:
-        """Examples an epoch sees."""
         return len(self.split)
 
     def steps(self, epoch: int) -> int:
-        """Mini-batches of an epoch."""
         return ceil(len(self.split) / self.arguments.batch_size)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next mini-batch: there are no negatives to choose from more of them."""
         whole = self._plan(epoch)[0][position : position + self.arguments.batch_size]
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         own = np.array_split(whole, world)[rank]
         labels, all_labels = (self.split.labels_in(part) for part in (own, whole))
-        weight = labels * world / max(1, all_labels)  # processes are averaged
+        weight = labels * world / max(1, all_labels)  # gradients are averaged over processes
         yield Step([Batch(own if len(own) else whole[:1], whole, weight)], len(whole))
 
     def loss(self, model: nn.Module, batch: Batch, epoch: int, step: int) -> Losses:
-        """The loss of one mini-batch, and what it is made of: task, penalty, head."""
+        """Return the loss of one mini-batch and its parts: task, penalty, head."""
         inputs = self._inputs(batch.own, epoch, step)
         parts: dict[str, Tensor] = {"task": model(**inputs).loss * batch.weight}
         if self.penalty.is_active:
@@ -96,7 +92,7 @@ class SupervisedObjective:
         return Losses.of(parts)
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """The epoch's examples in order, and, for each, whether it is scrambled this epoch."""
+        """Return the examples of the epoch in order, and, per example, whether it is scrambled."""
         if self._epoch is None or self._epoch[0] != epoch:
             size = len(self.split)
             order = np.random.default_rng([self.seed, epoch]).permutation(size)

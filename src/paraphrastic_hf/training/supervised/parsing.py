@@ -1,4 +1,4 @@
-"""Parsing as a supervised task: the constituency tree of a sentence (for thesis, 6.2.2)."""
+"""Parsing as a supervised task: the constituency tree of a sentence (thesis, 6.2.2)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from paraphrastic_hf.training.engine.paths import open_dataset, resolve_path
 from paraphrastic_hf.training.engine.recipe import DatasetArguments
 from paraphrastic_hf.training.supervised.recipe import SPLITS, SupervisedRecipe
 
-MAX_TRAINING_WORDS = 80  # spans grow with the square of the words; 33 sentences are longer
-WINDOW = 50  # batches that are made of sentences sorted by length
-RAREST_CHAIN = 2  # times that a label of spans occurs in training
+MAX_TRAINING_WORDS = 80  # spans grow with the square of the words. 33 sentences are longer
+WINDOW = 50  # batches whose sentences are sorted by length together
+RAREST_CHAIN = 2  # least occurrences of a span label in training
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class TreeExamples:
     """The parsed sentences of a split.
 
     Attributes:
-        trees: The right trees.
+        trees: Gold trees.
         corpus: Their words, tokenized.
-        tags: Numbers of the right tags; -100 for one that training never saw.
-        phrases: For each sentence start, end and number of the label of its phrases, (phrases, 3).
+        tags: Numbers of the gold tags; -100 for a tag that does not occur in training.
+        phrases: Start, end and label number of the phrases of each sentence, (phrases, 3).
         max_length: Words are cut at this many tokens.
     """
 
@@ -64,7 +64,7 @@ class TreeExamples:
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Batches of sentences of about the same length, which take LSTMs the fewest steps."""
+        """Return batches of sentences of similar length, which need the fewest LSTM steps."""
         lengths = self.tags.lengths(order)
         window = WINDOW * batch_size
         by_length = np.lexsort([lengths, np.arange(len(order)) // window])
@@ -80,7 +80,7 @@ class TreeExamples:
         device: torch.device,
         shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
     ) -> dict[str, Tensor]:
-        """The model's named inputs; words keep their order, so nothing is shuffled."""
+        """Return the named inputs of the model. Words are never shuffled."""
         tags, mask = self.tags.padded(rows)
         arrays = self.corpus.batch(rows, self.max_length)
         arrays["labels"] = np.where(mask == 1, tags, NO_LABEL)
@@ -91,7 +91,7 @@ class TreeExamples:
 
 
 class Parsing:
-    """Trees of sentences, `task.kind: parsing`."""
+    """Constituency trees of sentences, `task.kind: parsing`."""
 
     measure = "f1"
 
@@ -115,13 +115,11 @@ class Parsing:
         self.labels = sorted(label for label, count in chains.items() if count >= RAREST_CHAIN)
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        """Every word, as often as it occurs."""
         for split in splits:
             for tree in self.spans[split]:
                 yield from tree.words
 
     def examples(self, split: str, tokenizer: TextTokenizer) -> TreeExamples:
-        """The sentences of a split."""
         spans = self.spans[split]
         tag_number = {tag: number for number, tag in enumerate(self.tags)}
         label_number = {label: number for number, label in enumerate(self.labels, 1)}
@@ -141,13 +139,7 @@ class Parsing:
         )
 
     def new_model(self, encoder: dict[str, Any]) -> ParserModel:
-        """The untrained parser over an encoder with this configuration."""
         head = self.recipe.head
-        given = {
-            "capital_feature": head.capital_feature,
-            "layers": head.layers,
-            "span_size": head.span_size,
-        }
         config = ParserConfig.of(
             encoder,
             self.tags,
@@ -155,14 +147,14 @@ class Parsing:
             head_size=head.size,
             head_dropout=head.dropout,
             max_word_tokens=self.recipe.task.max_length,
-            **{name: value for name, value in given.items() if value is not None},
+            **head.given("capital_feature", "layers", "span_size"),
         )
         return ParserModel(config)
 
     def scores(
         self, model: ParserModel, examples: TreeExamples
     ) -> tuple[dict[str, float], Resampled]:
-        """Labeled brackets, tags and templates in percent (`evaluation.measures.bracketing`)."""
+        """Return bracket, tag and template scores in percent (`evaluation.measures.bracketing`)."""
         found = predict_trees(model, examples.corpus)
         each = [
             count_brackets([tree], [right])
@@ -183,13 +175,12 @@ class Parsing:
 
 
 def _read(chosen: DatasetArguments, split: str, data_root: str | Path | None) -> list[Tree]:
-    """The trees of a split of a corpus."""
     configs = find_source(chosen.name).configs
     known = configs.get(chosen.config or next(iter(configs), "")) or {}
     if split not in known:
         raise DataError(
-            f"{chosen.title} has no {split} split to learn trees with; name one such as gum, and "
-            "others in task.extra_corpora"
+            f"{chosen.title} has no {split} split of trees: choose another corpus, such as gum, "
+            "and name this one in task.extra_corpora"
         )
     rows = open_dataset(chosen, split, data_root)
     return parsed_sentences(rows, f"{chosen.title} {split}", ParserConfig.max_words)

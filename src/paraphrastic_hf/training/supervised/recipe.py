@@ -1,11 +1,12 @@
-"""Every key that a supervised recipe has alone: task, head, penalties.
+"""Recipe keys of supervised training: task, head and penalties.
 
-Defaults are values the thesis tried (3.2.4) unless a help text says otherwise.
+Defaults are values that the thesis tried (3.2.4) unless a help text says otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from paraphrastic_hf.config.recipe import FILE, argument, check_bounds
 from paraphrastic_hf.errors import RecipeError
@@ -29,105 +30,105 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class TaskArguments:
-    """What is learned, and from what."""
-
     kind: str = argument(
-        help="what is learned: a score of two texts, classes of two texts, of one, or of each "
-        "word, or the trees of sentences",
+        help="score of two texts (relatedness), class of two texts (entailment) or of one "
+        "(sentiment), tag of each word (tagging), or constituency tree (parsing)",
         choices=("relatedness", "entailment", "sentiment", "tagging", "parsing"),
     )
     dataset: DatasetArguments = argument(
-        help="its corpus: {name: sst, config: binary}; the splits train, validation and test of it "
-        "are read"
+        help="corpus with train, validation and test splits, such as {name: sst, config: binary}"
     )
     scores: list[int] | None = argument(
-        None, help="relatedness: lowest and highest score, whole numbers; 1, 5 if absent, as SICK's"
+        None,
+        help="relatedness: lowest and highest score, whole numbers (default: [1, 5], as in SICK)",
     )
     tags: str | None = argument(
-        None, help="tagging: column of the tags; tags if absent, penn_tags for ewt's other set"
+        None, help="tagging: column of tags, such as penn_tags of ewt (default: tags)"
     )
     held_out: float | None = argument(
         None,
-        help="tagging: share of a corpus's first split that each split it lacks is given, in order "
-        "and with whole documents; 0.1 if absent",
+        help="tagging: share of the first split, by whole documents and in order, that becomes "
+        "each missing split (default: 0.1)",
         above=0,
         below=0.5,
     )
     extra_examples: str | None = argument(
         None,
-        help="a TSV of further training examples, label, text and, of pairs, the second text, such "
-        "as `paraphrastic attack` writes (6.5.4); relative to the data root",
+        help="sentiment, entailment: TSV of more training examples (label and one or two texts), "
+        "as from `paraphrastic attack` (thesis 6.5.4), relative to the data root",
     )
     extra_corpora: list[DatasetArguments] = argument(
-        [], help="parsing: further corpora of trees to train on, by name, or mappings with a split"
+        [], help="parsing: more training corpora of trees: names, or mappings with a split"
     )
     max_length: int = argument(
-        100, help="cut a text, of tagging and parsing a word, at this many tokens", at_least=1
+        100,
+        help="maximum tokens per text, or per word in tagging and parsing (the rest is cut)",
+        at_least=1,
     )
 
 
 @dataclass(frozen=True)
 class HeadArguments:
-    """The layers over sentence vectors; of tagging and parsing, over word vectors."""
+    """The layers on top of sentence vectors (of word vectors for tagging and parsing)."""
 
     size: int = argument(
         50,
-        help="sigmoid units (tuned over 50, 150, 300), 0 for a linear head; tagging, parsing: "
+        help="sigmoid units (thesis: 50, 150 or 300), 0 for a linear head. tagging, parsing: "
         "units of each LSTM",
         at_least=0,
     )
     dropout: float = argument(
-        0.0,
-        help="probability that a number that enters the head is zeroed in training",
-        at_least=0,
-        below=1,
+        0.0, help="dropout probability of the input of the head", at_least=0, below=1
     )
     capital_feature: bool | None = argument(
         None,
-        help="tagging, parsing: tell whether a word has a capital letter (3.7.3); true if absent",
+        help="tagging, parsing: mark words with a capital letter (thesis 3.7.3, default: true)",
     )
     word_layer: str | None = argument(
         None,
-        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, 3.7.3); "
-        "none, for no layer, if absent",
+        help="tagging: activation of a dense layer over word vectors (2-layer CHARAGRAM, thesis "
+        "3.7.3), or none for no layer (default)",
     )
     layers: int | None = argument(
-        None, help="parsing: LSTMs in each direction, one on the other; 2 if absent", at_least=1
+        None, help="parsing: bidirectional LSTM layers (default: 2)", at_least=1
     )
     span_size: int | None = argument(
-        None, help="parsing: units between places and scores of spans; 128 if absent", at_least=1
+        None, help="parsing: hidden units of the span scorer (default: 128)", at_least=1
     )
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return the keys among `names` that are not None."""
+        found = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class SupervisedTraining(OptimizationArguments):
-    """The penalties and the optimization."""
-
-    epochs: int = argument(10, help="passes over the training split", at_least=1, at_most=1_000_000)
+    epochs: int = argument(10, help="passes over the data", at_least=1, at_most=1_000_000)
     batch_size: int = argument(
-        25, help="examples in a mini-batch (tuned over 25, 50, 100)", at_least=1
+        25, help="examples per mini-batch (thesis: 25, 50 or 100)", at_least=1
     )
     learning_rate: float = argument(
-        1e-3, help="size of a step of the optimizer; the thesis gives AdaGrad 0.05", above=0
+        1e-3, help="learning rate at the end of warm-up (thesis: 0.05 with AdaGrad)", above=0
     )
     scramble: float = argument(
         0.0,
-        help="probability that an example's tokens are put in random order (2017, section 4.3)",
+        help="probability of shuffling the tokens of an example (2017 paper, 4.3)",
         at_least=0,
         at_most=1,
     )
     freeze: str = argument(
         "none",
-        help="what stays as it starts: the tables of token vectors, or the whole encoder",
+        help="parameters not to train: none, the tables of token vectors, or the whole encoder",
         choices=("none", "tables", "encoder"),
     )
     lambda_w: float = argument(
-        0.0, help="weight of the L2 penalty that pulls token vectors to their start", at_least=0
+        0.0, help="weight of the L2 penalty toward the initial token vectors", at_least=0
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters of the encoder; with `start`, on "
-        "their way from it",
+        help="weight of the L2 penalty on other encoder parameters, toward 0 (with `start`, "
+        "toward its values)",
         at_least=0,
     )
     lambda_s: float = argument(
@@ -137,56 +138,48 @@ class SupervisedTraining(OptimizationArguments):
 
 @dataclass(frozen=True)
 class SupervisedRunArguments(RunArguments):
-    """Checkpoints, logs and the choice of the weights that are kept."""
-
     development: str = argument(
         "validation",
-        help="what picks the checkpoint: validation, that split of the corpus; or a file in its "
-        "place. Relatedness: pairs with scores, as `evaluate --pairs` takes them. Classes: as "
-        "task.extra_examples. Tagging: a line a word, a tab and its tag, with an empty line "
-        "between sentences. Parsing: a tree a line",
+        help="data that selects the checkpoint: the validation split, or a file. relatedness: "
+        "scored pairs, as for `evaluate --pairs`. sentiment, entailment: as task.extra_examples. "
+        "tagging: word, tab and tag per line, empty line after a sentence. parsing: one tree per "
+        "line",
         choices=("validation", FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisedRecipe:
-    """A whole supervised training run."""
-
     kind: str = argument(
-        "supervised",
-        help="what is trained: a model of scores or labels",
-        choices=("supervised",),
+        "supervised", help="model to train: predictor of scores or labels", choices=("supervised",)
     )
-    task: TaskArguments = argument(help="what is learned, and from what")
+    task: TaskArguments = argument(help="task and corpus")
     start: str | None = argument(
         None,
-        help="directory of a trained encoder, or a packaged one's name, whose tokenizer and "
-        "parameters are the start (3.2.4.1)",
+        help="trained encoder to start from, with its tokenizer (thesis 3.2.4.1): a run "
+        "directory, a packaged model or a Hub repository",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="how text becomes ids; with `start`, its own"
+        TokenizerArguments(), help="tokenizer (leave out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="the encoder; with `start`, the two dropouts alone"
+        ModelArguments(), help="encoder (with `start`, only its dropouts)"
     )
     parts: list[EncoderArguments] = argument(
-        [],
-        help="encoders at their random start whose vectors stand beside that of `start`, such as "
-        "one of character n-grams",
+        [], help="new encoders concatenated with `start`, such as one of character n-grams"
     )
-    head: HeadArguments = argument(HeadArguments(), help="the layers over sentence vectors")
-    training: SupervisedTraining = argument(SupervisedTraining(), help="the objective")
+    head: HeadArguments = argument(HeadArguments(), help="layers on top of sentence vectors")
+    training: SupervisedTraining = argument(SupervisedTraining(), help="objective and optimization")
     run: SupervisedRunArguments = argument(
         SupervisedRunArguments(evaluate_every=1_000_000, checkpoint_every=1000),
-        help="checkpoints and logs; the best epoch on the validation split is kept",
+        help="checkpoints, logs and model selection",
     )
     seed: int = seed_argument()
 
     @property
     def scores(self) -> tuple[int, int]:
-        """The lowest and the highest score of a relatedness task."""
+        """The lowest and highest score of a relatedness task."""
         lowest, highest = self.task.scores or DEFAULT_SCORES
         return lowest, highest
 
@@ -194,15 +187,16 @@ class SupervisedRecipe:
         check_bounds(self)
         scores = self.task.scores
         if scores is not None and (len(scores) != 2 or scores[0] >= scores[1]):
-            raise must_be("task.scores", scores, "a lowest and a higher number")
+            raise must_be("task.scores", scores, "the lowest and the highest score")
         self._refuse_keys_of_others()
         self._refuse_contradictions()
 
     def _refuse_keys_of_others(self) -> None:
-        """Keys that only tagging or parsing has default to nothing."""
         task, head, training = self.task, self.head, self.training
         of_words = ("tagging", "parsing")
         for name, value, owners in (
+            ("task.scores", task.scores, ("relatedness",)),
+            ("task.extra_examples", task.extra_examples, ("sentiment", "entailment")),
             ("task.tags", task.tags, ("tagging",)),
             ("task.held_out", task.held_out, ("tagging",)),
             ("task.extra_corpora", task.extra_corpora or None, ("parsing",)),
@@ -213,44 +207,28 @@ class SupervisedRecipe:
         ):
             if value is not None and task.kind not in owners:
                 raise RecipeError(
-                    f"{name} is a key of {' and '.join(owners)}, not of {task.kind}: leave it out"
+                    f"{name} is a key of {' and '.join(owners)}, not of {task.kind}: remove it"
                 )
         if task.kind in of_words and training.scramble:
-            raise RecipeError(
-                f"training.scramble ({training.scramble}) would part words from their tags: leave "
-                f"it out of {task.kind}"
-            )
+            raise must_be(f"training.scramble in {task.kind}", training.scramble, "0")
         if self.parts and self.start is None:
-            raise RecipeError(
-                "parts stand beside the encoder of start: give start, or leave them out"
-            )
+            raise RecipeError("parts extend the encoder of start: set start, or remove parts")
 
     def _refuse_contradictions(self) -> None:
         task, model, training = self.task, self.model, self.training
-        if task.scores is not None and task.kind != "relatedness":
-            raise RecipeError(
-                f"task.scores are those of relatedness, not of {task.kind}: omit them"
-            )
         if task.dataset.split != "train":
-            raise RecipeError(
-                f"task.dataset.split is {task.dataset.split!r}, but the official splits are taken: "
-                "leave it out"
-            )
-        if task.extra_examples is not None and task.kind not in ("sentiment", "entailment"):
-            raise RecipeError(
-                f"task.extra_examples is for classes of texts, not for {task.kind}: omit it"
-            )
+            raise must_be("task.dataset.split", task.dataset.split, "left out: all are used")
         refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return
         if self.start is None and (training.freeze == "encoder" or model.vectors is None):
             raise RecipeError(
-                f"training.freeze {training.freeze} would keep random numbers: give start, a "
-                "trained encoder" + ("" if training.freeze == "encoder" else ", or model.vectors")
+                f"training.freeze {training.freeze} would freeze random weights: set start"
+                + ("" if training.freeze == "encoder" else " or model.vectors")
             )
         for name, value in (("lambda_w", training.lambda_w), ("lambda_c", training.lambda_c)):
             if value and (name == "lambda_w" or training.freeze == "encoder"):
                 raise RecipeError(
-                    f"training.{name} ({value}) regularizes what training.freeze "
-                    f"{training.freeze} keeps: leave one of them out"
+                    f"training.{name} ({value}) penalizes what training.freeze "
+                    f"{training.freeze} keeps: remove one of them"
                 )

@@ -1,6 +1,6 @@
 """Tagging as a supervised task: a tag for every word of a sentence (thesis, 3.7.3).
 
-A corpus without official splits is cut in its order, as the thesis cuts the Penn Treebank by its
+A corpus without official splits is cut in its order, as the thesis cuts the Penn Treebank by
 sections.
 """
 
@@ -42,12 +42,12 @@ HELD_OUT_SHARE = 0.1
 
 @dataclass(frozen=True)
 class TagExamples:
-    """The tokenized sentences of a split.
+    """The tagged sentences of a split.
 
     Attributes:
-        sentences: Words and right tags.
+        sentences: Words and gold tags.
         corpus: The words, tokenized.
-        labels: Numbers of the tags; -100 for one that training never saw.
+        labels: Numbers of the tags; -100 for a tag that does not occur in training.
         max_length: Words are cut at this many tokens.
     """
 
@@ -74,7 +74,7 @@ class TagExamples:
         device: torch.device,
         shuffle: Callable[[np.ndarray, np.ndarray], None] | None = None,
     ) -> dict[str, Tensor]:
-        """The model's named inputs; words keep their order, so nothing is shuffled."""
+        """Return the named inputs of the model. Words are never shuffled."""
         labels, mask = self.labels.padded(rows)
         arrays = self.corpus.batch(rows, self.max_length)
         return tensors({**arrays, "labels": np.where(mask == 1, labels, NO_LABEL)}, device)
@@ -93,13 +93,11 @@ class Tagging:
         self.tags = sorted({tag for sentence in seen for tag in sentence.tags})
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        """Every word, as often as it occurs."""
         for split in splits:
             for sentence in self.splits[split]:
                 yield from sentence.words
 
     def examples(self, split: str, tokenizer: TextTokenizer) -> TagExamples:
-        """The sentences of a split."""
         sentences = self.splits[split]
         number_of = {tag: number for number, tag in enumerate(self.tags)}
         labels = [[number_of.get(tag, NO_LABEL) for tag in each.tags] for each in sentences]
@@ -109,23 +107,21 @@ class Tagging:
         )
 
     def new_model(self, encoder: dict[str, Any]) -> TaggerModel:
-        """The untrained tagger over an encoder with this configuration."""
         head = self.recipe.head
-        given = {"capital_feature": head.capital_feature, "word_layer": head.word_layer}
         config = TaggerConfig.of(
             encoder,
             self.tags,
             head_size=head.size,
             head_dropout=head.dropout,
             max_word_tokens=self.recipe.task.max_length,
-            **{name: value for name, value in given.items() if value is not None},
+            **head.given("capital_feature", "word_layer"),
         )
         return TaggerModel(config)
 
     def scores(
         self, model: TaggerModel, examples: TagExamples
     ) -> tuple[dict[str, float], Resampled]:
-        """Per cent of words with the right tag, and of words that training never saw."""
+        """Return the accuracy in percent over all words, and over those absent from training."""
         found = predict_tags(model, examples.corpus)
         each = [
             count_right([tags], [sentence], self.known)
@@ -145,10 +141,10 @@ class Tagging:
 def read_splits(
     recipe: SupervisedRecipe, data_root: str | Path | None
 ) -> dict[str, list[TaggedSentence]]:
-    """The training, validation and test sentences of a corpus.
+    """Return the training, validation and test sentences of a corpus.
 
-    Splits that it lacks come from its first one, in order and with whole documents: `task.held_out`
-    of its sentences each for validation and test, what comes before for training.
+    Missing splits are cut from the end of the first split, in order and by whole documents. Each
+    gets `task.held_out` of its sentences, and the rest is for training.
     """
     task = recipe.task
     chosen = task.dataset
@@ -160,7 +156,7 @@ def read_splits(
         rows = open_dataset(chosen, split, data_root)
         found[split] = tagged_sentences(rows, f"{name} {split}", task.tags or "tags")
     if not found:
-        raise DataError(f"{name} has no split to learn tags from; name one such as treebank")
+        raise DataError(f"{name} has no split of tags: choose a corpus such as treebank")
     first = next(iter(found))
     made = [split for split in SPLITS if split == first or split not in found]
     if len(made) > 1:
@@ -175,10 +171,10 @@ def read_splits(
 
 
 def _rows_of(path: Path) -> Iterator[dict[str, list[str]]]:
-    """Sentences of a file that has a word, a tab and its tag on a line."""
+    """Yield the sentences of a file with a word, a tab and a tag per line."""
     for is_blank, lines in groupby(text_lines(path), key=lambda line: not line[1].strip()):
         rows = [] if is_blank else [(number, text.split("\t")) for number, text in lines]
         for number, row in rows:
             if len(row) != 2:
-                raise DataError(f"{path}:{number} must have a word, a tab and its tag")
+                raise DataError(f"{path}:{number} must be a word, a tab and a tag")
         yield {"tokens": [row[0] for _, row in rows], "tags": [row[1] for _, row in rows]}

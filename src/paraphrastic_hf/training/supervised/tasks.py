@@ -1,7 +1,6 @@
-"""The kinds of supervised tasks: their rows, their model, their scores (thesis, 3.2.4).
+"""The kinds of supervised tasks: their rows, models and scores (thesis, 3.2.4).
 
-A kind answers to `SupervisedTask`, and adds its line to `TASKS`; the run (`job.py`) is the same for
-all.
+A new kind implements `SupervisedTask` and is added to `TASKS`. `job.py` runs all kinds.
 """
 
 from __future__ import annotations
@@ -44,24 +43,24 @@ class Examples(Protocol):
 
     def __len__(self) -> int: ...
     def labels_in(self, rows: np.ndarray) -> int:
-        """How many labels the loss of these rows is the mean of."""
+        """Count the labels over which the loss of these rows is averaged."""
 
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """The rows of an epoch, given in random order, in the order they are taken in."""
+        """Arrange the rows of an epoch, given in random order, into batches."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
-        """The model's named inputs, with `labels` so that it returns a loss."""
+        """Return the named inputs of the model, with `labels` so that it computes a loss."""
 
 
 class SupervisedTask(Protocol):
     """What one kind of task adds to a run.
 
     Attributes:
-        measure: The score of the validation split that picks the best weights; higher is better.
+        measure: Score on the validation split that selects the checkpoint (higher is better).
     """
 
     measure: str
@@ -70,13 +69,13 @@ class SupervisedTask(Protocol):
         """Read all splits. DataError: A split is missing, damaged or empty."""
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        """The texts of some splits, which a tokenizer is trained on."""
+        """Yield the texts of splits, to train a tokenizer on."""
 
     def examples(self, split: str, tokenizer: TextTokenizer) -> Examples:
-        """The rows of a split."""
+        """Return the tokenized rows of a split."""
 
     def new_model(self, encoder: dict[str, Any]) -> SupervisedModel:
-        """The untrained model over an encoder with this configuration."""
+        """Return the untrained model over an encoder with this configuration."""
 
     def scores(self, model: SupervisedModel, examples: Any) -> tuple[dict[str, float], Resampled]:
         """Return the scores of a split by measure, and the results of `measure` by example."""
@@ -84,11 +83,11 @@ class SupervisedTask(Protocol):
 
 @dataclass(frozen=True)
 class TextExamples:
-    """Rows of one text, or of two.
+    """Rows of one or two texts.
 
     Attributes:
-        sides: Token ids of the only text, or of both.
-        gold: (rows,) scores or numbers of classes.
+        sides: Token ids of each text column.
+        gold: Scores or class numbers, (rows,).
         max_length: Texts are cut at this many tokens.
     """
 
@@ -118,7 +117,7 @@ class TextExamples:
 
 
 class _TextTask:
-    """What tasks of one text or two have in common."""
+    """Base of tasks over one or two texts."""
 
     columns: tuple[str, ...]
     gold: str
@@ -135,12 +134,12 @@ class _TextTask:
             if name not in self.features:
                 raise RecipeError(
                     f"task.kind {recipe.task.kind} needs the columns "
-                    f"{', '.join((*self.columns, self.gold))}, and {self.name} has "
-                    f"{', '.join(self.features)}: choose another task.kind or task.dataset"
+                    f"{', '.join((*self.columns, self.gold))}, but {self.name} has "
+                    f"{', '.join(self.features)}: change task.kind or task.dataset"
                 )
         missing = [split for split in SPLITS if split not in known]
         if missing:
-            raise DataError(f"{self.name} has no {' and no '.join(missing)} split to learn with")
+            raise DataError(f"{self.name} has no {' or '.join(missing)} split")
         self.tables = {
             split: self._read(open_dataset(chosen, split, data_root)) for split in SPLITS
         }
@@ -149,7 +148,6 @@ class _TextTask:
             self.tables["validation"] = self._read(self._rows_of(path))
 
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a development file."""
         raise NotImplementedError
 
     def _read(self, rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -209,8 +207,8 @@ class Relatedness(_TextTask):
             low, high = min(table["score"]), max(table["score"])
             if low < lowest or high > highest:
                 raise DataError(
-                    f"scores of {self.name} {split} go from {low:g} to {high:g}, and task.scores "
-                    f"from {lowest} to {highest}; set task.scores to the corpus's own"
+                    f"task.scores is {lowest} to {highest}, but scores of {self.name} {split} are "
+                    f"{low:g} to {high:g}: widen task.scores"
                 )
 
     def new_model(self, encoder: dict[str, Any]) -> RelatednessModel:
@@ -238,7 +236,7 @@ class Relatedness(_TextTask):
 
 
 class SentenceClasses(_TextTask):
-    """Classes of a text: sentiment."""
+    """Classes of one text, such as sentiment."""
 
     measure = "accuracy"
     columns: tuple[str, ...] = ("text",)
@@ -256,16 +254,11 @@ class SentenceClasses(_TextTask):
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
         super().__init__(recipe, data_root)
         if recipe.task.extra_examples is not None:
-            self._add(resolve_path(recipe.task.extra_examples, data_root))
-
-    def _add(self, path: Path) -> None:
-        """Put further examples after those of the training split."""
-        table, count = self.tables["train"], 0
-        for row in self._rows_of(path):
-            for name, value in row.items():
-                table[name].append(value)
-            count += 1
-        logger.info("%s of %s beside the corpus", counted(count, "further example"), path)
+            path = resolve_path(recipe.task.extra_examples, data_root)
+            rows = list(self._rows_of(path))
+            for name, values in self.tables["train"].items():
+                values += [row[name] for row in rows]
+            logger.info("added %s of %s", counted(len(rows), "training example"), path)
 
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
         names = self.features["label"].names
@@ -273,8 +266,8 @@ class SentenceClasses(_TextTask):
             row = line.split("\t")
             if len(row) != len(self.columns) + 1 or row[0] not in names:
                 raise DataError(
-                    f"{path}:{number} must be one of the labels {', '.join(names)} and "
-                    f"{len(self.columns)} texts, tab-separated"
+                    f"{path}:{number} must be a label ({', '.join(names)}) and {len(self.columns)} "
+                    "texts, tab-separated"
                 )
             texts = dict(zip(self.columns, row[1:], strict=True))
             yield {**texts, "label": names.index(row[0])}
@@ -288,7 +281,7 @@ class SentenceClasses(_TextTask):
 
 
 class PairClasses(SentenceClasses):
-    """Classes of two texts: entailment."""
+    """Classes of two texts, such as entailment."""
 
     columns = ("sentence1", "sentence2")
 

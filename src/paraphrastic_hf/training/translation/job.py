@@ -1,4 +1,4 @@
-"""A run of a translation model: pairs to a finished model directory (thesis, 7.3)."""
+"""A run of a translation model: sentence pairs to a model (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -41,12 +41,10 @@ from paraphrastic_hf.training.translation.recipe import BLEU, TranslationRecipe
 
 logger = logging.getLogger(__name__)
 
-TRANSLATED = 500  # held-out pairs whose translations are compared with their targets
+TRANSLATED = 500  # held-out pairs that BLEU is computed on
 
 
 class Translation(Seq2SeqRun):
-    """Training a translation model, `kind: translation`."""
-
     recipe: TranslationRecipe
 
     def __init__(self, recipe: TranslationRecipe, context: Context) -> None:
@@ -56,7 +54,6 @@ class Translation(Seq2SeqRun):
         check_written(recipe.data.sources, recipe.data.target_language)
 
     def prepare(self, work: Path) -> None:
-        """Tokenizer and tokenized pairs in `work`."""
         if has_columns(work / "corpus"):
             return
         recipe, context = self.recipe, self.context
@@ -71,7 +68,6 @@ class Translation(Seq2SeqRun):
         build_corpus(sources, tokenizer, work / "corpus", progress=context.progress)
 
     def build(self, work: Path) -> Any:
-        """The model with random weights."""
         recipe = self.recipe
         self.tokenizer = load_tokenizer(work / "tokenizer")
         self.stock_tokenizer = AutoTokenizer.from_pretrained(
@@ -101,19 +97,18 @@ class Translation(Seq2SeqRun):
         return self.new_model(*model_of_size(recipe, self.tokenizer.vocab_size, end))
 
     def objective(self, model: Any, accelerator: Accelerator) -> TranslationObjective:
-        """The pairs, in batches of about equally many tokens."""
         return TranslationObjective(
             self.recipe, self.corpus.sentences, self.kept, self.start, accelerator
         )
 
     def score(self, model: Any) -> Evaluation:
-        """Minus the cross-entropy of the held-out pairs, in nats a token; or their BLEU."""
+        """Return minus the cross-entropy of the held-out pairs in nats per token, or their BLEU."""
         if self.recipe.run.development != BLEU:
             return super().score(model)
         return Evaluation(self._bleu(model), {"held_out": -self.nats(model)})
 
     def _bleu(self, model: Any) -> float:
-        """Corpus BLEU of the likeliest translations, token by token, of held-out pairs."""
+        """Return the corpus BLEU of greedy translations of held-out pairs."""
         sentences, chosen = self.corpus.sentences, self.held_out[:TRANSLATED]
         sources, targets = (
             [sentences[number].tolist() for number in chosen[:, side]] for side in (0, 1)
@@ -129,11 +124,11 @@ class Translation(Seq2SeqRun):
 
 
 def model_of_size(recipe: TranslationRecipe, tokens: int, end: int) -> tuple[Any, Any]:
-    """The class of the model, and its configuration for a tokenizer of so many entries."""
+    """Return the class and the configuration of the model, for a vocabulary of `tokens` entries."""
     given = recipe.model
     if given.kind == "marian":
         if not given.tie:
-            raise RecipeError("model.tie is for gated_conv: a Marian has one table; leave it out")
+            raise RecipeError("model.tie must be true for marian, got False")
         return stock_model(given, tokens, end)
     try:
         return GatedConvModel, GatedConvConfig(

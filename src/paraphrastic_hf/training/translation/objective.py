@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,42 +10,25 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from paraphrastic_hf.losses.smoothing import cross_entropy_parts
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.text.ragged import Ragged
-from paraphrastic_hf.training.data.batching import Step, plan_pair_batches
-from paraphrastic_hf.training.data.token_batches import TokenBatchObjective
+from paraphrastic_hf.training.data.batching import plan_pair_batches
 from paraphrastic_hf.training.engine.annealing import AnnealedObjective, Annealing
 from paraphrastic_hf.training.engine.loop import Losses
 from paraphrastic_hf.training.paraphrase.recipe import ParaphraseRecipe
-from paraphrastic_hf.training.seq2seq.recipe import AveragedArguments
+from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective, TokenBatch
 from paraphrastic_hf.training.translation.recipe import TranslationRecipe
 
-SCORES_AT_A_TIME = 2**25  # of held-out pairs: a number for each token and entry of the vocabulary
+SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out pairs
 
 
-@dataclass(frozen=True)
-class TranslationBatch:
-    """Some pairs of a step.
-
-    Attributes:
-        own: (pairs, 2) sentences of this process's share of them: sources, then targets.
-        weight: Factor of the mean loss of this share: its part of the target tokens of the whole
-            step, times the number of processes, whose gradients are averaged.
-    """
-
-    own: np.ndarray
-    weight: float
-
-
-class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArguments]):
-    """Predicting every token of a target from its source and the tokens before.
+class TranslationObjective(AnnealedObjective, CrossEntropyObjective):
+    """Cross-entropy of every target token, given its source and the tokens before it.
 
     Args:
-        sides: (pairs, 2) numbers of the sources and of the targets to train on.
-        templates: What is read beside the sources (thesis, 6.3), as `seq2seq_inputs` takes it.
-        gives_loss: Whether the model computes the loss itself, without a score for every entry of
-            the vocabulary, where targets are not smoothed.
+        sides: Numbers of source and target of the training pairs, (pairs, 2).
+        templates: Texts read beside the sources (thesis, 6.3), as for `seq2seq_inputs`.
+        gives_loss: Whether the model computes an unsmoothed loss itself, which saves memory.
     """
 
     def __init__(
@@ -69,32 +50,17 @@ class TranslationObjective(AnnealedObjective, TokenBatchObjective[AveragedArgume
         self.templates, self.annealing = templates, Annealing.of(recipe.training)
         self.gives_loss = gives_loss and not args.label_smoothing
 
-    def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next step: so many batches of like lengths as are accumulated."""
-        chosen = self.next_batches(epoch, position)
-        of_step = sum(int(self.lengths[batch, 1].sum()) for batch in chosen)
-        batches = []
-        for batch in chosen:
-            share = self.share(batch)
-            tokens = int(self.lengths[share.examples[: share.size], 1].sum())
-            weight = tokens * self.accelerator.num_processes / of_step
-            batches.append(TranslationBatch(self.sides[share.examples], weight))
-        yield Step(batches, sum(map(len, chosen)))
-
-    def loss(self, model: nn.Module, batch: TranslationBatch, epoch: int, step: int) -> Losses:
-        """The cross-entropy, of the right token and of its smoothing."""
-        inputs, targets = seq2seq_inputs(
-            self.sentences, batch.own, self.start, self.accelerator.device, self.templates
-        )
+    def loss(self, model: nn.Module, batch: TokenBatch, epoch: int, step: int) -> Losses:
+        sides, device = self.sides[batch.own], self.accelerator.device
+        inputs, targets = seq2seq_inputs(self.sentences, sides, self.start, device, self.templates)
         if self.gives_loss:
             loss = model(**inputs, targets=targets).loss
             return Losses.of({"cross_entropy": loss * batch.weight})
         logits = model(**inputs).logits  # (tokens, vocab)
-        right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
-        parts: dict[str, Tensor] = {"cross_entropy": right * batch.weight}
-        if everyone is not None:
-            parts["smoothing"] = everyone * batch.weight
-        return Losses.of(parts)
+        return self.smoothed(logits, targets, batch.weight)
+
+    def predicted(self, examples: np.ndarray) -> int:
+        return int(self.lengths[examples, 1].sum())
 
 
 def seq2seq_inputs(
@@ -104,15 +70,15 @@ def seq2seq_inputs(
     device: torch.device,
     templates: Ragged | None = None,
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """What an encoder-decoder reads of pairs, and what it is to predict.
+    """Return the inputs of an encoder-decoder for some pairs, and the tokens to predict.
 
     Args:
-        sides: (pairs, 2) numbers of the sources and of the targets.
-        templates: Token ids of what is read beside the sources of some models, one for each target:
-            their numbers are those of the last sentences.
+        sides: Numbers of sources and targets, (pairs, 2).
+        templates: Token ids of what is read beside the sources, one for each target. Targets are
+            the last sentences, in the order of the templates.
 
     Returns:
-        The arguments of the model, whose `logits_at` are the tokens to predict; and these tokens,
+        The arguments of the model, where `logits_at` marks the tokens to predict, and these tokens,
         (tokens,).
     """
     source, source_mask = sentences.padded(sides[:, 0])
@@ -142,12 +108,11 @@ def nats_of_targets(
     batch_tokens: int,
     templates: Ragged | None = None,
 ) -> np.ndarray:
-    """Cross-entropy of each target, (pairs,), in nats, without dropout and smoothing.
+    """Return the cross-entropy of each target in nats, (pairs,), without dropout and smoothing.
 
     Args:
-        model: The model; it is put in evaluation mode for as long as this takes.
-        sides: (pairs, 2) numbers of the sources and of the targets, at least one pair.
-        templates: As of `seq2seq_inputs`.
+        sides: Numbers of sources and targets, (pairs, 2), at least one pair.
+        templates: As for `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)
     plan = plan_pair_batches(
