@@ -101,4 +101,6 @@ def test_what_an_analysis_cannot_do_is_named(
 
 @pytest.mark.parametrize("kind", ANALYSES)
 def test_every_kind_has_an_example(kind: str, run: Run) -> None:
-    assert f"paraphrastic analyze {kind}" in run("analyze", kind, "--help").out.split("example:")[1]
+    assert (
+        f"paraphrastic analyze {kind}" in run("analyze", kind, "--help").out.split("examples:")[1]
+    )

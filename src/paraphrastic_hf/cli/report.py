@@ -8,25 +8,26 @@ from paraphrastic_hf.cli.shared.lines import holds_output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
-        "results", nargs="+", help="folders that `paraphrastic evaluate --output` wrote"
+        "results",
+        nargs="+",
+        metavar="DIR",
+        help="folders that `paraphrastic evaluate --output` wrote",
     )
     parser.add_argument(
-        "--output", required=True, help="the folder that report.html and report.md are written into"
+        "--output", required=True, metavar="DIR", help="folder of report.html and report.md"
     )
-    parser.add_argument(
-        "--title", default="Evaluation", help="the title of the page (default: Evaluation)"
-    )
+    parser.add_argument("--title", default="Evaluation", help="title of the page")
     parser.epilog = (
-        "example:\n  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report"
+        "examples:\n"
+        "  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report\n"
+        "  paraphrastic report runs/*/evaluation --output report --title 'All runs'"
     )
     parser.set_defaults(run=run)
 
 
 @holds_output("writing a report")
 def run(arguments: argparse.Namespace) -> None:
-    """Write the page and say where."""
     from paraphrastic_hf.evaluation.page import merge, write_page
 
     html, text = write_page(merge(arguments.results), arguments.output, title=arguments.title)
