@@ -100,7 +100,7 @@ def test_what_the_model_finds_likely_counts_more() -> None:
         ({"weights": [np.array([1.0, -1.0])]}, "weights"),
         ({"weights": [np.array([0.0, 0.0])]}, "weights"),
         ({"weights": [np.array([np.nan, 1.0])]}, "weights"),
-        ({"aggregate": True}, "mean"),
+        ({"aggregate": True}, "aggregate"),
     ],
 )
 def test_what_cannot_be_decided_is_refused(settings: dict[str, Any], named: str) -> None:

@@ -52,13 +52,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="file of paraphrases of the texts; may be repeated",
+        help="file of paraphrases of the texts. May be repeated",
     )
     parser.add_argument(
         "--back-translate",
         nargs=2,
         metavar=("FORTH", "BACK"),
-        help="two models of `translate` that paraphrase the texts by back-translation; the target "
+        help="two models of `translate` that paraphrase the texts by back-translation. The target "
         "language may follow a colon: runs/bgt:fr runs/bgt:en",
     )
     parser.add_argument(
@@ -171,7 +171,7 @@ def _translator(name: str, arguments: argparse.Namespace) -> Translate:
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    """Return the encoder and the function for perplexities; None for one not asked for."""
+    """Return the encoder and the function for perplexities. None for one not asked for."""
     encoder = perplexity = None
     if arguments.encoder != "none":
         from paraphrastic_hf.encoders.encoder import SentenceEncoder

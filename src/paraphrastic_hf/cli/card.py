@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder that `paraphrastic evaluate --output` wrote for this model",
     )
-    add_data_option(parser, "the training text and its licenses")
+    add_data_option(parser, "training text and its licenses")
     parser.add_argument(
         "--command-line",
         required=True,

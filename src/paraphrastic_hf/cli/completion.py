@@ -48,8 +48,8 @@ def add_completions(parser: Parser, path: tuple[str, ...] = ()) -> None:
     """Add completions for shtab to every argument, and the recipe keys as options.
 
     Args:
-        parser: A parser. Its default `recipe_kinds` names the kinds of recipes that it takes;
-            without one it takes those of `paraphrastic train`.
+        parser: A parser. Its default `recipe_kinds` names the kinds of recipes that it takes.
+            Without one it takes those of `paraphrastic train`.
         path: The words that lead to it, such as `data stats`.
     """
     kinds = parser.get_default("recipe_kinds")

@@ -13,7 +13,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         help="vectors in GloVe's text format (also .gz, .xz, .zip or archive.zip/name), a Theano "
-        "release (.pickle) or a PyTorch release (.pt); no code in the file is executed",
+        "release (.pickle) or a PyTorch release (.pt). No code in the file is executed",
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="model directory to write")
     parser.add_argument(

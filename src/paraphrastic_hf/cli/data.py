@@ -92,7 +92,7 @@ def _add_corpus_options(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--data",
         metavar="DIR",
-        help="folder of all data, or of this corpus's official files (default: $PARAPHRASTIC_DATA "
+        help="data folder, or folder of this corpus's official files (default: $PARAPHRASTIC_DATA "
         "if the corpus is there, else download)",
     )
     parser.add_argument(

@@ -27,7 +27,7 @@ UNKNOWN = "unknown to the model, and encoded as zeros"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
-    parser.add_argument("texts", metavar="FILE", help=f"{TEXTS}; or a table with --column")
+    parser.add_argument("texts", metavar="FILE", help=f"{TEXTS}, or a table with --column")
     parser.add_argument(
         "--output",
         default="-",
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--column",
         metavar="NAME",
-        help="column of a table to encode, by name or by number from 1; the table is TSV, CSV, "
+        help="column of a table to encode, by name or by number from 1. The table is TSV, CSV, "
         "JSON Lines, parquet or a saved dataset, and an unreadable row counts as empty text",
     )
     parser.add_argument(

@@ -89,7 +89,7 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
 
 
 def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
-    """Read the pairs that `--pairs` names; return None without it."""
+    """Read the pairs that `--pairs` names. Return None without it."""
     columns = arguments.columns
     if columns is not None and (arguments.pairs is None or len(columns) not in (2, 3)):
         given = " ".join(columns)

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--space",
         metavar="DIR",
-        help="folder for the files of a Hub Space of the metric; nothing is installed",
+        help="folder for the files of a Hub Space of the metric. Nothing is installed",
     )
     parser.epilog = EPILOG
     parser.set_defaults(run=run)

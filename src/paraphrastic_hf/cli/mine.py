@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--index",
         choices=INDICES,
         default="exact",
-        help="search: exact; FAISS over all rows (faiss-flat); or FAISS over the nearest cells "
+        help="search: exact, FAISS over all rows (faiss-flat), or FAISS over the nearest cells "
         "(faiss-ivf), which is approximate. FAISS holds all vectors in memory and cannot resume",
     )
     option(
@@ -96,7 +96,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=1024,
         metavar="MB",
-        help="megabytes for vectors; the model and about 200 bytes per line come on top",
+        help="megabytes for vectors. The model and about 200 bytes per line come on top",
     )
     option(
         "--work",

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TREE",
-        help='template in brackets, such as "(ROOT (S (NP) (VP) (.)))", or a whole parse; may be '
+        help='template in brackets, such as "(ROOT (S (NP) (VP) (.)))", or a whole parse. May be '
         "repeated",
     )
     parser.add_argument(

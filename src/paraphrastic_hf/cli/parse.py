@@ -32,8 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pairs",
         metavar="FILE",
-        help="table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet); "
-        "writes sentences and trees of the pairs whose trees differ beyond their words",
+        help="table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet). "
+        "Writes sentences and trees of the pairs whose trees differ beyond their words",
     )
     parser.add_argument(
         "--parser",

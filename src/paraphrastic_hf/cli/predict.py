@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         help="model directory of a recipe of kind supervised, whose task has scores or labels of "
-        "texts; for taggers use `paraphrastic_hf.Tagger`",
+        "texts. For taggers use `paraphrastic_hf.Tagger`",
     )
     parser.add_argument(
         "file",

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         metavar="OUT",
-        help="new folder for the files that would be sent; sends nothing and needs no token",
+        help="new folder for the files that would be sent. Sends nothing and needs no token",
     )
     parser.add_argument(
         "--private", action="store_true", help="create a private repository (default: public)"

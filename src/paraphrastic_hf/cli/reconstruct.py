@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language",
         metavar="CODE",
-        help="language of the lines, such as en; optional if the model reconstructs only one",
+        help="language of the lines, such as en. Optional if the model reconstructs only one",
     )
     add_writing_options(parser)
     parser.epilog = EXAMPLES

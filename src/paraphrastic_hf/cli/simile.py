@@ -49,19 +49,20 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         nargs="+",
         required=True,
         metavar="FILE",
-        help="files of references, one segment per line; several for several references",
+        help="files of references, one segment per line, several files for several references",
     )
     parser.add_argument(
         "-m",
         "--model",
         default="simile",
         help="encoder: model directory, packaged model (simile, english, multilingual, tiny) or "
-        "Hub repository; simile is english with more equal row norms, tuned on newstest2015",
+        "Hub repository. The model simile is english with more equal row norms, tuned on "
+        "newstest2015",
     )
     parser.add_argument(
         "--similarity",
         choices=SIMILARITIES,
-        help="SIM: sentences, the cosine of two sentence embeddings, as in the thesis; or windows, "
+        help="SIM: sentences, the cosine of two sentence embeddings, as in the thesis, or windows, "
         "the best match of every five consecutive tokens, of the first 1,024, for averaging models "
         "of this package only (default: windows for simile, sentences for other models)",
     )

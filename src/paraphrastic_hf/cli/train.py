@@ -61,7 +61,7 @@ def configure(parser: Parser) -> None:
         "--output",
         required=True,
         metavar="DIR",
-        help="model directory to write; the same command resumes an interrupted run",
+        help="model directory to write. The same command resumes an interrupted run",
     )
     add_data_option(
         parser,

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         metavar="CODE",
-        help="language to write, such as fr; optional if the model writes only one",
+        help="language to write, such as fr. Optional if the model writes only one",
     )
     parser.add_argument(
         "--from",

@@ -63,13 +63,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="KEY=A,B,...",
-        help="values to try for a recipe key; repeat the option for each key",
+        help="values to try for a recipe key. Repeat the option for each key",
     )
     parser.add_argument(
         "--output",
         required=True,
         metavar="DIR",
-        help="folder of the search; the same command resumes an interrupted one",
+        help="folder of the search. The same command resumes an interrupted one",
     )
     parser.add_argument(
         "--sampler",

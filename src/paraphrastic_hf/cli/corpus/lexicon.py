@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "corpus",
         nargs="+",
-        help="corpora: folders of `corpus make`, parquet or TSV files; or a lexicon to look up "
+        help="corpora: folders of `corpus make`, parquet or TSV files, or a lexicon to look up "
         "--word",
     )
     parser.add_argument(
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WORD",
-        help="word whose paraphrases are printed; may be repeated",
+        help="word whose paraphrases are printed. May be repeated",
     )
     parser.add_argument("--count", type=int, default=10, help="paraphrases printed per word")
     parser.add_argument(

@@ -57,7 +57,7 @@ def configure(parser: Parser) -> None:
         "--output",
         required=True,
         metavar="DIR",
-        help="folder to write; the same command resumes an interrupted run",
+        help="folder to write. The same command resumes an interrupted run",
     )
     add_data_option(parser, "base of relative paths in the recipe")
     parser.add_argument(

@@ -59,7 +59,7 @@ def key_tables(
     Args:
         fields: Fields made by `config.recipe.argument`, by dotted key.
         values: Values to show, by key. Keys without one show their default.
-        group: The first part of the keys to show; None for all.
+        group: The first part of the keys to show. None for all.
     """
     groups: dict[str, dict[str, Any]] = {}
     for key, field in fields.items():
@@ -93,7 +93,7 @@ def _shown_value(field: Field[Any], value: Any) -> str:
     if value is MISSING:
         value = field.default
     if value is MISSING and field.default_factory is not MISSING:
-        value = field.default_factory()
+        value = field.default_factory()  # type: ignore[misc]
     value = None if value is MISSING else value
     shown = value if isinstance(value, str) else json.dumps(value, default=lambda _: "...")
     shown = "-" if value is None else shown

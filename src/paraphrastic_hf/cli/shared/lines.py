@@ -49,8 +49,8 @@ def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
         "--bad-lines",
         choices=("keep", "refuse"),
         default="keep",
-        help="blank lines and invalid UTF-8: keep every line, report how many are bad and replace "
-        f"invalid bytes by U+FFFD, or refuse the file at the first. {blank}(default: keep)",
+        help="blank lines and invalid UTF-8: keep reports them and replaces invalid bytes by "
+        f"U+FFFD, refuse fails at the first. {blank}(default: keep)",
     )
 
 
@@ -75,7 +75,7 @@ class PairLine(NamedTuple):
     Attributes:
         line: The line of a TSV file, without its end. For other tables, the two texts with a tab
             between.
-        texts: The two texts; empty if the row has none.
+        texts: The two texts. Empty if the row has none.
         wrong: Reason that the row is not a pair, or None.
         is_header: Whether the row names the columns.
         place: File and line, or the number of the row.

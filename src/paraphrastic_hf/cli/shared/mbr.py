@@ -18,8 +18,8 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
         choices=("likely", "mbr"),
         default="likely",
         help="choice among the --outputs translations of a line: likely prints all, the likeliest "
-        "first; mbr prints the one that agrees most with the others (minimum Bayes risk), weighted "
-        "by likelihood, or equally with --sample",
+        "first, and mbr prints the one that agrees most with the others (minimum Bayes risk), "
+        "weighted by likelihood, or equally with --sample",
     )
     parser.add_argument(
         "--metric",

@@ -52,11 +52,9 @@ def add_data_option(parser: argparse._ActionsContainer, what: str) -> None:
     """Add `--data`.
 
     Args:
-        what: Its use, which follows "folder of all data: ".
+        what: Its use, which follows "data folder: ".
     """
-    parser.add_argument(
-        "--data", metavar="DIR", help=f"folder of all data: {what} (default: ${VARIABLE})"
-    )
+    parser.add_argument("--data", metavar="DIR", help=f"data folder: {what} (default: ${VARIABLE})")
 
 
 def data_root(given: str | None, what: str) -> str:
@@ -82,7 +80,7 @@ def add_dimension_option(parser: argparse._ActionsContainer, model: str = "the m
         "--dimension",
         type=int,
         metavar="N",
-        help=f"keep the first N dimensions of {model}, an averaging model (default: all)",
+        help=f"first dimensions of {model} to keep. Averaging models only (default: all)",
     )
 
 
@@ -92,7 +90,7 @@ def add_smaller_options(parser: argparse._ActionsContainer, model: str = "the mo
     parser.add_argument(
         "--precision",
         metavar="NAME",
-        help=f"round the table of {model}, an averaging model, to float32, bfloat16, int8 or int4 "
+        help=f"number format of {model}: float32, bfloat16, int8 or int4. Averaging models only "
         "(default: as stored)",
     )
 

@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 from paraphrastic_hf.errors import nearest, nearest_name
 
 OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # what other tools call a command
-NO_DEFAULT = (None, False, "", "-", argparse.SUPPRESS)  # defaults that the help does not show
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -18,7 +17,9 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help
-        if not text or "(default" in text or action.default == [] or action.default in NO_DEFAULT:
+        hidden = action.default is None or action.default is False
+        hidden |= action.default in ("", "-", argparse.SUPPRESS, [])
+        if not text or hidden or "(default" in text:
             return text
         return f"{text} (default: %(default)s)"
 
@@ -58,7 +59,7 @@ class Parser(argparse.ArgumentParser):
     _given: Sequence[str] = ()
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, formatter_class=_Formatter, **options)
+        super().__init__(*arguments, **{"formatter_class": _Formatter, **options})
         for name in (None, "store"):
             self.register("action", name, _Joined)
 

@@ -97,7 +97,7 @@ def check_reconstruction(config: Mapping[str, Any], language: str | None) -> Non
     """Refuse a language that a generative model does not write.
 
     Args:
-        config: Its configuration; empty if the model is not downloaded yet.
+        config: Its configuration. Empty if the model is not downloaded yet.
         language: The language, or None if the model writes only one.
     """
     from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
