@@ -71,7 +71,7 @@ def test_a_recipe_takes_overrides(root: Path, run: Run) -> None:
     assert "| random-20 |" in run("analyze", "convergence", *runs, *out).out
 
 
-def test_what_is_missing_is_named_with_the_option_that_gives_it(
+def test_a_missing_file_is_named_with_its_option(
     root: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ["analyze", "weighting", root / "model", "--output", root / "out"]
@@ -91,7 +91,7 @@ def test_what_is_missing_is_named_with_the_option_that_gives_it(
         (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "--development"),
     ],
 )
-def test_what_an_analysis_cannot_do_is_named(
+def test_wrong_arguments_of_an_analysis_are_named(
     command: str, named: str, root: Path, run: Run
 ) -> None:
     words = command.replace("MODEL", str(root / "model")).split()

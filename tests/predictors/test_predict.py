@@ -1,4 +1,4 @@
-"""Supervised models on text: batches do not matter, and wrong columns are refused."""
+"""`SentencePredictor`: batches do not matter, and wrong columns are refused."""
 
 from __future__ import annotations
 

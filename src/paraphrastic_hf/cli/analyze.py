@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
 from paraphrastic_hf.cli.shared.options import MODEL as ENCODER
-from paraphrastic_hf.cli.shared.options import add_data_option, data_root
+from paraphrastic_hf.cli.shared.options import add_data_option, data_errors, data_root
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
@@ -70,7 +70,6 @@ def kind(summary: str, examples: str, *arguments: Argument) -> Callable[[Any], A
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = EPILOG
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     for name, each in ANALYSES.items():
         added = kinds.add_parser(
@@ -88,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         for name, options in each.arguments:
             added.add_argument(name, **options)
         takes_overrides = RECIPE in each.arguments or MODEL_OR_RECIPE in each.arguments
-        added.set_defaults(run=run, takes_overrides=takes_overrides, recipe_kinds=("contrastive",))
+        added.set_defaults(takes_overrides=takes_overrides, recipe_kinds=("contrastive",))
 
 
 @holds_output("analyzing")
@@ -395,7 +394,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
     probes = None
     if arguments.probes is not None:
         probes = read_probes(arguments.probes, _encoder(arguments.model))
-    try:
+    with data_errors():
         return analyze(
             generator,
             judge,
@@ -407,8 +406,6 @@ def variables(arguments: argparse.Namespace) -> Analysis:
             name=_name(arguments.model),
             progress=not arguments.quiet and sys.stderr.isatty(),
         )
-    except ValueError as error:  # a language that the model does not have
-        raise DataError(str(error)) from error
 
 
 @kind(

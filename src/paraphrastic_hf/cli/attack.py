@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
-from paraphrastic_hf.cli.shared.options import add_trust_option
+from paraphrastic_hf.cli.shared.options import add_trust_option, data_errors
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import DataError, ParaphrasticError
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Translate
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.io.markdown import literal
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TRANSLATED = "nmt-bt"  # name of back-translated paraphrases in reports
 
-EXAMPLES = """\
+EPILOG = """\
 A row of the examples is label and text, tab-separated, and the second text if the classifier takes
 pairs. Paraphrases are of the first text. A file of paraphrases is the output of `paraphrastic
 paraphrase`, or has rows of line number (from 1) and paraphrase.
@@ -75,8 +75,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="folder of the report")
     add_trust_option(parser)
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 @holds_output("attacking")
@@ -148,26 +146,20 @@ def _check_translator(name: str) -> None:
     from paraphrastic_hf.generation.tasks import check_translation
 
     model, to = _named_translator(name)
-    try:
+    with data_errors():
         check_translation(model, source=None, to=to, prefix="")
-    except ParaphrasticError:
-        raise
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 def _translator(name: str, arguments: argparse.Namespace) -> Translate:
     from paraphrastic_hf.generation.any_translator import load_translator
 
     model, to = _named_translator(name)
-    try:
+    with data_errors():
         return load_translator(
             model,
             to=to,
             trust_remote_code=arguments.trust_remote_code,
         )
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:

@@ -7,6 +7,16 @@ import os
 
 from paraphrastic_hf.cli.shared.options import add_data_option, data_root
 
+EPILOG = """\
+Writes README.md into the model directory, with every source, its license and checksum.
+The command fails if a source does not allow training a public model.
+
+examples:
+  paraphrastic card runs/sp --evaluation runs/sp/evaluation --data DATA \\
+      --summary 'A sentence encoder.' --command-line 'paraphrastic train own'
+  paraphrastic card runs/fr --evaluation runs/fr/evaluation --data DATA --languages en fr \\
+      --summary 'A bilingual encoder.' --command-line 'paraphrastic train own'"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="model directory that `paraphrastic train` wrote")
@@ -38,16 +48,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="cc-by-sa-4.0",
         help="license of the weights, as the Hub names it",
     )
-    parser.epilog = (
-        "Writes README.md into the model directory, with every source, its license and checksum.\n"
-        "The command fails if a source does not allow training a public model.\n\n"
-        "examples:\n"
-        "  paraphrastic card runs/sp --evaluation runs/sp/evaluation --data DATA \\\n"
-        "      --summary 'A sentence encoder.' --command-line 'paraphrastic train own'\n"
-        "  paraphrastic card runs/fr --evaluation runs/fr/evaluation --data DATA --languages en fr "
-        "\\\n      --summary 'A bilingual encoder.' --command-line 'paraphrastic train own'"
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -47,8 +47,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_resampling_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 @holds_output("comparing")

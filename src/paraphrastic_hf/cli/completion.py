@@ -29,8 +29,6 @@ Completion = dict[str, str | dict[str, str]]  # completion function of an argume
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell of the script")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

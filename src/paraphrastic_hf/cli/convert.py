@@ -8,6 +8,17 @@ import sys
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.corpora.readers.words import BAD_ROWS
 
+EPILOG = """\
+examples:
+  paraphrastic convert paragram-phrase-XXL.txt --output runs/paragram-phrase
+  paraphrastic convert glove.840B.300d.zip --output runs/glove --cased --bad-rows skip
+  paraphrastic convert charagram_phrase.pickle --output runs/charagram \\
+      --tokenizer charagram_phrase_features_234.txt
+  paraphrastic convert ngram-word-concat-40.pickle --output runs/paranmt --combine concatenate
+  paraphrastic convert bilstmavg-4096-40.pickle --output runs/blstm --kind bilstm-avg \\
+      --combine concatenate
+  paraphrastic convert model.para.lc.100.pt --output runs/at-scale --tokenizer paranmt.model"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -68,20 +79,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="malformed rows and repeated words in vectors as text: refuse the file, skip the row, "
         "or keep the last row of a repeated word",
     )
-    parser.epilog = (
-        "examples:\n"
-        "  paraphrastic convert paragram-phrase-XXL.txt --output runs/paragram-phrase\n"
-        "  paraphrastic convert glove.840B.300d.zip --output runs/glove --cased --bad-rows skip\n"
-        "  paraphrastic convert charagram_phrase.pickle --output runs/charagram \\\n"
-        "      --tokenizer charagram_phrase_features_234.txt\n"
-        "  paraphrastic convert ngram-word-concat-40.pickle --output runs/paranmt "
-        "--combine concatenate\n"
-        "  paraphrastic convert bilstmavg-4096-40.pickle --output runs/blstm "
-        "--kind bilstm-avg \\\n      --combine concatenate\n"
-        "  paraphrastic convert model.para.lc.100.pt --output runs/at-scale "
-        "--tokenizer paranmt.model"
-    )
-    parser.set_defaults(run=run)
 
 
 @holds_output("converting")

@@ -84,7 +84,6 @@ def configure(parser: Parser) -> None:
                 action="store_true",
                 help="with --push, make the repository public if the license allows it",
             )
-    parser.set_defaults(run=run)
 
 
 def _add_corpus_options(parser: argparse.ArgumentParser, default: str) -> None:

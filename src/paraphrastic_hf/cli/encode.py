@@ -25,6 +25,14 @@ from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_inpu
 UNKNOWN = "unknown to the model, and encoded as zeros"
 
 
+EPILOG = """\
+examples:
+  paraphrastic encode english lines.txt --output vectors.npy
+  paraphrastic encode runs/sp lines.txt.xz --output vectors/
+  paraphrastic encode english table.csv --column question --output vectors.npy
+  echo 'a cat sleeps' | paraphrastic encode english -"""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
     parser.add_argument("texts", metavar="FILE", help=f"{TEXTS}, or a table with --column")
@@ -53,14 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_bad_lines(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.epilog = (
-        "examples:\n  paraphrastic encode english lines.txt --output vectors.npy\n"
-        "  paraphrastic encode runs/sp lines.txt.xz --output vectors/\n"
-        "  paraphrastic encode english table.csv --column question --output vectors.npy\n"
-        "  echo 'a cat sleeps' | paraphrastic encode english -"
-    )
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _threads(text: str) -> int:

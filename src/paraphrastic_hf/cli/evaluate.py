@@ -69,7 +69,6 @@ def configure(parser: Parser) -> None:
     add_smaller_options(parser)
     parser.late_epilog = _epilog
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def add_pairs_options(parser: argparse.ArgumentParser) -> None:

@@ -25,8 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder for the files of a Hub Space of the metric. Nothing is installed",
     )
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -53,8 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="file of the report, JSON if its name ends in .json, else Markdown (default: print)",
     )
     add_resampling_arguments(parser)
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

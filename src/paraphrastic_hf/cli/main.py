@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import io
 import os
 import re
@@ -221,8 +220,7 @@ def build_parser(commands: Collection[str | None]) -> Parser:
     for name, summary in COMMANDS.items():
         command = added.add_parser(name, help=summary, description=summary)
         if name in commands:
-            module = name.replace("-", "_")
-            importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
+            command.add_module(f"paraphrastic_hf.cli.{name.replace('-', '_')}")
     return parser
 
 

@@ -106,9 +106,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_bad_lines(parser)
     option("--quiet", action="store_true", help="show no progress bars and no counts")
-    parser.epilog = EPILOG
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def add_pair_options(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,14 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input, valid_texts
 from paraphrastic_hf.io.files import one_line, tsv_line
 
+EPILOG = """\
+Prints each query, then its nearest lines as cosine (-1 to 1), line number and text.
+Blank lines are skipped. A query without a token that the model knows has no neighbors.
+
+examples:
+  paraphrastic neighbors english corpus.txt --query 'how do I get home?' --neighbors 3
+  paraphrastic neighbors runs/sp corpus.txt.xz --query - < questions.txt"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
@@ -34,15 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="neighbors printed per query, at least 1",
     )
     add_bad_lines(parser)
-    parser.epilog = (
-        "Prints each query, then its nearest lines as cosine (-1 to 1), line number and text.\n"
-        "Blank lines are skipped. A query without a token that the model knows has no neighbors.\n"
-        "\nexamples:\n"
-        "  paraphrastic neighbors english corpus.txt --query 'how do I get home?' --neighbors 3\n"
-        "  paraphrastic neighbors runs/sp corpus.txt.xz --query - < questions.txt"
-    )
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

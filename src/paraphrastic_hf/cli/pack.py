@@ -42,8 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="number format of the table: float32 (4 bytes), bfloat16 or float16 (2), int8 (1), "
         "int4 (half a byte)",
     )
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 @holds_output("packing")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LINES_AT_A_TIME = 64
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
-EXAMPLES = """\
+EPILOG = """\
 For each line and template a row is written, tab-separated: line number, whether the filter kept it,
 template, mean log-probability of the tokens (nats), overlap, similarity, paraphrase, and the reason
 if it was rejected. --canonical writes one line per line instead.
@@ -107,8 +107,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     # beams and max_tokens as in the thesis
     add_writing_options(parser, beams=3, max_tokens=40, outputs="paraphrases per template")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -129,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
         if bound is not None and not lowest <= bound <= 1:
             raise DataError(f"--min-{name} must be from {lowest} to 1, got {bound}")
     if arguments.encoder == "none" and arguments.min_similarity is not None:
-        raise DataError("--min-similarity needs an encoder; leave out it or --encoder none")
+        raise DataError("--min-similarity and --encoder none exclude each other; leave one out")
     check_output(arguments.output)
     how = writing_of(arguments)
     for text in arguments.template:

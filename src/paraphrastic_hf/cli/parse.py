@@ -23,6 +23,16 @@ from paraphrastic_hf.syntax.parsed import EMPTY
 BLOCK = 1024
 
 
+EPILOG = """\
+One tree is written per line. A line without words, or too long to parse, gives (ROOT).
+A pair with such a side is left out. Standard error shows how many there were.
+Sentences are tokenized as in the Penn Treebank; tokenized text stays as it is.
+
+examples:
+  echo 'She drove home.' | paraphrastic parse - --parser runs/parser
+  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
@@ -53,14 +63,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep-same", action="store_true", help="with --pairs, keep pairs with equal trees, too"
     )
     add_bad_lines(parser)
-    parser.epilog = (
-        "One tree is written per line. A line without words, or too long to parse, gives (ROOT).\n"
-        "A pair with such a side is left out. Standard error shows how many there were.\n"
-        "Sentences are tokenized as in the Penn Treebank; tokenized text stays as it is.\n\n"
-        "examples:\n  echo 'She drove home.' | paraphrastic parse - --parser runs/parser\n"
-        "  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from paraphrastic_hf.errors import counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
 
-EXAMPLES = """\
+EPILOG = """\
 Perplexity is exp of the mean negative log-probability of a token: 1 for a sentence that the model
 predicts with certainty, the vocabulary size for a uniform guess. Compare only values of one model.
 
@@ -33,8 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output", default="-", metavar="FILE", help="TSV file to write (default: print)"
     )
     add_bad_lines(parser, "A blank line scores nan. ")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -18,6 +18,14 @@ from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_mode
 from paraphrastic_hf.io.blocks import is_blank, read_blocks
 from paraphrastic_hf.io.files import tsv_line
 
+EPILOG = """\
+Labels have the names of the training corpus, such as entailment. Scores have its scale:
+1 to 5 for SICK.
+
+examples:
+  paraphrastic predict runs/sentiment lines.txt --output labeled.tsv
+  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -37,14 +45,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="TSV file: score or label, then the line (default: print)",
     )
     add_bad_lines(parser, "A line with a blank text scores nan. ")
-    parser.epilog = (
-        "Labels have the names of the training corpus, such as entailment. Scores have its scale:\n"
-        "1 to 5 for SICK.\n\n"
-        "examples:\n"
-        "  paraphrastic predict runs/sentiment lines.txt --output labeled.tsv\n"
-        "  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

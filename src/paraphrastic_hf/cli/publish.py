@@ -106,8 +106,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="send the Python files in DIR unchanged, for an encoder of your own (default: send "
         "this package's code, and fail if there is other code)",
     )
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

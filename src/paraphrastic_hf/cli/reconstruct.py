@@ -15,7 +15,7 @@ from paraphrastic_hf.cli.shared.writing import (
 from paraphrastic_hf.encoders.storage.locate import check_model_kind
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
-EXAMPLES = """\
+EPILOG = """\
 Each line is encoded to its latent variables and decoded from them. The output shows how much of the
 line they hold.
 
@@ -35,8 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="language of the lines, such as en. Optional if the model reconstructs only one",
     )
     add_writing_options(parser)
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

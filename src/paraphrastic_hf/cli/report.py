@@ -6,6 +6,11 @@ import argparse
 
 from paraphrastic_hf.cli.shared.lines import holds_output
 
+EPILOG = """\
+examples:
+  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report
+  paraphrastic report runs/*/evaluation --output report --title 'All runs'"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -18,12 +23,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output", required=True, metavar="DIR", help="folder of report.html and report.md"
     )
     parser.add_argument("--title", default="Evaluation", help="title of the page")
-    parser.epilog = (
-        "examples:\n"
-        "  paraphrastic report runs/sp/evaluation runs/word/evaluation --output report\n"
-        "  paraphrastic report runs/*/evaluation --output report --title 'All runs'"
-    )
-    parser.set_defaults(run=run)
 
 
 @holds_output("writing a report")

@@ -17,6 +17,15 @@ from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import tsv_line
 
+EPILOG = """\
+Cosines are from -1 to 1. A pair with a blank text, and a line with the wrong number of
+columns, scores nan. A header line is kept. If there are more than two columns, standard
+error shows which two are compared.
+
+examples:
+  paraphrastic score english pairs.tsv --output scored.tsv
+  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=MODEL)
@@ -33,16 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "print)",
     )
     add_bad_lines(parser, "A blank line scores nan. ")
-    parser.epilog = (
-        "Cosines are from -1 to 1. A pair with a blank text, and a line with the wrong number of\n"
-        "columns, scores nan. A header line is kept. If there are more than two columns, standard\n"
-        "error shows which two are compared.\n\n"
-        "examples:\n"
-        "  paraphrastic score english pairs.tsv --output scored.tsv\n"
-        "  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
-    )
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from paraphrastic_hf.cli.shared.lines import (
     dump_json,
     open_output,
 )
-from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.options import add_encoder_options, data_errors, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
@@ -123,8 +123,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "print)",
     )
     add_resampling_arguments(parser)
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -169,7 +167,7 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
     model = arguments.model
     if arguments.latent or arguments.trust_remote_code:
         model = named_encoder(arguments)
-    try:
+    with data_errors():
         scorer = SimileScorer(
             model,
             similarity=arguments.similarity,
@@ -179,8 +177,6 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
             lowercase=arguments.lowercase,
             several=arguments.several,
         )
-    except ValueError as error:
-        raise DataError(str(error)) from error
     return scorer, references, systems
 
 

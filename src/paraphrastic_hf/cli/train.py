@@ -72,8 +72,7 @@ def configure(parser: Parser) -> None:
         "--overwrite", action="store_true", help="start again if --output holds another run"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run, takes_overrides=True)
+    parser.set_defaults(takes_overrides=True)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
 
-EXAMPLES = """\
+EPILOG = """\
 Each output has the meaning of a source line and the style of the style line with the same number:
 its length, punctuation and sentence type (thesis, 5.7.3). The style lines are in the language that
 is written; the source lines may be in another language of the model. If either line has no known
@@ -50,8 +50,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="language to write, such as en. Optional if the model reconstructs only one",
     )
     add_writing_options(parser)
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -6,12 +6,11 @@ import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
 from paraphrastic_hf.cli.shared.mbr import add_decoding_options, decider
-from paraphrastic_hf.cli.shared.options import TEXTS, add_trust_option
+from paraphrastic_hf.cli.shared.options import TEXTS, add_trust_option, data_errors
 from paraphrastic_hf.cli.shared.writing import add_writing_options, write_lines, writing_of
-from paraphrastic_hf.errors import DataError, ParaphrasticError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
-EXAMPLES = """\
+EPILOG = """\
 A generative model of sentence pairs (kind generative) writes from one vector per sentence, so long
 sentences lose details. All other models attend to every word. A blank line, or one without a known
 token, gives an empty line.
@@ -52,8 +51,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_writing_options(parser)
     add_decoding_options(parser)
     add_trust_option(parser)
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -63,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.generation.tasks import check_translation
 
     languages = {"source": arguments.source, "to": arguments.to, "prefix": arguments.prefix}
-    try:
+    with data_errors():
         check_translation(arguments.model, **languages)
         decide = decider(arguments)
         from paraphrastic_hf.generation.any_translator import load_translator
@@ -73,10 +70,6 @@ def run(arguments: argparse.Namespace) -> None:
             **languages,
             trust_remote_code=arguments.trust_remote_code,
         )
-    except ParaphrasticError:
-        raise
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
     def write(lines: list[str], how: GenerationOptions) -> list[list[GeneratedText]]:
         return decide(translate(lines, how, scores=how.outputs > 1))

@@ -14,7 +14,7 @@ from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import convert_key, full_key
 from paraphrastic_hf.errors import RecipeError
 
-EXAMPLES = """\
+EPILOG = """\
 A trial trains the recipe with one combination of the values in --grid. Its score is the best score
 on the recipe's development set (run.development). A key has its full name (training.margin), or its
 last name if only one key ends so; `paraphrastic train RECIPE --keys` lists the keys. Values are
@@ -86,8 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_data_option(parser, "base of relative paths in the recipe")
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("contrastive",))
+    parser.set_defaults(takes_overrides=True, recipe_kinds=("contrastive",))
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 from paraphrastic_hf.cli.shared.parser import Parser
 
 ACTIONS = {
@@ -24,9 +22,8 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    parser.epilog = EPILOG
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary in ACTIONS.items():
         sentence = f"{summary[0].upper()}{summary[1:]}."
         action = actions.add_parser(name, help=summary, description=sentence)
-        importlib.import_module(f"paraphrastic_hf.cli.corpus.{name}").configure(action)
+        action.add_module(f"paraphrastic_hf.cli.corpus.{name}")

@@ -34,8 +34,7 @@ def configure(parser: Parser) -> None:
         "--normalize-embeddings", action="store_true", help="scale the vectors to unit length"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
+    parser.set_defaults(takes_overrides=True, recipe_kinds=("make",))
 
 
 def run(arguments: argparse.Namespace) -> None:

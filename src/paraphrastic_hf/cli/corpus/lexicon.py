@@ -15,7 +15,7 @@ from paraphrastic_hf.errors import DataError, counted
 if TYPE_CHECKING:
     from paraphrastic_hf.pipelines.statistics.lexicon import Entry, PairCounts
 
-EXAMPLES = """\
+EPILOG = """\
 Word pairs are ranked by adjusted PMI, in nats: the PMI of one word in a sentence and the other in
 its paraphrase, minus the PMI of both within a sentence.
 
@@ -83,8 +83,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "PPDB",
     )
     add_data_option(parser, "SimLex-999 for --simlex")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

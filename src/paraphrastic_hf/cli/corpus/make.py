@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paraphrastic_hf.pipelines.make import Made
     from paraphrastic_hf.pipelines.recipe import CorpusRecipe
 
-EXAMPLES = """\
+EPILOG = """\
 A recipe names bitext, an engine that translates one side into the language of the references, and
 steps. A step scores every pair and keeps those within its bounds. Rejected pairs are written to
 DIR/rejects with the step, the score and the reason.
@@ -64,8 +64,7 @@ def configure(parser: Parser) -> None:
         "--overwrite", action="store_true", help="start again if --output holds another corpus"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("corpus",))
+    parser.set_defaults(takes_overrides=True, recipe_kinds=("corpus",))
 
 
 def run(arguments: argparse.Namespace) -> None:

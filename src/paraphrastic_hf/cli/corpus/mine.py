@@ -40,8 +40,7 @@ def configure(parser: Parser) -> None:
     )
     add_pair_options(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bars and no counts")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
+    parser.set_defaults(takes_overrides=True, recipe_kinds=("make",))
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 
-EXAMPLES = """\
+EPILOG = """\
 The first example samples 100 rows from each bin of the thesis's Table 27. It writes a page for
 annotators, a table that they may fill in instead, and a key with the scores, which they should not
 see. The second prints their answers by bin. The third needs no annotators: another encoder gives
@@ -64,8 +64,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="answers of the annotators to summarize; --output is then the folder of the sample",
     )
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

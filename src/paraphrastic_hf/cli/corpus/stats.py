@@ -11,7 +11,7 @@ from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.pipelines.statistics.describe import Description, Idf, Mean, describe_corpus
 
 SAMPLE = 100_000  # of the thesis
-EXAMPLES = """\
+EPILOG = """\
 The columns describe a random sample of the corpus (thesis, Table 25):
   length          words of a text, split at white space
   IDF             mean inverse document frequency of its words, in nats; from the sample itself
@@ -68,8 +68,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--parses", metavar="COLUMN", help="column of the bracketed parses")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:

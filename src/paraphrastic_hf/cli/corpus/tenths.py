@@ -10,7 +10,7 @@ from typing import Any
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.errors import DataError, counted
 
-EXAMPLES = """\
+EPILOG = """\
 Rows are sorted by the score; the first part has the lowest scores (thesis, 4.5.4). Each part is
 DIR/part-NUMBER.tsv.
 
@@ -42,8 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="size of a random sample written of each part (default: all rows)",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of this sample")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 @holds_output("cutting tenths")

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, ParaphrasticError
+
+
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """Turn a ValueError into a DataError, which the command line prints without a traceback."""
+    try:
+        yield
+    except ParaphrasticError:
+        raise
+    except ValueError as error:
+        raise DataError(str(error)) from error
+
 
 MODEL = "encoder: model directory, packaged model (english, multilingual, tiny) or Hub repository"
 TEXTS = "file with one text per line (also .gz, .xz, .bz2), or - for standard input"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -62,6 +63,13 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **{"formatter_class": _Formatter, **options})
         for name in (None, "store"):
             self.register("action", name, _Joined)
+
+    def add_module(self, name: str) -> None:
+        """Add the arguments, the epilog and the function `run` of a command's module."""
+        module = importlib.import_module(name)
+        self.epilog = getattr(module, "EPILOG", None)
+        self.set_defaults(run=getattr(module, "run", None))
+        module.configure(self)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, TypeVar
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, open_output, tell_if_empty
+from paraphrastic_hf.cli.shared.options import data_errors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
@@ -80,7 +81,7 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
         beams = arguments.usual_beams
         if not arguments.sample:
             beams = max(beams, arguments.outputs)
-    try:
+    with data_errors():
         return GenerationOptions(
             beams=beams,
             sample=arguments.sample,
@@ -89,8 +90,6 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
             seed=arguments.seed,
             **given,
         )
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 def check_reconstruction(config: Mapping[str, Any], language: str | None) -> None:
@@ -103,10 +102,8 @@ def check_reconstruction(config: Mapping[str, Any], language: str | None) -> Non
     from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
 
     if config:
-        try:
+        with data_errors():
             chosen_task(tasks_of(config), "reconstruct", language)
-        except ValueError as error:
-            raise DataError(str(error)) from error
 
 
 def write_lines(
@@ -154,10 +151,8 @@ def write_blocks(
         tqdm(unit=" lines", disable=arguments.quiet or None) as bar,
     ):
         for block in blocks:
-            try:
+            with data_errors():
                 found = write(block, how.after(before))
-            except ValueError as error:
-                raise DataError(str(error)) from error
             print_written(output, before + 1, found)
             without += [
                 before + number
