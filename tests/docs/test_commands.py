@@ -47,7 +47,12 @@ def blocks_of(page: Path) -> str:
 def check(words: list[str]) -> None:
     """Parse a command as `paraphrastic` does, and load the recipe that it trains."""
     parser = build_parser([words[0]])
-    known, rest = parser.parse_known_args(words)
+    try:
+        known, rest = parser.parse_known_args(words)
+    except SystemExit as stop:
+        if stop.code:
+            raise
+        return  # such as --keys, which prints and exits
     if not getattr(known, "takes_overrides", False):
         assert not rest, f"{' '.join(words)}: there is no {rest}"
     elif words[0] == "train":
