@@ -1,8 +1,5 @@
-"""How the penalty of a classifier on frozen embeddings is chosen, and how it is scored.
-
-These are SentEval's three protocols (Conneau and Kiela, 2018, LREC): logistic regression, with
-SentEval's values to choose C from, and ten folds.
-"""
+"""SentEval's three protocols for classifiers on frozen embeddings (Conneau and Kiela, 2018, LREC):
+logistic regression with SentEval's values of C and ten folds."""
 
 from __future__ import annotations
 
@@ -22,11 +19,7 @@ GRID_FOLDS = tuple(2.0**power for power in range(-1, 6))  # C for folds of a tra
 
 
 def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
-    """Encode lists of texts, (texts, dim) float32 for each; every text is encoded once.
-
-    Args:
-        encoder: Any object with `encode`.
-    """
+    """Encode lists of texts, (texts, dim) float32 each. Every distinct text is encoded once."""
     texts = sorted({text for side in sides for text in side})
     place = {text: i for i, text in enumerate(texts)}
     vectors = checked_vectors(encoder.encode(texts), len(texts)).astype(np.float32, copy=False)
@@ -44,16 +37,14 @@ def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
-    """Put examples into folds, each of which has its share of every class.
+    """Assign examples to folds with equal shares of every class, and return their folds,
+    (examples,).
 
     Args:
         labels: The class of each example, (examples,).
-
-    Returns:
-        The fold of each example, from 0, (examples,).
     """
     if len(labels) < folds:
-        raise DataError(f"{folds} folds need as many examples, got {len(labels)}")
+        raise DataError(f"{folds} folds need at least {folds} examples, got {len(labels)}")
     order = np.random.default_rng(SEED).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     fold = np.empty(len(labels), np.int64)
@@ -95,7 +86,8 @@ def nested_folds(
 def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
-    """Average the accuracies x 100 of the folds, each by the classifier that has not seen the fold.
+    """Average the accuracies x 100 of the folds, each with the classifier that has not seen the
+    fold.
 
     Args:
         fold: The fold of each example, (examples,).
@@ -109,14 +101,8 @@ def held_out_accuracy(
 def held_out_hits(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which examples each fold's classifier gets right, of those that it has not seen, and
-    which these are, both (folds, examples) bool.
-
-    Args:
-        fold: The fold of each example, (examples,).
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    """Return the held-out examples that each fold's classifier labels correctly, and all held-out
+    ones, both (folds, examples) bool."""
     tested = fold == np.arange(len(classifiers))[:, None]
     return (labels == classifiers.classes(features).T) & tested, tested
 
@@ -152,12 +138,9 @@ def fitted_by_validation(
 
 
 def best_of(scores: np.ndarray) -> int:
-    """Return the place of the highest score, of equal ones the first.
+    """Return the index of the highest accuracy. Ties go to the first.
 
-    Scores are rounded to hundredths of a per cent before, as SentEval does.
-
-    Args:
-        scores: Accuracies, 0 to 1.
+    Accuracies (0 to 1) are first rounded to hundredths of a percent, as in SentEval.
     """
     return int(np.argmax(np.round(scores * 100, 2)))
 

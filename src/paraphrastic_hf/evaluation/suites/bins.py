@@ -1,5 +1,5 @@
-"""STS pairs sorted by length, by unknown words, and by whether they are captions of images (thesis,
-3.3, 3.8.1 and 4.9.3)."""
+"""STS pairs grouped by length, by unknown words, and by image captions (thesis, 3.3, 3.8.1,
+4.9.3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paraphrastic_hf.evaluation.suites.words import count_unknown
 
 YEARS = ("2012", "2013", "2014", "2015")  # the 20 datasets of Tables 7, 20 and 21
 MOST = 10**6
-LENGTHS = {  # bins by the number of tokens of the longer sentence of a pair
+LENGTHS = {  # bins by the number of tokens in the longer sentence of a pair
     "1-4": (0, 4),
     **{str(length): (length, length) for length in range(5, 11)},
     "11-15": (11, 15),
@@ -31,13 +31,10 @@ BENCHMARK = ("all", "captions", "no captions")  # Table 41
 def by_number(
     pairs: ScoredPairs, numbers: Sequence[int], bins: dict[str, tuple[int, int]], group: str
 ) -> list[ScoredPairs]:
-    """Sort pairs into bins by a number that each pair has.
+    """Group pairs into bins by a number, and return a dataset for each bin with pairs.
 
     Args:
-        bins: The lowest and the highest number of each bin, by its name; bins may overlap.
-
-    Returns:
-        A dataset for each bin that has pairs.
+        bins: The lowest and highest number of each bin, by name. Bins may overlap.
     """
     found = []
     for name, (low, high) in bins.items():
@@ -99,7 +96,7 @@ def _benchmark(data_dir: Path) -> list[ScoredPairs]:
         [row for row, caption in zip(rows, is_caption, strict=True) if not caption],
     )
     if not (parts[1] and parts[2]):
-        raise DataError("sts-test.csv has no genre that tells captions from other pairs")
+        raise DataError("sts-test.csv needs both captions and other pairs in its genre column")
     return [scored_pairs(n, "STS-B test", part) for n, part in zip(BENCHMARK, parts, strict=True)]
 
 
@@ -117,7 +114,8 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _lengths_of(*values: float, end: float | None = None) -> dict[str, float]:
-    """A column of Table 21; with `end`, the figure for 10 tokens and more, a column of Table 7."""
+    """Return a column of Table 21. With `end`, for 10 tokens and more, it is a column of Table
+    7."""
     figures = {f"length {name}": value for name, value in zip(LENGTHS, values, strict=False)}
     return figures if end is None else {**figures, "length 10+": end}
 
@@ -131,8 +129,8 @@ def _benchmark_of(*values: float) -> dict[str, float]:
 
 
 STS_BINS = Suite(
-    "STS by length, by unknown words, and captions and not (3.3, 3.8.1, 4.9.3)",
-    "Pearson r x 100 over the pairs of a bin; STS captions, other: mean of datasets",
+    "STS by length, by unknown words, and with and without captions (3.3, 3.8.1, 4.9.3)",
+    "Pearson r x 100 over the pairs of a bin; STS captions, STS other: mean of datasets",
     {
         "length": PairsTask(_lengths),
         "unknown words": _unknown,
@@ -159,12 +157,15 @@ STS_BINS = Suite(
         "InferSent, AllNLI (Table 41)": _benchmark_of(70.6, 83.0, 56.6),
     },
     notes=(
-        "Length: tokens of the longer sentence of a pair, all pairs of STS 2012-2015 together. "
-        "The thesis does not name its tokenizer; Moses tokens, used here, come within 3 % of its "
-        "number of pairs in every bin.",
-        "Unknown words: of both sentences together, not in the encoder's own vocabulary. Table 20 "
-        "counts words that GloVe's 1.7 million do not have.",
-        "STS captions: MSRvid of 2012, images of 2014 and 2015; STS other: the rest of STS "
+        "Length: tokens of the longer sentence, over all pairs of STS 2012-2015. The thesis does "
+        "not "
+        "name its tokenizer. The Moses tokens used here give pair counts within 3 % of the "
+        "thesis's "
+        "in every bin.",
+        "Unknown words: number in both sentences that are not in the encoder's vocabulary. Table "
+        "20 "
+        "counts words that are not among GloVe's 1.7 million.",
+        "STS captions: MSRvid of 2012, images of 2014 and 2015. STS other: the rest of STS "
         "2012-2016. Table 40 gives differences of two models on these.",
     ),
 )

@@ -12,7 +12,7 @@ from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, score_of, scored_pairs
 
 HARD = {"Hard+": "hard_plus", "Hard-": "hard_minus"}
-TABLE_49 = {  # the configurations of `hard_sts` by their names in Table 49
+TABLE_49 = {  # name in Table 49 -> configuration of `hard_sts`
     "all": "all",
     "negation": "negation",
     "low SWER, gold 0-2": "bottom20_swer_0_2",
@@ -61,13 +61,13 @@ STS_HARD = Suite(
         "random Transformer (Table 51)": {"Hard+": 4.8, "Hard-": 17.9},
     },
     notes=(
-        "SWER: symmetric word error rate; low and high are the 20 % at either end, lowest and "
+        "SWER: symmetric word error rate. Low and high are the 20 % at either end, lowest and "
         "highest the 10 %.",
-        "Hard+: high SWER and gold 4 to 5; Hard-: low SWER and gold 0 to 1. Repeated pairs count "
-        "in these two and once in the other splits, as in the published counts.",
-        "Of the two easy splits the thesis has 1,380 and 2,079 pairs, where its measure of overlap "
-        "may be another.",
+        "Hard+: high SWER and gold 4 to 5. Hard-: low SWER and gold 0 to 1. Repeated pairs count "
+        "in these two, and once in the other splits, which matches the published counts.",
+        "The thesis has 1,380 and 2,079 pairs in the two easy splits. Its overlap measure may "
+        "differ.",
         'Negation: pairs with "not" or "\'t" in one sentence only.',
-        "Where SMT of 2013 is not in the data folder, the splits are others than the published.",
+        "Without SMT of 2013 in the data folder, the splits differ from the published ones.",
     ),
 )

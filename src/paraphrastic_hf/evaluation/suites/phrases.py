@@ -19,7 +19,7 @@ SINGLE = "single ratings"
 
 
 def _single_ratings(kind: str) -> Task:
-    """A task that gives Spearman's rho x 100 where each rating of a pair is an example."""
+    """Make a task for Spearman's rho x 100 with each single rating of a pair as an example."""
 
     def task(encoder: Any, data_dir: Path) -> list[Row]:
         rows = corpus_rows(data_dir, "bigrams", kind.lower())
@@ -97,10 +97,10 @@ PHRASES = Suite(
         },
     },
     notes=(
-        "Bigrams JN, NN, VN: each rating of a pair is a case of its own, as in the published file, "
-        "a line a rating; with a pair's mean rating (the column spearman) figures are higher.",
-        "The thesis tunes on Pavlick's sample for all but the column of Table 3 shown here, and "
+        "Bigrams JN, NN, VN: each rating of a pair is an example, as in the published file. With a "
+        "pair's mean rating (the column spearman) figures are higher.",
+        "The thesis tunes on Pavlick's sample except for the column of Table 3 shown here, and "
         "does not report the development set of Annotated-PPDB.",
-        "Annotated-PPDB dev is no test: recipes select models by its pairs (suite development).",
+        "Annotated-PPDB dev is not a test: recipes select models by its pairs (suite development).",
     ),
 )

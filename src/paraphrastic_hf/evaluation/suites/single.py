@@ -9,7 +9,7 @@ from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_task, score_of
 
 CORRELATIONS = {"Pearson": "pearson", "Spearman": "spearman"}
-TRACKS = ("ar-ar", "ar-en", "es-es", "es-en", "en-en", "tr-en")  # in the order of Table 43
+TRACKS = ("ar-ar", "ar-en", "es-es", "es-en", "en-en", "tr-en")  # order of Table 43
 
 
 def _both(group: str, name: str) -> dict[str, tuple[str, str, str]]:
@@ -34,7 +34,7 @@ def _tracks(*values: float) -> dict[str, float]:
 
 
 SICK = Suite(
-    "SICK: relatedness of sentence pairs by cosine, nothing trained (3.2.2, 3.7.2.4)",
+    "SICK: relatedness of sentence pairs by cosine, without training (3.2.2, 3.7.2.4)",
     "Pearson's r and Spearman's rho x 100, test set",
     {"SICK": corpus_task("sick", name="test", group="SICK")},
     _sick_headline,
@@ -76,7 +76,8 @@ STS17 = Suite(
         "best of the task (Table 43)": _tracks(75.4, 74.9, 85.6, 83.0, 85.5, 77.1),
     },
     notes=(
-        "es-en-wmt is track 4b, which the papers leave out. The papers' models of en-es, en-ar "
-        "and en-tr know these languages; an English one does not.",
+        "es-en-wmt is track 4b, which the papers leave out. The papers' models are trained on "
+        "en-es, "
+        "en-ar and en-tr. An English model does not know the other languages.",
     ),
 )

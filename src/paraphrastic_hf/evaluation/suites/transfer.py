@@ -1,8 +1,8 @@
 """Transfer: classifiers on frozen embeddings, with SentEval's protocol (thesis, 4.9.2, Table 39).
 
-The classifiers are logistic regressions. The features of a pair are |u - v| and u * v. Relatedness
-is predicted as a distribution over the scores 1 to 5 (Tai, Socher and Manning, 2015, ACL), whose
-mean is the prediction.
+The classifiers are logistic regressions. Pairs have the features |u - v| and u * v. Relatedness is
+predicted as a distribution over the scores 1 to 5 (Tai, Socher and Manning, 2015, ACL), whose mean
+is the predicted score.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite, Task
 
 SPLITS = ("train", "validation", "test")
-SCORES = 5  # the highest score of relatedness; the lowest is 1
+SCORES = 5  # relatedness scores are 1 to 5
 STRENGTHS = tuple(2.0**power for power in range(-2, 11))
 
 Columns = dict[str, list[Any]]
@@ -38,7 +38,7 @@ def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> C
     """Read one split of a corpus as columns.
 
     Args:
-        name: The name by which `load_dataset` knows the corpus.
+        name: Name of the corpus in `load_dataset`.
         config: Its configuration, if it has several.
     """
     rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
@@ -113,9 +113,9 @@ def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def score_distribution(scores: np.ndarray) -> np.ndarray:
-    """Make of each score the distribution over 1 to 5 that has it as mean, (examples, 5).
+    """Return for each score the distribution over 1 to 5 with this mean, (examples, 5).
 
-    Only the two whole numbers around the score have a probability: 3.6 is 0.4 of 3 and 0.6 of 4.
+    Only the two neighboring whole numbers have a probability: 3.6 is 0.4 of 3 and 0.6 of 4.
 
     Args:
         scores: The scores, 1 to 5, (examples,).
@@ -129,11 +129,11 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
-    """Return F1 x 100 of the class 1; it is 0 if no example is of it or put in it.
+    """Return F1 x 100 of the class 1, or 0 without any example or prediction of it.
 
     Args:
         found: The predicted classes, 0 or 1, (examples,).
-        gold: The right classes, 0 or 1, (examples,).
+        gold: The correct classes, 0 or 1, (examples,).
     """
     both = int((found & gold).sum())
     either = int(found.sum() + gold.sum())
@@ -156,7 +156,7 @@ TASKS: dict[str, Task] = {
     "SST-5": _stanford("fine", "SST-5", 5),
 }
 TABLE_39 = ("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
-# The task and the measure of each figure that is not simply the accuracy of the task of its name.
+# Task and measure of each figure that is not the accuracy of the task of the same name.
 FIGURES = {"MRPC F1": ("MRPC", "F1"), "SICK-R": ("SICK-R", "pearson")}
 
 
@@ -194,12 +194,15 @@ TRANSFER = Suite(
     },
     notes=(
         "Logistic regression with an L2 penalty. MR, CR, SUBJ, MPQA: ten folds, C from ten folds "
-        "of the other nine; TREC, MRPC: C from ten folds of the training set; SST, SICK: C from "
-        "the validation set. C is one of SentEval's for scikit-learn: 1/4 to 8, for TREC and MRPC "
+        "of the other nine. TREC, MRPC: C from ten folds of the training set. SST, SICK: C from "
+        "the "
+        "validation set. C is one of SentEval's values for scikit-learn: 1/4 to 8, for TREC and "
+        "MRPC "
         "1/2 to 32.",
-        "SST is trained on the phrases of the training trees, as in SentEval; SST-5 on sentences.",
+        "SST is trained on the phrases of the training trees, as in SentEval, and SST-5 on "
+        "sentences.",
         "More than two classes: softmax with free intercepts. SentEval's scikit-learn fitted one "
-        "classifier a class and penalized the intercepts.",
+        "classifier per class and penalized the intercepts.",
         "SICK-R: Kullback-Leibler divergence from the distribution of scores, C (1/4 to 1024) by "
         "Pearson r on the validation set. SentEval stops squared errors early, without a penalty.",
     ),
