@@ -1,5 +1,3 @@
-"""Our encoders in mteb, on local files."""
-
 from __future__ import annotations
 
 import os
@@ -13,15 +11,14 @@ from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.mteb_tasks import MtebEncoder, local_tasks
 from paraphrastic_hf.evaluation.run import evaluate
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # mteb's own
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of mteb
 
 
 @pytest.fixture
 def data() -> Path:
-    """The official files."""
     pytest.importorskip("mteb")
     if "PARAPHRASTIC_DATA" not in os.environ:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files here")
+        pytest.skip("PARAPHRASTIC_DATA is not set")
     return Path(os.environ["PARAPHRASTIC_DATA"]) / "eval"
 
 
@@ -42,13 +39,13 @@ def test_mteb_and_our_suite_agree_on_sts_benchmark(data: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_task_fills_from_local_files(data: Path) -> None:
+def test_every_task_loads_from_local_files(data: Path) -> None:
     tasks = local_tasks(data, ["STS17", "Tatoeba", "XNLI", "SICK-R"])
     assert all(task.data_loaded for task in tasks)
     assert set(tasks[1].dataset) == set(tasks[1].hf_subsets)
 
 
-def test_batches_become_one_array_and_cosines() -> None:
+def test_batches_are_joined_and_compared_by_cosine() -> None:
     pytest.importorskip("mteb")
 
     class Lengths:
@@ -63,7 +60,7 @@ def test_batches_become_one_array_and_cosines() -> None:
     assert encoder.mteb_model_meta.name == "paraphrastic/Lengths"
 
 
-def test_a_task_without_files_is_named_and_an_unknown_one_refused(tmp_path: Path) -> None:
+def test_missing_files_and_unknown_tasks_are_errors(tmp_path: Path) -> None:
     pytest.importorskip("mteb")
     with pytest.raises(MissingFileError):
         local_tasks(tmp_path, ["STS12"])

@@ -1,5 +1,3 @@
-"""Transfer and probing on the official files, where they are."""
-
 from __future__ import annotations
 
 import os
@@ -18,7 +16,7 @@ pytestmark = pytest.mark.slow
 def data_dir() -> Path:
     root = os.environ.get("PARAPHRASTIC_DATA")
     if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files of the tasks here")
+        pytest.skip("PARAPHRASTIC_DATA is not set")
     return Path(root) / "eval"
 
 
@@ -27,14 +25,14 @@ def english() -> SentenceEncoder:
     return SentenceEncoder.from_pretrained("english")
 
 
-def test_the_packaged_model_knows_paraphrases(english: SentenceEncoder, data_dir: Path) -> None:
+def test_mrpc_of_the_packaged_model(english: SentenceEncoder, data_dir: Path) -> None:
     (row,) = TASKS["MRPC"](english, data_dir)
     assert row.size == 1725
     assert 70 < row.scores["accuracy"] < 74
     assert 79 < row.scores["F1"] < 83
 
 
-def test_the_packaged_model_keeps_tense_and_no_order(
+def test_the_packaged_model_encodes_tense_but_not_order(
     english: SentenceEncoder, data_dir: Path
 ) -> None:
     assert 75 < probe(english, read_probe("past_present", data_dir)) < 85
