@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.evaluation.sts_files import write_lines, write_sts
+
+
+@pytest.fixture(scope="session")
+def official() -> Path:
+    """The `eval` folder of the official files."""
+    if "PARAPHRASTIC_DATA" not in os.environ:
+        pytest.skip("PARAPHRASTIC_DATA is not set")
+    return Path(os.environ["PARAPHRASTIC_DATA"]) / "eval"
 
 
 @pytest.fixture

@@ -30,6 +30,20 @@ class Letters:
         )
 
 
+class Vowels(Letters):
+    """Encodes a text as its counts of two vowels, so that some texts are equal."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return super().encode(texts)[:, [0, 4]]
+
+
+class Lengths:
+    """Encodes a text as its length and a constant."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[len(text), 1.0] for text in texts])
+
+
 class Constant:
     """Encodes all texts alike."""
 

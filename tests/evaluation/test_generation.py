@@ -4,7 +4,6 @@ import json
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -20,6 +19,7 @@ from paraphrastic_hf.evaluation.measures.word_scores import (
     repetition_rate,
     tag_f1,
 )
+from tests.evaluation.made_pairs import Lengths
 from tests.texts import SENTENCES
 
 REFERENCES = SENTENCES[:12]
@@ -92,11 +92,6 @@ def test_repetition_counts_ngrams_repeated_within_an_output() -> None:
     assert repetition_rate([["a", "b", "c"], ["a", "b"]]) == 0  # repeated only in another output
     assert repetition_rate([["a", "b", "a", "b"], ["c"]]) == pytest.approx(100 / 3)
     assert repetition_rate([["a"], []]) == 0
-
-
-class Lengths:
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[1.0, len(text)] for text in texts])
 
 
 def test_other_encoders_and_frequency_texts_can_be_given() -> None:

@@ -11,14 +11,7 @@ from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.significance import compare_encoders
 from paraphrastic_hf.evaluation.suites.retrieval import bucc_judged, bucc_scores
 from paraphrastic_hf.mining.bitext import Pairs
-from tests.evaluation.test_retrieval import Letters
-
-
-class Vowels(Letters):
-    """Encodes a text as its counts of two vowels."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return super().encode(texts)[:, [0, 4]]
+from tests.evaluation.made_pairs import Letters, Vowels
 
 
 def accuracy(*right: float) -> Judged:

@@ -11,7 +11,7 @@ from paraphrastic_hf.evaluation.measures.judged import Ranked, best_threshold, r
 from paraphrastic_hf.evaluation.own import evaluate_pairs, retrieval_scores
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.metrics.resampling import drawn_examples
-from tests.evaluation.made_pairs import Angles, Constant, Letters
+from tests.evaluation.made_pairs import Angles, Constant, Letters, Vowels
 
 ROWS = [("a cat", "the cat"), ("a dog", "the dog"), ("red", "read"), ("tea", "tee"), ("hi", "high")]
 
@@ -79,13 +79,6 @@ def test_own_pairs_score_like_the_suites(sts_folder: Path, retrieval_folder: Pat
     assert 0 < expected < 100
     found = evaluate_pairs(Vowels(), zip(*sides, strict=True))["headline"]["accuracy@1"]
     assert found == pytest.approx(expected)
-
-
-class Vowels(Letters):
-    """Encodes a text as its counts of two vowels, with ties."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return super().encode(texts)[:, [0, 4]]
 
 
 def test_the_values_of_rows_select_the_measures() -> None:

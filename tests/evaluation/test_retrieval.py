@@ -16,15 +16,7 @@ from paraphrastic_hf.evaluation.suites.retrieval import (
     tatoeba_scores,
 )
 from paraphrastic_hf.mining.bitext import Pairs
-
-
-class Letters:
-    """Encodes a text as its counts of letters, ignoring case."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array(
-            [[text.lower().count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts], float
-        )
+from tests.evaluation.made_pairs import Letters
 
 
 def test_tatoeba_by_hand() -> None:

@@ -16,7 +16,7 @@ from paraphrastic_hf.evaluation.significance import (
     significance_table,
     steiger_p_value,
 )
-from tests.evaluation.made_pairs import Constant, Letters, correlation_p_value
+from tests.evaluation.made_pairs import Constant, Lengths, Letters, correlation_p_value
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,6 @@ def test_the_two_tests_agree_on_normal_data() -> None:
     steiger = steiger_p_value(r[0, 1], r[0, 2], r[1, 2], 400)
     assert 0.001 < steiger < 0.9
     assert correlation_p_value(a, b, gold, samples=4000) == pytest.approx(steiger, abs=0.03)
-
-
-class Lengths:
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[len(text), 1.0] for text in texts])
 
 
 def test_scores_are_those_of_the_evaluation(sts_folder: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -149,13 +148,9 @@ def test_published_figures_use_the_headlines_names(suite: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_bins_of_the_official_files_match_table_21() -> None:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set")
-    found = {
-        p.name: len(p) for p in SUITES["sts-bins"].tasks["length"].datasets(Path(root) / "eval")
-    }  # type: ignore[attr-defined]
+def test_the_bins_of_the_official_files_match_table_21(official: Path) -> None:
+    datasets = SUITES["sts-bins"].tasks["length"].datasets(official)  # type: ignore[attr-defined]
+    found = {pairs.name: len(pairs) for pairs in datasets}
     names = [name for name in LENGTHS if name != "10+"]
     assert sum(found[name] for name in names) == 12_108
     for name, published in zip(names, TABLE_21, strict=True):

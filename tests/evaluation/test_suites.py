@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import headline_table, write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from tests.evaluation.made_pairs import Letters
+from tests.evaluation.made_pairs import Lengths, Letters
 
 
 def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> None:
@@ -131,9 +130,6 @@ class Counted(Letters):
 def test_cached_tasks_of_other_models_or_files_are_not_used(
     sts_folder: Path, tmp_path: Path
 ) -> None:
-    class Lengths:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return np.array([[len(text), 1.0] for text in texts])
 
     given = {"name": "letters", "keep": tmp_path / "kept"}
     whole = evaluate(Letters(), "sts", sts_folder, **given)
@@ -171,12 +167,9 @@ def test_invalid_vectors_are_refused(sts_folder: Path, bad: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_official_files_have_their_published_sizes() -> None:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set")
+def test_the_official_files_have_their_published_sizes(official: Path) -> None:
     sizes: dict[str, int] = {}
-    for pairs in read_sts(Path(root) / "eval"):
+    for pairs in read_sts(official):
         sizes[pairs.group] = sizes.get(pairs.group, 0) + len(pairs)
     assert sizes == {"2012": 3108, "2013": 2250, "2014": 3750, "2015": 3000, "2016": 1186}
 

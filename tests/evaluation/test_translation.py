@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,15 +17,11 @@ from paraphrastic_hf.evaluation.suites.translation import correlations
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.text.subword import SubwordTokenizer
+from tests.evaluation.made_pairs import Letters
 from tests.texts import SENTENCES
 
 CONFIGS = list(find_source("wmt_da").configs)
 ROWS = 12
-
-
-class Letters:
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[text.count(c) for c in "aeionrstlu"] for text in texts], float)
 
 
 def made_rows(number: int) -> list[tuple[float, str, str]]:
@@ -129,11 +124,8 @@ def test_metrics_without_library_or_data_are_skipped(
 
 
 @pytest.mark.slow
-def test_the_default_model_on_the_official_files() -> None:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set")
-    results = evaluate(SentenceEncoder.from_pretrained("simile"), "wmt-da", Path(root) / "eval")
+def test_the_default_model_on_the_official_files(official: Path) -> None:
+    results = evaluate(SentenceEncoder.from_pretrained("simile"), "wmt-da", official)
     assert [row["size"] for row in results["rows"]] == [500] * 4 + [560] * 4
     assert results["headline"]["SimiLE 2015"] >= 54.6
     assert results["headline"]["SimiLE 2016"] >= 48.5

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.metrics import resampling
-from paraphrastic_hf.metrics.resampling import Interval, confidence_intervals, drawn_counts
+from paraphrastic_hf.metrics.resampling import (
+    Interval,
+    confidence_intervals,
+    drawn_counts,
+    paired_p_value,
+)
 
 
 def scores(seed: int, segments: int = 40) -> np.ndarray:
@@ -70,14 +75,15 @@ def test_segments_are_drawn_uniformly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("side", [0, 1])
-def test_intervals_of_scores_that_are_not_finite_are_refused(bad: float, side: int) -> None:
+def test_scores_that_are_not_finite_are_refused(bad: float, side: int) -> None:
     systems = [scores(12), scores(13)]
     systems[side][6] = bad
-    with pytest.raises(ValueError, match=rf"{side + 1}.*{bad}.*7"):
-        confidence_intervals(systems)
+    for call in (lambda: confidence_intervals(systems), lambda: paired_p_value(*systems)):
+        with pytest.raises(ValueError, match=rf"{side + 1}.*{bad}.*7"):
+            call()
 
 
-@pytest.mark.parametrize(("sizes", "named"), [([], "segments"), ([0], "0"), ([3, 2], "2, 3")])
+@pytest.mark.parametrize(("sizes", "named"), [([], "systems"), ([0], "0"), ([3, 2], "2, 3")])
 def test_intervals_need_equal_numbers_of_segments(sizes: list[int], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         confidence_intervals([np.zeros(size) for size in sizes])

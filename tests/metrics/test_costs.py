@@ -160,11 +160,11 @@ def test_invalid_results_of_a_function_are_errors(given: object) -> None:
     [
         ({"metric": "meteor"}, r"cost\.metric"),
         ({"metric": "function"}, r"cost\.name"),
-        ({"metric": "bleu", "name": "a:b"}, "metric"),
-        ({"metric": "function", "name": "nowhere:at_all"}, "module"),
+        ({"metric": "bleu", "name": "a:b"}, r"cost\.name"),
+        ({"metric": "function", "name": "nowhere:at_all"}, "nowhere"),
         ({"metric": "function", "name": "math:tau"}, "math"),
-        ({"metric": "function", "name": "math:hypot", "limits": [1, 0]}, "two numbers"),
-        ({"metric": "evaluate", "name": "./nowhere"}, "evaluate"),
+        ({"metric": "function", "name": "math:hypot", "limits": [1, 0]}, r"cost\.limits"),
+        ({"metric": "evaluate", "name": "./nowhere"}, "nowhere"),
     ],
 )
 def test_invalid_cost_settings_are_refused(settings: dict[str, object], message: str) -> None:

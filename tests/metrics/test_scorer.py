@@ -15,6 +15,7 @@ from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics import scorer as module
 from paraphrastic_hf.metrics.scorer import SimileScorer
+from tests.evaluation.made_pairs import Letters
 from tests.oracles import cosine, mean_of_rows
 from tests.texts import SENTENCES
 
@@ -219,11 +220,6 @@ def test_a_transformer_loads_from_its_folder(
     vectors = transformer.encode(["the cat sleeps", "a cat sleeps a"])
     expected = cosine(*vectors.tolist()) * math.exp(1 - 4 / 3) ** 0.25
     assert scores.score == pytest.approx(expected, abs=1e-6)
-
-
-class Letters:
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[text.count(c) for c in "abcdefgh"] for text in texts], float)
 
 
 def test_an_object_with_only_encode_needs_penalty_none() -> None:

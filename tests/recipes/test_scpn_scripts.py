@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +11,8 @@ import pytest
 from paraphrastic_hf.syntax.parse_tree import read_tree
 from paraphrastic_hf.syntax.parsed import FAILED, ParsedLine
 from tests.generation import scpn
+from tests.recipes.test_recipe_scripts import script_of
 
-RECIPES = Path(__file__).parents[2] / "recipes" / "scpn-2018"
 ROWS = [line.split("\t") for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
 KNOWN = {row[side]: row[2 + side] for row in ROWS for side in (0, 1)}
 
@@ -37,11 +36,7 @@ class LookUp:
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Any:
     def load(name: str, *arguments: Any) -> Any:
-        spec = importlib.util.spec_from_file_location(name, RECIPES / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = script_of(f"scpn-2018/{name}.py")
         monkeypatch.setattr(module, "SentenceParser", LookUp, raising=False)
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
         return module
