@@ -94,14 +94,11 @@ def halvings(total: int) -> list[int]:
 def chosen_pairs(
     sources: Sequence[SourcePairs], numbers: np.ndarray
 ) -> list[tuple[list[dict[str, str]], SourceArguments]]:
-    """Pick pairs from several sources, as datasets for `train`.
-
-    Args:
-        sources: The sources. Their pairs are numbered from 0 across all of them.
-        numbers: Numbers of the pairs to pick, (picked,).
+    """Pick pairs by number from several sources, numbered from 0 across all of them.
 
     Returns:
-        For each source with picked pairs, these pairs in the given order, and its settings.
+        For each source with picked pairs, these pairs in the given order, and its settings. `train`
+        takes them as datasets.
     """
     ends = np.cumsum([len(item.pairs) for item in sources])
     owner = np.searchsorted(ends, numbers, side="right")

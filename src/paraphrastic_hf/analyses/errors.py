@@ -21,14 +21,8 @@ TOP = 5.0  # of the gold scores
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence pair with its scores, all 0 to 5.
-
-    Attributes:
-        dataset: Its year and name.
-        gold: Human score.
-        one: Score of the first encoder.
-        other: Score of the second encoder.
-    """
+    """A sentence pair with its scores, all 0 to 5: human (`gold`), and of the first and second
+    encoder."""
 
     dataset: str
     first: str

@@ -25,7 +25,6 @@ class Negative:
 
     Attributes:
         is_first: Whether the sentence is the first side of its pair.
-        partner: The other side of its pair.
         text: The negative.
         cosine: Cosine of sentence and negative, -1 to 1.
         partner_cosine: Cosine of sentence and paraphrase, -1 to 1.

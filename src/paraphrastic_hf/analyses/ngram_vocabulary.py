@@ -55,7 +55,7 @@ def ngram_vocabulary(
             )
             variants[_name(k, lengths)] = Variant(replace(recipe, tokenizer=tokenizer))
     scores = run_variants(variants, folder, recipe, data_root=data_root)
-    heads = [_lengths(lengths) for lengths in orders]
+    heads = [",".join(map(str, lengths)) for lengths in orders]
     rows: list[list[Cell]] = [
         [f"{k:,}", *(scores[_name(k, lengths)] for lengths in orders)] for k in most
     ]
@@ -78,10 +78,6 @@ def ngram_vocabulary(
         ["If a text has fewer n-grams of a length, all are used."],
         {"most": list(most), "orders": [list(o) for o in orders]},
     )
-
-
-def _lengths(lengths: Sequence[int]) -> str:
-    return ",".join(map(str, lengths))
 
 
 def _name(most: int, lengths: Sequence[int]) -> str:

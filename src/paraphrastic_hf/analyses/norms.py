@@ -17,7 +17,7 @@ from paraphrastic_hf.analyses.report import (
     bars,
     new_figure,
 )
-from paraphrastic_hf.analyses.tagged import TreebankSentence, as_rows, mean_by
+from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import plain_axes
@@ -67,8 +67,10 @@ def norms(
         "norms",
         f"Norms of the words of {name}",
         [
-            Table("tags", "By part of speech (Penn tags)", ["tag", *columns], as_rows(by_tag)),
-            Table("frequency", "By frequency", ["count, from", *columns], as_rows(by_frequency)),
+            Table("tags", "By part of speech (Penn tags)", ["tag", *columns], [*map(list, by_tag)]),
+            Table(
+                "frequency", "By frequency", ["count, from", *columns], [*map(list, by_frequency)]
+            ),
             Table("extremes", "Largest and smallest", ["norm", name, "thesis 3.4"], extremes),
         ],
         _figure(by_tag, by_frequency),

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.analyses.report import Cell
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.corpora.sources import SOURCES
 
@@ -62,8 +61,3 @@ def mean_by(
         if len(group) >= least
     ]
     return sorted(means, key=lambda item: (-item[2], item[0]))
-
-
-def as_rows(means: Sequence[tuple[Cell, int, float]]) -> list[list[Cell]]:
-    """Return the result of `mean_by` as table rows."""
-    return [list(item) for item in means]

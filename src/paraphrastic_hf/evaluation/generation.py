@@ -3,6 +3,7 @@ significance, independent similarity metrics, word F1, and repetition."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,6 @@ from paraphrastic_hf.evaluation.measures.word_scores import (
     length_ratio,
     repetition_rate,
     tag_f1,
-    word_frequencies,
 )
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.markdown import code, markdown_table
@@ -137,9 +137,8 @@ def judge(
     outputs = [[cut(text) for text in texts] for _, texts in systems]
     figures["repetition"] = [Figure(repetition_rate(each)) for each in outputs]
     figures["length"] = [Figure(100 * length_ratio(each, right)) for each in outputs]
-    bucket = frequency_bucket(
-        word_frequencies(right if counted is None else (cut(text) for text in counted))
-    )
+    texts = right if counted is None else map(cut, counted)
+    bucket = frequency_bucket(Counter(word for words in texts for word in words))
     of_frequency = [bucket_f1(each, right, bucket) for each in outputs]
     words = {"frequency": _columns(of_frequency, bucket_names())}
     if tag is not None:

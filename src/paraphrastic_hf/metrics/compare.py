@@ -119,11 +119,8 @@ def compare(
 
 
 def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
-    """Compare the scores of every two hypotheses of a list (thesis, 7.5.1).
-
-    Args:
-        scores: The score of each hypothesis, 0 to 100, (hypotheses,).
-        lists: The list number of each hypothesis, (hypotheses,).
+    """Compare the scores of every two hypotheses, 0 to 100, with the same list number (thesis,
+    7.5.1).
 
     Example:
         >>> count_ties(np.array([50.0, 50.0, 47.0]), np.array([0, 0, 0]))

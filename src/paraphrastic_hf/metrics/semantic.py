@@ -141,11 +141,6 @@ class SentenceVectors:
     Args:
         vectors: (texts, dim), any scale.
         lengths: Length of each text, (texts,), if a length penalty is wanted.
-
-    Example:
-        >>> texts = SentenceVectors(np.array([[3.0, 4.0], [4.0, 3.0]]))
-        >>> texts.sim(np.array([0]), np.array([1]))
-        array([0.96])
     """
 
     def __init__(self, vectors: np.ndarray, lengths: np.ndarray | None = None) -> None:

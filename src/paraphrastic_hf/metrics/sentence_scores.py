@@ -56,13 +56,10 @@ def char_profile(text: str) -> Profile:
 
 
 def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
-    """Compute sentence BLEU, 0 to 1, with add-one smoothing for n-grams of several words (7.3).
+    """Compute BLEU, 0 to 1, with add-one smoothing for n-grams of several words (thesis, 7.3).
 
     This equals sacrebleu's smoothing `add-k`. A hypothesis without a word of the reference has 0.
-
-    Args:
-        hypothesis: A translation, cut by `word_cutter`.
-        reference: Its reference, cut by `word_cutter`.
+    Both texts are cut by `word_cutter`.
 
     Example:
         >>> cut = word_cutter()
@@ -80,11 +77,8 @@ def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
 
 
 def chrf_score(hypothesis: Profile, reference: Profile) -> float:
-    """Compute sentence chrF2, 0 to 1, as sacrebleu does by default (Popovic, 2015).
-
-    Args:
-        hypothesis: A translation, cut by `char_profile`.
-        reference: Its reference, cut by `char_profile`.
+    """Compute chrF2, 0 to 1, as sacrebleu does by default (Popovic, 2015), of texts cut by
+    `char_profile`.
 
     Example:
         >>> round(chrf_score(char_profile("the cat"), char_profile("the cats")), 3)

@@ -72,11 +72,6 @@ def compare_systems(
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more
             than 20 segments, 1 or more.
         seed: Seed of the draws, 0 or more. The same segments are drawn for all systems.
-
-    Example:
-        >>> systems = [("old", ["A dog barks."] * 5), ("new", ["The cat sleeps."] * 5)]
-        >>> compare_systems(SimileScorer(), systems, ["The cat is asleep."] * 5)[1].p_value
-        0.0625
     """
     check_systems(systems, references, samples=samples, seed=seed)
     scores = [scorer.score(hypotheses, references) for _, hypotheses in systems]

@@ -100,7 +100,7 @@ def match_in_numpy(
     reach: int,
     most: int,
 ) -> None:
-    """Compute SIM of pairs in numpy, as the compiled `_windows.c` does.
+    """Compute SIM of pairs in numpy, with the arguments of `match` in `_windows.c`.
 
     Args:
         rows: Embedding of each token, (vocab, dim) float32.
@@ -111,13 +111,6 @@ def match_in_numpy(
         scores: Output array for the SIM of each pair, (pairs,) float64.
         reach: Tokens that a window has on either side of its middle, 0 or more.
         most: Maximum number of tokens compared per text, 0 or more.
-
-    Example:
-        >>> rows, scores = np.eye(2, dtype=np.float32), np.empty(1)
-        >>> texts, first = Ragged.from_lists([[0, 1], [1]]), np.array([0])
-        >>> match_in_numpy(rows, texts.ids, texts.offsets, first, first + 1, scores, 0, 9)
-        >>> scores.round(3)
-        array([0.667])
     """
     texts = Ragged(ids, offsets)
 

@@ -21,7 +21,8 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class BracketCounts:
-    """Counts of correct brackets.
+    """Counts of correct brackets. The properties are percentages, 0 without any bracket or
+    sentence.
 
     Attributes:
         right: Number of brackets in both trees.
@@ -45,32 +46,26 @@ class BracketCounts:
 
     @property
     def precision(self) -> float:
-        """Return the percentage of predicted brackets that are correct, or 0 without any."""
         return 100 * self.right / max(1, self.found)
 
     @property
     def recall(self) -> float:
-        """Return the percentage of gold brackets that were found, or 0 without any."""
         return 100 * self.right / max(1, self.gold)
 
     @property
     def f1(self) -> float:
-        """Return the harmonic mean of precision and recall, in percent."""
         return 200 * self.right / max(1, self.found + self.gold)
 
     @property
     def tag_accuracy(self) -> float:
-        """Return the percentage of words with the correct part of speech."""
         return 100 * self.right_tags / max(1, self.words)
 
     @property
     def exact_match(self) -> float:
-        """Return the percentage of sentences with exactly the gold brackets."""
         return 100 * self.exact / max(1, self.sentences)
 
     @property
     def template_match(self) -> float:
-        """Return the percentage of sentences whose top two levels are correct."""
         return 100 * self.templates / max(1, self.sentences)
 
 

@@ -31,16 +31,13 @@ class Resampled(Protocol):
     """One encoder's results on one dataset, example by example: `Judged` or `Ranked`."""
 
     @property
-    def group(self) -> str:
-        """Return the group of the dataset, such as its year."""
+    def group(self) -> str: ...
 
     @property
-    def name(self) -> str:
-        """Return the name of the dataset."""
+    def name(self) -> str: ...
 
     @property
-    def measure(self) -> str:
-        """Return the name of the score, such as `accuracy`."""
+    def measure(self) -> str: ...
 
     @property
     def score(self) -> float:
@@ -89,13 +86,7 @@ class Judged:
 
     @property
     def score(self) -> float:
-        """Return the score on all examples, x 100.
-
-        Example:
-            >>> right = np.array([[1.0, 0.0, 1.0, 1.0]])
-            >>> Judged("others", "deu", "accuracy", right, np.ones_like(right)).score
-            75.0
-        """
+        """Return the score on all examples, x 100."""
         return float(_share(self._rows.sum(0)))
 
     @property
@@ -128,11 +119,6 @@ class Ranked:
         measure: A key of `MEASURES`.
         cosines: (pairs,).
         gold: Scores, or labels 0 and 1, (pairs,).
-
-    Example:
-        >>> cosines, labels = np.array([0.9, 0.8, 0.3]), np.array([1, 0, 0])
-        >>> Ranked("", "mine", "average precision", cosines, labels).score
-        100.0
     """
 
     group: str
@@ -211,13 +197,7 @@ def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -
 
 
 def confidence_interval(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> Interval:
-    """Return a score, x 100, with its 95 % interval: the quantiles of the resampled scores.
-
-    Example:
-        >>> right = np.ones((1, 9))
-        >>> confidence_interval(Judged("", "", "accuracy", right, right), samples=99)
-        Interval(mean=100.0, low=100.0, high=100.0)
-    """
+    """Return a score, x 100, with its 95 % interval: the quantiles of the resampled scores."""
     return _interval(judged.score, resampled_scores(judged, samples=samples, seed=seed))
 
 
@@ -277,12 +257,7 @@ def weighted_p_value(
 
 def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """Return Pearson's r of each row of predictions with its gold scores, (rows,), or 0 if
-    constant.
-
-    Args:
-        values: Predictions, (rows, pairs).
-        gold: Gold scores, (rows, pairs).
-    """
+    constant."""
     sides = [each - each.mean(1, keepdims=True) for each in (values, gold)]
     squares = [np.square(each).sum(1) for each in sides]
     varies = np.ones(len(values), bool)
@@ -330,12 +305,8 @@ def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def best_threshold(ranked: Ranked) -> float:
-    """Return the threshold of the best accuracy: the lowest cosine classified as positive, else 1.
-
-    Example:
-        >>> best_threshold(Ranked("", "", "accuracy", np.array([0.9, 0.2]), np.array([1, 0])))
-        0.9
-    """
+    """Return the threshold of the best accuracy: the lowest cosine classified as positive, else
+    1."""
     cosines = np.asarray(ranked.cosines, np.float64)
     _, right, is_last = _sorted(cosines[None], np.asarray(ranked.gold)[None])
     gained = np.where(is_last, 2 * right - np.arange(1, len(ranked) + 1), 0)[0]

@@ -1,5 +1,8 @@
 """SentEval's three protocols for classifiers on frozen embeddings (Conneau and Kiela, 2018, LREC):
-logistic regression with SentEval's values of C and ten folds."""
+logistic regression with SentEval's values of C and ten folds.
+
+`features` are (examples, dim), and `labels` the classes from 0, (examples,).
+"""
 
 from __future__ import annotations
 
@@ -27,22 +30,13 @@ def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
 
 
 def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the features |u - v| and u * v of pairs, (pairs, 2 dim).
-
-    Args:
-        first: Embeddings u, (pairs, dim).
-        second: Embeddings v, (pairs, dim).
-    """
+    """Return the features |u - v| and u * v of pairs, (pairs, 2 dim)."""
     return np.concatenate([np.abs(first - second), first * second], 1)
 
 
 def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
     """Assign examples to folds with equal shares of every class, and return their folds,
-    (examples,).
-
-    Args:
-        labels: The class of each example, (examples,).
-    """
+    (examples,)."""
     if len(labels) < folds:
         raise DataError(f"{folds} folds need at least {folds} examples, got {len(labels)}")
     order = np.random.default_rng(SEED).permutation(len(labels))
@@ -56,10 +50,6 @@ def nested_folds(
     features: np.ndarray, labels: np.ndarray, classes: int
 ) -> tuple[Classifiers, np.ndarray]:
     """Fit a classifier for each of ten folds on the other nine, with C from ten folds of the nine.
-
-    Args:
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
 
     Returns:
         The ten classifiers, and the fold of each example, (examples,).
@@ -87,13 +77,7 @@ def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
     """Average the accuracies x 100 of the folds, each with the classifier that has not seen the
-    fold.
-
-    Args:
-        fold: The fold of each example, (examples,).
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    fold."""
     right, tested = held_out_hits(classifiers, fold, features, labels)
     return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
 
@@ -108,12 +92,7 @@ def held_out_hits(
 
 
 def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:
-    """Fit a classifier on a training set, with C from ten folds of it.
-
-    Args:
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    """Fit a classifier on a training set, with C from ten folds of it."""
     fold = stratified_folds(labels, FOLDS)
     regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
     found = fit(features, labels, classes, regressions).classes(features)
@@ -126,11 +105,8 @@ def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> C
 def fitted_by_validation(
     train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], classes: int
 ) -> Classifiers:
-    """Fit a classifier on a training set, with C from a validation set.
-
-    Args:
-        train: The features, (examples, dim), and the classes, (examples,).
-    """
+    """Fit a classifier on training features and labels, with C from validation features and
+    labels."""
     everything = np.ones(len(train[1]), bool)
     fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
     right = fitted.classes(validation[0]) == validation[1][:, None]
@@ -146,10 +122,5 @@ def best_of(scores: np.ndarray) -> int:
 
 
 def accuracy(classifiers: Classifiers, features: np.ndarray, labels: np.ndarray) -> float:
-    """Return the accuracy x 100 of the first classifier.
-
-    Args:
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    """Return the accuracy x 100 of the first classifier."""
     return float((classifiers.classes(features)[:, 0] == labels).mean() * 100)

@@ -39,17 +39,8 @@ class TagCounts:
 def count_right(
     found: Sequence[Sequence[str]], sentences: Sequence[TaggedSentence], known: Collection[str]
 ) -> TagCounts:
-    """Compare tags word by word.
-
-    Args:
-        found: The tags of each sentence, from `Tagger.tag`.
-
-    Example:
-        >>> gold = [TaggedSentence(["the", "cat"], ["DT", "NN"])]
-        >>> counts = count_right([["DT", "VB"]], gold, {"the"})
-        >>> counts.accuracy, counts.unknown_accuracy
-        (50.0, 0.0)
-    """
+    """Compare the predicted tags of each sentence with the gold ones. Words not in `known` are
+    unknown."""
     words = correct = unknown_words = unknown_correct = 0
     for tags, sentence in zip(found, sentences, strict=True):
         for tag, right, word in zip(tags, sentence.tags, sentence.words, strict=True):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -67,13 +67,8 @@ def bucket_f1(
 
 
 def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
-    """Return a function from a word to its frequency bucket: 1, 2-5, 6-10, 11-100, 101-1000, 1001+
-    as in Table 70, or 0 for words without a count.
-
-    Example:
-        >>> frequency_bucket({"cat": 7})("cat"), frequency_bucket({})("cat")
-        ('6-10', '0')
-    """
+    """Return a function from a word to its frequency bucket: 1, 2-5, 6-10, 11-100, 101-1000,
+    1001+ as in Table 70, or 0 for words without a count."""
 
     def bucket(word: str) -> str:
         count = frequencies.get(word, 0)
@@ -89,10 +84,6 @@ def bucket_names() -> list[str]:
     """Return the frequency buckets, rarest first."""
     name = frequency_bucket({str(low): low for low, _ in BUCKETS})
     return [name(str(low)) for low, _ in BUCKETS]
-
-
-def word_frequencies(lines: Iterable[Sequence[str]]) -> Counter[str]:
-    return Counter(word for words in lines for word in words)
 
 
 def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
@@ -114,12 +105,7 @@ def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
 
 
 def coarse(tag: str) -> str:
-    """Return the coarse part of speech of a tag.
-
-    Example:
-        >>> coarse("NNS"), coarse("NOUN")
-        ('NOUN', 'NOUN')
-    """
+    """Return the coarse part of speech of a tag."""
     return PENN.get(tag, tag)
 
 

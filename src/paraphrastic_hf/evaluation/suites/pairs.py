@@ -72,12 +72,7 @@ class PairsTask:
 def corpus_rows(
     data_dir: str | Path, corpus: str, config: str | None = None, *, split: str = "test"
 ) -> list[dict[str, Any]]:
-    """Read the examples of one split of a corpus from the folder of official files.
-
-    Args:
-        corpus: Name of the corpus in `load_dataset`.
-        config: Its configuration, if it has several.
-    """
+    """Read the examples of one split of a corpus from the folder of official files."""
     return list(load_dataset(corpus, config, split, data_dir=data_dir, streaming=True))
 
 
@@ -99,13 +94,7 @@ def corpus_task(
     measure: str = "pearson",
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None,
 ) -> PairsTask:
-    """Make a task from one split of a corpus.
-
-    Args:
-        corpus: Name of the corpus in `load_dataset`.
-        config: Its configuration, if it has several.
-        measure: Correlation that the papers report, `pearson` or `spearman`.
-    """
+    """Make a task from one split of a corpus, for the correlation `pearson` or `spearman`."""
 
     def read(data_dir: Path) -> list[ScoredPairs]:
         return [scored_pairs(name, group, corpus_rows(data_dir, corpus, config, split=split))]

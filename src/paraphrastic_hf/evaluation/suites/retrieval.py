@@ -53,10 +53,6 @@ def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]
 def nearest_sentences(foreign: np.ndarray, english: np.ndarray) -> np.ndarray:
     """Find the nearest English sentence of each foreign one by cosine, and the reverse.
 
-    Args:
-        foreign: Embeddings of the foreign sentences, (sentences, dim).
-        english: Embeddings of their translations, (sentences, dim).
-
     Returns:
         Sentence numbers, (2, sentences), for foreign and for English sentences. A zero vector has
         -1.
@@ -154,12 +150,7 @@ def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
 
 
 def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float) -> list[float]:
-    """Return F1, precision and recall x 100 of the mined pairs that reach a threshold.
-
-    Args:
-        score: The score of each mined pair, (pairs,).
-        is_gold: Whether each mined pair is a gold pair, (pairs,).
-    """
+    """Return F1, precision and recall x 100 of the mined pairs that reach a threshold."""
     taken = score >= threshold
     hits, mined = int(is_gold[taken].sum()), int(taken.sum())
     f1 = 200 * hits / (mined + gold) if gold else 0.0
@@ -197,10 +188,7 @@ def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
 def bucc_judged(group: str, name: str, pairs: Pairs, gold: dict[int, int], sources: int) -> Judged:
     """Return the contribution of each source sentence to the `F1` of `bucc_scores`.
 
-    Args:
-        group: The two languages, such as `zh-en`.
-        name: Name of the pair score, such as `ratio`.
-        pairs: The pairs mined without a threshold, at most one per source.
+    The pairs must be mined without a threshold, at most one per source.
     """
     wanted = np.full(sources, -1)
     wanted[list(gold)] = list(gold.values())

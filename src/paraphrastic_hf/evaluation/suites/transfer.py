@@ -35,12 +35,7 @@ Columns = dict[str, list[Any]]
 
 
 def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> Columns:
-    """Read one split of a corpus as columns.
-
-    Args:
-        name: Name of the corpus in `load_dataset`.
-        config: Its configuration, if it has several.
-    """
+    """Read one split of a corpus as columns."""
     rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
 
@@ -129,12 +124,7 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
-    """Return F1 x 100 of the class 1, or 0 without any example or prediction of it.
-
-    Args:
-        found: The predicted classes, 0 or 1, (examples,).
-        gold: The correct classes, 0 or 1, (examples,).
-    """
+    """Return F1 x 100 of the class 1, or 0 without any example or prediction of it."""
     both = int((found & gold).sum())
     either = int(found.sum() + gold.sum())
     return 200 * both / either if either else 0.0
