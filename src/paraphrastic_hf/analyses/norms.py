@@ -67,9 +67,17 @@ def norms(
         "norms",
         f"Norms of the words of {name}",
         [
-            Table("tags", "By part of speech (Penn tags)", ["tag", *columns], [*map(list, by_tag)]),
             Table(
-                "frequency", "By frequency", ["count, from", *columns], [*map(list, by_frequency)]
+                "tags",
+                "By part of speech (Penn tags)",
+                ["tag", *columns],
+                [[*mean] for mean in by_tag],
+            ),
+            Table(
+                "frequency",
+                "By frequency",
+                ["count, from", *columns],
+                [[*mean] for mean in by_frequency],
             ),
             Table("extremes", "Largest and smallest", ["norm", name, "thesis 3.4"], extremes),
         ],
