@@ -45,7 +45,7 @@ class Lengths:
 
 
 class Constant:
-    """Encodes all texts alike."""
+    """Encodes all texts as the same vector."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.ones((len(texts), 3))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
-from paraphrastic_hf.errors import ModelError
 from paraphrastic_hf.evaluation.measures.similarity import pearson, score_suite, spearman
 from paraphrastic_hf.evaluation.suite import Row, mean_of, weighted_mean_of
 
@@ -42,9 +41,3 @@ def test_the_three_averages_of_a_year() -> None:
     assert mean_of(rows, "pearson") == mean_of(rows, "pearson", "2012")
     cosines = [np.cos(ANGLES[letter]) for letter in "abcdac"]
     assert year.all_pearson == pytest.approx(100 * np.corrcoef(cosines, [4, 3, 2, 1, 0, 5])[0, 1])
-
-
-@pytest.mark.parametrize("vectors", [np.full((2, 2), np.nan), np.ones((3, 2)), np.ones(2)])
-def test_vectors_of_wrong_shape_are_refused(vectors: np.ndarray) -> None:
-    with pytest.raises(ModelError):
-        score_suite(lambda texts: vectors, [dataset("x", "2012", "a", [1.0])])

@@ -36,7 +36,7 @@ def test_characters_are_counted_like_the_2019_release(saved: Path, encoder: Any)
 
 
 def test_a_character_length_by_hand(encoder: Any) -> None:
-    """A single piece has no space beside it, and no pieces have length 0."""
+    """Characters are counted without outer spaces. No pieces have length 0."""
     piece = max((token for token in encoder.tokenizer.tokens() if "▁" in token), key=len)
     text = piece.replace("▁", "")
     assert length_counter(encoder)([text, ""]).tolist() == [1, 0]

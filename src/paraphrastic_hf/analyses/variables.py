@@ -35,7 +35,7 @@ def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, floa
         found: dict[str, dict[str, float]] = {}
         record = read_json(Path(path))
         if record["suite"] != "probing":
-            raise DataError(f"{path} has suite {record['suite']}. Give the file probing.json")
+            raise DataError(f"{path} has results of {record['suite']}. Give the file probing.json")
         if model is not None and not is_identified(model, record.get("settings", {})):
             raise DataError(
                 f"{path} has the probes of another model, {record.get('model')}. Evaluate this "
@@ -172,14 +172,14 @@ def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
     names = list(probes)
     tasks = list(dict.fromkeys(task for scores in probes.values() for task in scores))
     scores = np.array([[probes[name].get(task, np.nan) for task in tasks] for name in names])
-    beside = scores - np.nanmean(scores, 0)
+    relative = scores - np.nanmean(scores, 0)
     figure = new_figure(1.5 + 0.75 * len(tasks), 1.2 + 0.45 * len(names))
     axes = figure.subplots()
-    most = float(np.nanmax(np.abs(beside))) or 1.0
-    image = axes.imshow(beside, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+    most = float(np.nanmax(np.abs(relative))) or 1.0
+    image = axes.imshow(relative, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
     for (row, column), score in np.ndenumerate(scores):
         if np.isfinite(score):
-            is_dark = abs(beside[row, column]) > 0.6 * most
+            is_dark = abs(relative[row, column]) > 0.6 * most
             color = "white" if is_dark else "black"
             axes.text(column, row, f"{score:.1f}", ha="center", va="center", color=color, size=8)
     axes.set_xticks(range(len(tasks)), tasks, rotation=35, ha="right", fontsize=8)

@@ -76,10 +76,9 @@ class AttackReport:
         examples: Number of examples.
         attacked: Number of examples with a paraphrase that differs from the sentence.
         accuracy: Accuracy on the examples.
-        accuracy_under_attack: Share of examples with correct predictions for it and all
-            paraphrases.
-        broken: Share of examples with a correct prediction, but a wrong one for at least one
-            paraphrase (the thesis's Dev Broken).
+        accuracy_under_attack: Share of examples labeled correctly, with all their paraphrases.
+        broken: Share of examples labeled correctly, with a paraphrase labeled wrongly (the
+            thesis's Dev Broken).
         success: `broken` as a share of the correctly predicted examples.
         agreement: Accuracy on the paraphrases of correctly predicted examples.
         paraphrases: Mean number of paraphrases per example.

@@ -114,7 +114,7 @@ def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.
     """Return Pearson's r x 100, or 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
-    from scipy import stats  # half a second, which help need not take
+    from scipy import stats  # imported late, because it takes half a second
 
     return float(stats.pearsonr(predicted, gold).statistic * 100)
 
@@ -123,6 +123,6 @@ def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np
     """Return Spearman's rho x 100, or 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
-    from scipy import stats  # half a second, which help need not take
+    from scipy import stats  # imported late, because it takes half a second
 
     return float(stats.spearmanr(predicted, gold).statistic * 100)

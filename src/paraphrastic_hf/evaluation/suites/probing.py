@@ -190,7 +190,7 @@ PROBING = Suite(
         "not comparable to the thesis's.",
         f"Punctuation and gender tasks are made from {TEXTS}/LANGUAGE.txt in the data folder, or "
         "from "
-        "the bitext in the folder train beside it (English of en-fr, French, Spanish): up to "
+        "the bitext in the folder train next to it (English of en-fr, French, Spanish): up to "
         "100,000, 10,000 and 10,000 sentences.",
         "The headline is for a model's first encoder. Further encoders are groups of rows.",
     ),

@@ -93,7 +93,7 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 WMT_DA = Suite(
-    "SIM and SimiLE as translation metrics, beside BLEU, chrF and METEOR (7.2.1, Table 66)",
+    "SIM and SimiLE as translation metrics, compared with BLEU, chrF and METEOR (7.2.1, Table 66)",
     "Spearman's rho x 100 with human scores of segments, mean of language pairs",
     {"SimiLE": _semantic, **{name: _matching(name) for name in MATCHING}},
     _headline,
