@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,19 +114,13 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def _lengths_of(*values: float, end: float | None = None) -> dict[str, float]:
-    """Return a column of Table 21. With `end`, for 10 tokens and more, it is a column of Table
-    7."""
-    figures = {f"length {name}": value for name, value in zip(LENGTHS, values, strict=False)}
-    return figures if end is None else {**figures, "length 10+": end}
+def _column(group: str, names: Iterable[str], *values: float) -> dict[str, float]:
+    return {f"{group} {name}": value for name, value in zip(names, values, strict=False)}
 
 
-def _unknown_of(*values: float) -> dict[str, float]:
-    return {f"unknown words {n}": value for n, value in zip(UNKNOWN, values, strict=True)}
-
-
-def _benchmark_of(*values: float) -> dict[str, float]:
-    return {f"STS-B test {n}": value for n, value in zip(BENCHMARK, values, strict=True)}
+_lengths_of = partial(_column, "length", LENGTHS)  # a column of Table 7 or 21
+_unknown_of = partial(_column, "unknown words", UNKNOWN)
+_benchmark_of = partial(_column, "STS-B test", BENCHMARK)
 
 
 STS_BINS = Suite(
@@ -139,12 +134,14 @@ STS_BINS = Suite(
     },
     _headline,
     {
-        "thesis PARAGRAM-PHRASE (Table 7)": _lengths_of(
-            72.7, 74.0, 70.5, 73.7, 75.5, 73.0, end=72.6
-        ),
-        "thesis LSTM, no output gate (Table 7)": _lengths_of(
-            63.4, 54.5, 52.6, 56.9, 60.2, 58.0, end=55.6
-        ),
+        "thesis PARAGRAM-PHRASE (Table 7)": {
+            **_lengths_of(72.7, 74.0, 70.5, 73.7, 75.5, 73.0),
+            "length 10+": 72.6,
+        },
+        "thesis LSTM, no output gate (Table 7)": {
+            **_lengths_of(63.4, 54.5, 52.6, 56.9, 60.2, 58.0),
+            "length 10+": 55.6,
+        },
         "thesis PARAGRAM-PHRASE (Tables 20, 21)": {
             **_lengths_of(67.9, 71.1, 67.0, 71.5, 74.2, 71.7, 70.7, 71.8, 73.0, 74.5),
             **_unknown_of(71.4, 68.8, 66.4, 68.6, 71.0),
