@@ -148,14 +148,14 @@ def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
             `DEEPEST`.
 
     Example:
-        >>> read_tree("(S(NP)(VQ))", labels=LABELS)
+        >>> read_tree("(S(NP)(VQ))", labels=LABELS)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        paraphrastic_hf.errors.DataError: the tree '(S(NP)(VQ))' has the unknown label 'VQ'. ...
+        paraphrastic_hf.errors.DataError: The tree '(S(NP)(VQ))' has the unknown label 'VQ'. ...
     """
     pieces = PIECE.findall(text)
-    shown = f"the tree {text.strip()[:80]!r}"
+    shown = f"The tree {text.strip()[:80]!r}"
     if not pieces:
-        raise DataError("the tree is empty. Write for example (S (NP) (VP) (.))")
+        raise DataError("The tree is empty. Write for example (S (NP) (VP) (.))")
     if pieces[0] != "(":
         raise DataError(
             f"{shown} does not begin with a bracket. Write for example (S (NP) (VP) (.))"
@@ -203,7 +203,7 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
     return children[0][0]
 
 
-def check_labels(tree: Tree, labels: Iterable[str], shown: str = "the tree") -> None:
+def check_labels(tree: Tree, labels: Iterable[str], shown: str = "The tree") -> None:
     """Raise `DataError` for an unknown label. Messages call the tree `shown`."""
     known = frozenset(labels)
     for node in tree.nodes():
@@ -261,7 +261,7 @@ def normalized(tree: Tree) -> Tree:
     """
     found = _normalized(tree)
     if found is None:
-        raise DataError(f"the tree {str(tree)[:80]!r} has only traces")
+        raise DataError(f"The tree {str(tree)[:80]!r} has only traces")
     return found if found.label == ROOT else Tree(ROOT, (found,))
 
 
