@@ -1,4 +1,4 @@
-"""Rows step after step, longest text first, and back."""
+"""Packed order: step after step, longest text first."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ def rows(lengths: list[int]) -> torch.Tensor:
 
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
-def test_the_order_is_that_of_torch_and_unpacking_is_the_way_back(
-    lengths: list[int], backward: bool
-) -> None:
-    """Backward is the order of turned texts."""
+def test_packing_matches_torch_and_unpacking_inverts_it(lengths: list[int], backward: bool) -> None:
+    """Backward order equals the order of reversed texts."""
     packing = Packing.of(torch.tensor(lengths), backward=backward)
     texts = [text for text in rows(lengths).split(lengths) if len(text)]
     texts = [text.flip(0) for text in texts] if backward else texts
@@ -31,13 +29,13 @@ def test_the_order_is_that_of_torch_and_unpacking_is_the_way_back(
     assert torch.equal(packing.unpack(packed), rows(lengths))
 
 
-def test_no_token_is_one_empty_step() -> None:
+def test_no_tokens_give_one_empty_step() -> None:
     packing = Packing.of(torch.tensor([0, 0]))
     assert packing.sizes == [0]
     assert packing.pack(torch.zeros(0, 3)).shape == (0, 3)
 
 
-def test_flat_vectors_go_to_their_places_among_padding() -> None:
+def test_flat_vectors_are_padded() -> None:
     kept = torch.tensor([[True, False], [False, False], [True, True]])
     padded = padded_from_flat(torch.tensor([[1.0], [2.0], [3.0]]), kept)
     assert padded[..., 0].tolist() == [[1, 0], [0, 0], [2, 3]]

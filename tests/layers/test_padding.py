@@ -1,4 +1,4 @@
-"""Padding puts tokens at their places in a padded tensor, and takes them out again."""
+"""Padding moves flat tokens into a padded tensor and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paraphrastic_hf.layers.packing import Padding
 
 @pytest.mark.parametrize("lengths", [[2, 0, 3], [3, 3], [1], [0, 0], []])
 @pytest.mark.parametrize("more", [0, 2])
-def test_tokens_stand_text_after_text_and_come_back(lengths: list[int], more: int) -> None:
+def test_padding_and_flattening_are_inverse(lengths: list[int], more: int) -> None:
     longest = max(lengths, default=0) + more
     padding = Padding.of(torch.tensor(lengths, dtype=torch.int64), None, longest if more else None)
     rows = torch.randn(sum(lengths), 4, requires_grad=True)
@@ -29,7 +29,7 @@ def test_tokens_stand_text_after_text_and_come_back(lengths: list[int], more: in
     torch.testing.assert_close(rows.grad, 2 * rows.detach(), rtol=0, atol=0)
 
 
-def test_padding_has_no_gradient() -> None:
+def test_padded_positions_have_no_gradient() -> None:
     padded = torch.randn(2, 3, 4, requires_grad=True)
     Padding.of(torch.tensor([1, 3])).flat(padded).sum().backward()
     assert padded.grad is not None

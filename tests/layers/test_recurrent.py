@@ -1,4 +1,4 @@
-"""Every cell is its equations, text by text, and torch's kernel where there is one."""
+"""Every cell follows its equations, and torch's kernel if there is one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LENGTHS = [3, 0, 1, 5, 5]
 INPUT, HIDDEN = 3, 4
 
 
-def started(cell: nn.Module, seed: int = 0) -> nn.Module:
-    """In float64, with nothing at zero but what the equations have not."""
+def randomized(cell: nn.Module, seed: int = 0) -> nn.Module:
+    """Return the cell in float64 with random weights. Biases that the equations lack stay 0."""
     torch.manual_seed(seed)
     cell = cell.double()
     with torch.no_grad():
@@ -48,13 +48,13 @@ def texts() -> list[list[list[float]]]:
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])
-def test_an_rnn_is_the_slow_loop_and_has_one_bias(activation: str) -> None:
+def test_an_rnn_matches_the_slow_loop_and_has_one_bias(activation: str) -> None:
     """`linear` is the identity RNN."""
     if activation == "linear":
-        cell = started(IdentityRNN(INPUT))
+        cell = randomized(IdentityRNN(INPUT))
         weights = [w.tolist() for w in (cell.weight_x, cell.weight_h, cell.bias)]
     else:
-        cell = started(RNN(INPUT, HIDDEN, activation))
+        cell = randomized(RNN(INPUT, HIDDEN, activation))
         weights = [w.tolist() for w in cell.cell.all_weights[0][:3]]
     expected = [h for text in texts() for h in oracles.rnn(text, *weights, activation)]
     torch.testing.assert_close(run(cell, inputs()), torch.tensor(expected, dtype=torch.float64))
@@ -63,8 +63,8 @@ def test_an_rnn_is_the_slow_loop_and_has_one_bias(activation: str) -> None:
 
 @pytest.mark.parametrize("output_gate", [True, False])
 @pytest.mark.parametrize("peepholes", [True, False])
-def test_a_peephole_lstm_is_the_slow_loop(peepholes: bool, output_gate: bool) -> None:
-    cell = started(PeepholeLSTM(INPUT, HIDDEN, peepholes=peepholes, output_gate=output_gate))
+def test_a_peephole_lstm_matches_the_slow_loop(peepholes: bool, output_gate: bool) -> None:
+    cell = randomized(PeepholeLSTM(INPUT, HIDDEN, peepholes=peepholes, output_gate=output_gate))
     weights = [w.tolist() for w in (cell.weight_x, cell.weight_h, cell.bias)]
     seen = None if cell.peepholes is None else cell.peepholes.tolist()
     expected = [h for text in texts() for h in oracles.lstm(text, *weights, seen)]
@@ -72,9 +72,9 @@ def test_a_peephole_lstm_is_the_slow_loop(peepholes: bool, output_gate: bool) ->
 
 
 @pytest.mark.parametrize("cell", [LSTM(INPUT, HIDDEN), RNN(INPUT, HIDDEN, "tanh")], ids=str)
-def test_the_loop_is_the_kernel_of_torch_forward_and_backward(cell: nn.Module) -> None:
-    """A GPU runs the kernel, a CPU the loop, with the same weights."""
-    cell, packing = started(cell), Packing.of(torch.tensor(LENGTHS))
+def test_the_loop_matches_torchs_kernel_forward_and_backward(cell: nn.Module) -> None:
+    """A GPU runs the kernel and a CPU the loop, with the same weights."""
+    cell, packing = randomized(cell), Packing.of(torch.tensor(LENGTHS))
     results = []
     for function in (cell, lambda rows, sizes: run_kernel(cell.cell, rows, sizes)):
         cell.zero_grad()
@@ -87,7 +87,7 @@ def test_the_loop_is_the_kernel_of_torch_forward_and_backward(cell: nn.Module) -
         torch.testing.assert_close(ours, theirs)
 
 
-def test_no_token_gives_no_state() -> None:
+def test_no_tokens_give_no_states() -> None:
     for cell in (LSTM(INPUT, HIDDEN), PeepholeLSTM(INPUT, HIDDEN), RNN(INPUT, HIDDEN, "tanh")):
         assert cell(torch.zeros(0, INPUT), [0]).shape == (0, HIDDEN)
     assert run_kernel(LSTM(INPUT, HIDDEN).cell, torch.zeros(0, INPUT), [0]).shape == (0, HIDDEN)

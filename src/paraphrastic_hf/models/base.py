@@ -1,4 +1,4 @@
-"""Interface of every encoder (thesis, 3.1.2. Wieting and Gimpel, 2017): padded ids and a mask in,
+"""Interface of every encoder (thesis, 3.1.2; Wieting and Gimpel, 2017): padded ids and a mask in,
 one vector per text out.
 
 Ids may also be flat, text after text, with lengths, which saves adding and removing padding. A

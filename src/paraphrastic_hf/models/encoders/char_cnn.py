@@ -1,4 +1,4 @@
-"""charCNN: convolution filters over characters with max pooling (thesis, 3.6.2. Kim, 2014).
+"""charCNN: convolution filters over characters with max pooling (thesis, 3.6.2; Kim, 2014).
 
     g(x) = max over positions of f(filters), or a dense layer h(W [...] + b) over these
 

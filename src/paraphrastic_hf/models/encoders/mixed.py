@@ -60,7 +60,7 @@ class MixedConfig(PreTrainedConfig):
         for part in parts:
             if part.get("model_type") not in known:
                 raise ValueError(
-                    f"model_type of a part must be one of {', '.join(known)}, got "
+                    f"parts must have a model_type among {', '.join(known)}, got "
                     f"{part.get('model_type')!r}"
                 )
         check_choices(self, combine=("add", "concatenate"))

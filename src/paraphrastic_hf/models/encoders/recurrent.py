@@ -1,5 +1,5 @@
-"""Recurrent encoders: RNN, identity-RNN, LSTM. LSTM-AVG, BiLSTM-AVG, BiLSTM-MAX, BLSTM-SP,
-charLSTM (thesis, 3.1.2, 3.6.2, 4.4, 4.9.2, 5.1.1. Wieting and Gimpel, 2017).
+"""Recurrent encoders: RNN, identity-RNN, LSTM; LSTM-AVG, BiLSTM-AVG, BiLSTM-MAX, BLSTM-SP,
+charLSTM (thesis, 3.1.2, 3.6.2, 4.4, 4.9.2, 5.1.1; Wieting and Gimpel, 2017).
 
     g(x) = h_{-1}             last
     g(x) = 1/n sum_t h_t      mean (AVG)

@@ -37,7 +37,7 @@ Decoder = TransformerDecoder | LstmDecoder
 def refuse_language(code: str) -> None:
     """Raise ValueError for a language code that is empty or taken by the semantic variable."""
     if code in ("", SEMANTIC):
-        raise ValueError(f"language codes must not be '' or {SEMANTIC!r}, got {code!r}")
+        raise ValueError(f"languages must not contain '' or {SEMANTIC!r}, got {code!r}")
 
 
 @strict

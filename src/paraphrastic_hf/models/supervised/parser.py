@@ -1,9 +1,9 @@
 """Span parser: bidirectional LSTMs over word vectors, span scores, and the best tree (Stern et al.,
 2017; Kitaev and Klein, 2018; for thesis, 6.2.2).
 
-    f_k = [forward state of word k; backward state of word k + 1]        a boundary between two
-    words s(i, j) = U max(0, norm(W f_j - W f_i + b)),   a score of every label for the words i to j
-    - 1 p(tag | word_t, sentence) = softmax(V [forward; backward state of word t] + c)
+    f_k = [forward state of word k; backward state of word k + 1]     a word boundary
+    s(i, j) = U max(0, norm(W f_j - W f_i + b)),   a score of every label for the words i to j - 1
+    p(tag | word_t, sentence) = softmax(V [forward; backward state of word t] + c)
 
 A label is a phrase, a chain of phrases over the same words (`S+VP`), or none. Training minimizes
 the cross-entropy of every span's label and every word's tag. The tree is the bracketing with the

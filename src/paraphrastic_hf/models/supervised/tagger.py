@@ -1,4 +1,4 @@
-"""BiLSTM tagger over word vectors made from characters (thesis, 3.7.3. Ling et al., 2015).
+"""BiLSTM tagger over word vectors made from characters (thesis, 3.7.3; Ling et al., 2015).
 
     x_t = [g(word_t); 1 if word_t has a capital letter, else 0]
     l_t = tanh(W [forward LSTM at t; backward LSTM at t] + b)
