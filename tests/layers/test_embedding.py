@@ -23,13 +23,6 @@ def random_weights() -> Tensor:
     return torch.rand(7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def test_a_bag_by_hand() -> None:
-    """Rows (1, 0) and (0, 1) with weights 2 and 3: (2, 3). A text without ids: (0, 0)."""
-    table = torch.eye(2)
-    sums = weighted_bag(table, torch.tensor([0, 1]), torch.tensor([2, 0]), torch.tensor([2.0, 3.0]))
-    assert sums.tolist() == [[2.0, 3.0], [0.0, 0.0]]
-
-
 def used(layer: str, table: Tensor, is_dense: bool = False) -> Tensor:
     """The rows or their weighted sums. `is_dense` uses torch's own lookup with a dense gradient."""
     if layer == "lookup":

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 from transformers import AutoModel
-from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from paraphrastic_hf.losses.margin import margin_loss
 from paraphrastic_hf.models import MODEL_CLASSES
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
 from tests.models.encoders import NAMES, VOCAB, new_encoder
+from tests.models.saving import check_saving
 from tests.models.test_averaging import embed, padded
 
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -83,17 +83,9 @@ def test_a_text_without_tokens_has_the_zero_vector(name: str) -> None:
 
 @EVERY
 def test_a_saved_model_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
-    """Weights are equal to the bit, vectors to rounding (which depends on memory layout)."""
     model = new_encoder(name)
-    model.save_pretrained(tmp_path)
-    remote = get_class_from_dynamic_module(model.config.auto_map["AutoModel"], str(tmp_path))
-    assert remote.__module__.startswith("transformers_modules")
-    for loaded in (AutoModel.from_pretrained(tmp_path), remote.from_pretrained(tmp_path)):
-        assert loaded.config.to_dict().keys() == model.config.to_dict().keys()
-        for key, weight in model.state_dict().items():
-            assert torch.equal(loaded.state_dict()[key], weight), key
-        found = embed(loaded.eval(), *padded(texts(model)))
-        torch.testing.assert_close(found, embed(model, *padded(texts(model))))
+    batch = padded(texts(model))
+    check_saving(model, tmp_path, AutoModel, lambda loaded: embed(loaded, *batch))
 
 
 def gradients(name: str, sparse: bool) -> list[Tensor]:

@@ -14,6 +14,7 @@ from transformers import AutoModel, AutoModelForSeq2SeqLM
 from paraphrastic_hf.losses.vocabulary import Candidates
 from paraphrastic_hf.models.generative.latent import PairTerms, Side
 from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+from tests.models.test_bgt import side
 
 VOCAB, END = 20, 19
 SIZES: dict[str, Any] = {
@@ -47,10 +48,6 @@ BOTH = [FRENCH, CHINESE]
 def make(row: str, **settings: Any) -> MGTModel:
     torch.manual_seed(0)
     return MGTModel(MGTConfig(**{**SIZES, **ROWS[row], **settings}))
-
-
-def side(language: str, ids: torch.Tensor, candidates: Candidates | None = None) -> Side:
-    return Side(language, ids, (ids != 0).sum(1), candidates)
 
 
 def sides(candidates: Sequence[Candidates | None] = (None, None)) -> list[Side]:

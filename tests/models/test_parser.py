@@ -12,6 +12,7 @@ from transformers import AutoModelForTokenClassification
 
 from paraphrastic_hf.models.encoders.charagram import CharagramConfig
 from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+from tests.models.saving import check_saving
 
 WORDS = CharagramConfig(vocab_size=12, hidden_size=6, activation="relu", initializer_std=1.0)
 IDS = torch.tensor([[2, 3, 4], [5, 6, 0], [7, 0, 0]])
@@ -89,13 +90,11 @@ def test_an_unknown_label_is_ignored() -> None:
 
 
 def test_a_saved_parser_loads_with_the_auto_class(tmp_path: Path) -> None:
-    model = new_model()
-    model.save_pretrained(tmp_path)
-    loaded = AutoModelForTokenClassification.from_pretrained(tmp_path)
-    assert isinstance(loaded, ParserModel)
-    assert loaded.config.span_labels == ["", "NP", "S", "S+VP"]
-    torch.testing.assert_close(
-        run(loaded.eval(), SENTENCES).span_scores, run(model, SENTENCES).span_scores
+    check_saving(
+        new_model(),
+        tmp_path,
+        AutoModelForTokenClassification,
+        lambda loaded: run(loaded, SENTENCES).span_scores,
     )
 
 

@@ -11,6 +11,7 @@ from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingA
 
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvConfig, GatedConvModel
 from paraphrastic_hf.models.seq2seq.scpn import ScpnConfig, ScpnModel
+from tests.models.saving import check_saving
 
 END = 29
 SIZES: dict[str, Any] = {
@@ -123,12 +124,13 @@ def test_an_empty_source_or_template_is_allowed(kind: str) -> None:
 
 @EVERY
 def test_a_saved_model_loads_with_auto_classes(kind: str, tmp_path: Path) -> None:
-    model, more = make(kind), extra_inputs(kind)
-    model.save_pretrained(tmp_path)
-    wanted = model(SOURCE, MASK, labels=LABELS, **more).logits
-    for remote in (False, True):
-        loaded = AutoModelForSeq2SeqLM.from_pretrained(tmp_path, trust_remote_code=remote).eval()
-        assert torch.equal(loaded(SOURCE, MASK, labels=LABELS, **more).logits, wanted)
+    more = extra_inputs(kind)
+    check_saving(
+        make(kind),
+        tmp_path,
+        AutoModelForSeq2SeqLM,
+        lambda loaded: loaded(SOURCE, MASK, labels=LABELS, **more).logits,
+    )
 
 
 @EVERY

@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification
-from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.classifier import ClassifierConfig, ClassifierModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
 from tests.models.encoders import MIXTURES, NAMES, VOCAB, new_encoder
+from tests.models.saving import check_saving
 from tests.oracles import head_logits, relatedness_loss
 
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -131,17 +131,12 @@ def test_every_parameter_is_trained_and_in_encoder_or_head(name: str) -> None:
 @EVERY
 def test_a_saved_model_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
     for number, model in enumerate((relatedness(name), classifier(name, pairs=True))):
-        folder = tmp_path / str(number)
-        model.save_pretrained(folder)
-        place = model.config.auto_map["AutoModelForSequenceClassification"]
-        remote = get_class_from_dynamic_module(place, str(folder))
-        assert remote.__module__.startswith("transformers_modules")
-        auto = AutoModelForSequenceClassification.from_pretrained(folder)
-        for loaded in (auto, remote.from_pretrained(folder)):
-            for key, weight in model.state_dict().items():
-                assert torch.equal(loaded.state_dict()[key], weight), key
-            found = loaded.eval()(**pairs(FIRST, SECOND)).logits
-            torch.testing.assert_close(found, model(**pairs(FIRST, SECOND)).logits)
+        check_saving(
+            model,
+            tmp_path / str(number),
+            AutoModelForSequenceClassification,
+            lambda loaded: loaded(**pairs(FIRST, SECOND)).logits,
+        )
 
 
 def test_head_dropout_is_only_active_in_training() -> None:

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 from transformers import AutoModelForTokenClassification
-from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
 from tests.models.encoders import SIZE, new_encoder
+from tests.models.saving import check_saving
 
 ENCODERS = ["charagram", "char_cnn", "lstm_last"]
 EVERY = pytest.mark.parametrize("name", ENCODERS)
@@ -122,15 +122,8 @@ def test_the_loss_is_the_mean_over_labeled_words() -> None:
 @EVERY
 def test_a_saved_tagger_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
     model = new_tagger(name, word_layer="tanh")
-    model.save_pretrained(tmp_path)
-    reference = model.config.auto_map["AutoModelForTokenClassification"]
-    remote = get_class_from_dynamic_module(reference, str(tmp_path))
-    ours = AutoModelForTokenClassification.from_pretrained(tmp_path)
-    for loaded in (ours, remote.from_pretrained(tmp_path)):
-        assert loaded.config.id2label == dict(enumerate(TAGS))
-        for key, weight in model.state_dict().items():
-            assert torch.equal(loaded.state_dict()[key], weight), key
-        torch.testing.assert_close(scores(loaded.eval()), scores(model))
+    assert model.config.id2label == dict(enumerate(TAGS))
+    check_saving(model, tmp_path, AutoModelForTokenClassification, scores)
 
 
 @EVERY

@@ -101,7 +101,7 @@ class GatedConvolution(nn.Module):
 
 
 class SummaryAttention(nn.Module):
-    """Attention of a decoder's states to the source (Gehring et al., 3.3).
+    """Attention of a decoder's states to the source (Gehring et al., 2017).
 
         d = sqrt(1/2) (W h + b + e), for a state h and its token's embedding e
         h' = sqrt(1/2) (W' (sqrt(n) * sum of softmax(d . keys) values) + b' + h)

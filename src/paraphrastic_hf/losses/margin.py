@@ -121,17 +121,13 @@ def margin_loss_of_rows(
         tensor(0.3000)
     """
     if similarity != "cosine":
-        first, second, *negatives = (vectors.index_select(0, row) for row in rows)
-        is_two_sided = len(negatives) == 2
+        s, t, t_, s_ = [*(vectors.index_select(0, row) for row in rows), None][:4]
+        has_first, has_second = [*has_negative, None][:2]
         return margin_loss(
-            first,
-            second,
-            negatives[0],
-            negatives[1] if is_two_sided else None,
-            margin,
+            *(s, t, t_, s_, margin),
             similarity=similarity,
-            has_negative_of_first=has_negative[0],
-            has_negative_of_second=has_negative[1] if is_two_sided else None,
+            has_negative_of_first=has_first,
+            has_negative_of_second=has_second,
         )
     return _MarginOfRows.apply(vectors, rows, margin, has_negative)  # type: ignore[no-untyped-call]
 

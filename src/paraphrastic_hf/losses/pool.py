@@ -7,8 +7,8 @@ choose a negative for is an anchor. Its candidates are:
   language (thesis, 5.1.1), for paraphrases both sides of every pair. Mixtures work too.
 * `opposite_side`: sentences in the other column, whatever their language (the released code).
 
-Never candidates are the anchor, its partner, every sentence of the `group` of either, and the
-groups listed in `never` (the constraints of 3.5.1).
+The anchor, its partner, all sentences in the `group` of either, and the groups in `never` (the
+constraints of 3.5.1) are never candidates.
 """
 
 from __future__ import annotations

@@ -47,6 +47,14 @@ class TableConfig(PreTrainedConfig):
         """Dimensions of a token vector."""
         return self.hidden_size if self.embedding_size is None else self.embedding_size
 
+    def require_equal_sizes(self, model: str) -> None:
+        """Raise ValueError if token vectors and sentence vectors differ in size."""
+        if self.table_size != self.hidden_size:
+            raise ValueError(
+                f"embedding_size ({self.table_size}) of {model} must equal hidden_size "
+                f"({self.hidden_size})"
+            )
+
 
 class TableModel(SentenceEncoderModel):
     """Base of every encoder over one table."""

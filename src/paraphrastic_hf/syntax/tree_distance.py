@@ -10,8 +10,8 @@ from paraphrastic_hf.syntax.parse_tree import Tree
 def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int:
     """Return the fewest nodes to insert, delete or rename that turn one tree into the other.
 
-    The children of a deleted node take its place, in order. For each tree, the time grows with its
-    number of nodes times the smaller of its depth and its number of leaves.
+    The children of a deleted node take its place, in order. Time is proportional to the product,
+    over both trees, of the number of nodes and the smaller of depth and number of leaves.
 
     Args:
         first: Any tree.

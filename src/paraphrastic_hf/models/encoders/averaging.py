@@ -40,11 +40,7 @@ class AveragingConfig(TableConfig):
     packed: bool = False
 
     def validate_size(self) -> None:
-        if self.embedding_size not in (None, self.hidden_size):
-            raise ValueError(
-                f"embedding_size ({self.embedding_size}) of an average must equal hidden_size "
-                f"({self.hidden_size}). Leave embedding_size out, or use a projection."
-            )
+        self.require_equal_sizes("an average")
 
     def validate_pooling(self) -> None:
         pooling = getattr(self, "pooling", "mean")  # no field: configs accept unknown settings

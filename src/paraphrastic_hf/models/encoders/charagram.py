@@ -38,11 +38,7 @@ class CharagramConfig(TableConfig):
         check_choices(self, activation=ACTIVATIONS)
 
     def validate_size(self) -> None:
-        if self.embedding_size not in (None, self.hidden_size):
-            raise ValueError(
-                f"embedding_size ({self.embedding_size}) of a CHARAGRAM must equal hidden_size "
-                f"({self.hidden_size}). Leave embedding_size out."
-            )
+        self.require_equal_sizes("a CHARAGRAM")
 
 
 class CharagramModel(TableModel):

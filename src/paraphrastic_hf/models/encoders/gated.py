@@ -17,7 +17,7 @@ from paraphrastic_hf.layers.pooling import last_rows, mean_rows
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell
 from paraphrastic_hf.models.base import check_choices
-from paraphrastic_hf.models.encoders.recurrent import run_directions
+from paraphrastic_hf.models.encoders.recurrent import check_merge, run_directions
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
@@ -52,11 +52,7 @@ class GatedConfig(TableConfig):
                 f"activation ({self.activation!r}) needs variant 0, got {self.variant}. "
                 "Leave it out, or set variant to 0."
             )
-        if self.merge != "add" and not self.bidirectional:
-            raise ValueError(
-                f"merge ({self.merge!r}) needs two directions. Leave it out, or set "
-                "bidirectional to true."
-            )
+        check_merge(self)
         if self.bidirectional and self.variant in (3, 4):
             raise ValueError(
                 f"bidirectional must be false for GRAN-{self.variant}, which uses the last state. "
@@ -64,11 +60,7 @@ class GatedConfig(TableConfig):
             )
 
     def validate_size(self) -> None:
-        if self.table_size != self.hidden_size:
-            raise ValueError(
-                f"hidden_size ({self.hidden_size}) of a GRAN must equal embedding_size "
-                f"({self.table_size})"
-            )
+        self.require_equal_sizes("a GRAN")
 
 
 class GatedModel(TableModel):

@@ -88,7 +88,11 @@ class MixedModel(SentenceEncoderModel):
 
     def __init__(self, config: MixedConfig) -> None:
         super().__init__(config)
-        self.parts = nn.ModuleList(_new_part(part) for part in config.parts or [])
+        known = families_by_type()
+        self.parts = nn.ModuleList(
+            known[part["model_type"]](known[part["model_type"]].config_class.from_dict(part))
+            for part in config.parts or []
+        )
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -146,8 +150,3 @@ class MixedModel(SentenceEncoderModel):
         if self.config.combine == "concatenate":
             return torch.cat(vectors, -1)
         return torch.stack(vectors).sum(0)
-
-
-def _new_part(settings: dict[str, Any]) -> SentenceEncoderModel:
-    model_class = families_by_type()[settings["model_type"]]
-    return model_class(model_class.config_class.from_dict(settings))

@@ -12,6 +12,7 @@ charLSTM (thesis, 3.1.2, 3.6.2, 4.4, 4.9.2, 5.1.1; Wieting and Gimpel, 2017).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -64,12 +65,6 @@ class RecurrentConfig(TableConfig):
     pooling: str = "mean"
     recurrent_std: float | int = 0.1
 
-    @property
-    def direction_size(self) -> int:
-        """Dimensions of one direction's states."""
-        is_half = self.bidirectional and self.merge == "concatenate"
-        return self.hidden_size // 2 if is_half else self.hidden_size
-
     def validate_names(self) -> None:
         check_choices(self, cell=CELL_NAMES, merge=MERGES, pooling=POOLINGS)
 
@@ -90,11 +85,7 @@ class RecurrentConfig(TableConfig):
             )
         if self.cell != "identity_rnn":
             return
-        if self.table_size != self.hidden_size:
-            raise ValueError(
-                f"hidden_size ({self.hidden_size}) of an identity-RNN must equal embedding_size "
-                f"({self.table_size})"
-            )
+        self.require_equal_sizes("an identity-RNN")
         if self.pooling != "last" or self.bidirectional:
             raise ValueError(
                 "pooling must be last and bidirectional false for an identity-RNN, got "
@@ -102,22 +93,25 @@ class RecurrentConfig(TableConfig):
             )
 
     def validate_directions(self) -> None:
-        if not self.bidirectional:
-            if self.merge in MERGES[1:]:
-                raise ValueError(
-                    f"merge ({self.merge!r}) needs two directions. Leave it out, or set "
-                    "bidirectional to true."
-                )
-            return
-        if self.pooling == "last":
+        check_merge(self)
+        if self.bidirectional and self.pooling == "last":
             raise ValueError(
                 "pooling 'last' needs one direction. Set pooling to mean or max, or bidirectional "
                 "to false."
             )
-        if self.merge == "concatenate" and self.hidden_size % 2:
+        if self.bidirectional and self.merge == "concatenate" and self.hidden_size % 2:
             raise ValueError(
                 f"hidden_size must be even to concatenate two directions, got {self.hidden_size}"
             )
+
+
+def check_merge(config: Any) -> None:
+    """Raise ValueError if a merge of two directions is set for one direction."""
+    if config.merge != "add" and not config.bidirectional:
+        raise ValueError(
+            f"merge ({config.merge!r}) needs two directions. Leave it out, or set bidirectional "
+            "to true."
+        )
 
 
 class RecurrentModel(TableModel):
@@ -203,7 +197,8 @@ def run_directions(
 
 
 def _new_cell(config: RecurrentConfig) -> nn.Module:
-    sizes = config.table_size, config.direction_size
+    is_half = config.bidirectional and config.merge == "concatenate"
+    sizes = config.table_size, config.hidden_size // (2 if is_half else 1)
     if config.cell == "rnn":
         return RNN(*sizes, config.activation)
     if config.cell == "identity_rnn":

@@ -97,18 +97,14 @@ class ParaphraserModel(Seq2SeqModel):
         narrow = config.embedding_size if tied else size
         self.combine = Dense(2 * size, narrow)
         self.output = Dense(narrow, config.vocab_size)
-        self.copy_gate = Dense(config.embedding_size + 2 * size, 1) if self.is_copying else None
+        is_copying = getattr(config, "use_copy", False)
+        self.copy_gate = Dense(config.embedding_size + 2 * size, 1) if is_copying else None
         self.post_init()
 
     @property
     def reads_template(self) -> bool:
         """Whether the model reads a template beside the source."""
         return getattr(self.config, "template", "none") != "none"
-
-    @property
-    def is_copying(self) -> bool:
-        """Whether tokens of the source may be copied."""
-        return bool(getattr(self.config, "use_copy", False))
 
     def new_encoder(self) -> SourceEncoder:
         """Return the encoder of the source and, if used, the template."""
@@ -194,7 +190,8 @@ class ParaphraserModel(Seq2SeqModel):
             weights = weights[logits_at]
             source_ids = None if source_ids is None else source_ids[rows]
         both = torch.cat([states, context], -1)
-        scores = self._vocabulary(both)
+        narrow = dropout(self.combine(both), self.config.dropout, self.training)
+        scores = self.output(narrow)
         gate = None if self.copy_gate is None else self.copy_gate(torch.cat([words, both], -1))
         logits, loss = None, None
         if targets is not None:
@@ -247,12 +244,6 @@ class ParaphraserModel(Seq2SeqModel):
         count = is_token.sum(1, keepdim=True).clamp(min=1)
         mean = (memory * is_token[..., None]).sum(1) / count
         return [(mean, torch.zeros_like(mean)) for _ in layers]
-
-    def _vocabulary(self, both: Tensor) -> Tensor:
-        """Return the logits of the vocabulary from [d_t; a_t], (*places, vocab)."""
-        narrow = dropout(self.combine(both), self.config.dropout, self.training)
-        scores: Tensor = self.output(narrow)
-        return scores
 
     @staticmethod
     def _loss(
