@@ -121,13 +121,14 @@ def margin_loss_of_rows(
         tensor(0.3000)
     """
     if similarity != "cosine":
-        s, t, t_, s_ = [*(vectors.index_select(0, row) for row in rows), None][:4]
-        has_first, has_second = [*has_negative, None][:2]
+        s, t, t_, *s_ = (vectors.index_select(0, row) for row in rows)
         return margin_loss(
-            *(s, t, t_, s_, margin),
+            *(s, t, t_),
+            s_[0] if s_ else None,
+            margin,
             similarity=similarity,
-            has_negative_of_first=has_first,
-            has_negative_of_second=has_second,
+            has_negative_of_first=has_negative[0],
+            has_negative_of_second=has_negative[1] if s_ else None,
         )
     return _MarginOfRows.apply(vectors, rows, margin, has_negative)  # type: ignore[no-untyped-call]
 
