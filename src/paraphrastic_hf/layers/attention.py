@@ -34,9 +34,9 @@ def attend(
     A query that may attend to nothing gets zeros.
 
     By default torch's fused kernel computes it. Training in bfloat16 on a CPU uses batched matrix
-    products instead, because the kernel's backward pass starts a product for every head of every
-    sentence: seven times slower for sentences of ten to twenty tokens. These products round Q K'
-    to eight binary digits. The kernel does not.
+    products instead. There the kernel's backward pass starts a product for every head of every
+    sentence, which is seven times slower for sentences of ten to twenty tokens. The products round
+    Q K' to eight binary digits. The kernel does not.
 
     Args:
         queries: Q, (batch, heads, seq, size).

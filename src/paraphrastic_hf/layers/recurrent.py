@@ -4,13 +4,13 @@ without peepholes and output gate (thesis, 3.1.2).
 Texts start from zero states. Cells have one bias, as in the equations.
 
 On a GPU torch's kernels compute the plain RNN and LSTM. torch has no kernel for peepholes, for an
-LSTM without output gate, or for the linear RNN. Those are loops with a hand-written gradient: each
-step back is the derivative of the cell and one product, and the gradient of the weights is one
-product over all tokens at the end. Second derivatives are not supported. Under autocast, products
-use the narrow type and everything else the type of the weights.
+LSTM without output gate, or for the linear RNN. Those are loops with a hand-written gradient. Each
+step back is the derivative of the cell and one product. The gradient of the weights is one product
+over all tokens at the end. Second derivatives are not supported. Under autocast, products use the
+narrow type and everything else the type of the weights.
 
-On a CPU every cell is such a loop, because each backward step of torch's packed LSTM costs as much
-as the whole batch: training was seven times slower (512 texts of 14 tokens on average, 80 at most,
+On a CPU every cell is such a loop. Each backward step of torch's packed LSTM costs as much as the
+whole batch, which made training seven times slower (512 texts of 14 tokens on average, 80 at most,
 one thread).
 """
 

@@ -143,9 +143,8 @@ def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
         labels: Allowed labels, for example `LABELS`. None for any.
 
     Raises:
-        DataError: If the text is not exactly one tree, brackets do not match, a node has no label,
-            two words, or a word beside children, a label is unknown, or the tree is deeper than
-            `DEEPEST`.
+        DataError: If the text is not exactly one tree of at most `DEEPEST` levels, or a label is
+            missing or unknown, or a node has two words, or a word beside children.
 
     Example:
         >>> read_tree("(S(NP)(VQ))", labels=LABELS)  # doctest: +ELLIPSIS

@@ -1,7 +1,7 @@
 """Base of generative models of sentence pairs (thesis, 5.4, 5.5 and 5.10).
 
-A *variable* is a Gaussian vector that an encoder infers from a sentence: `semantic`, which a
-sentence shares with its translation, and in some models one per language. A *task* writes a
+A *variable* is a Gaussian vector that an encoder infers from a sentence. A sentence shares
+`semantic` with its translation. Some models also have one variable per language. A *task* writes a
 sentence from variables: `translate_fr` from the semantic one, `reconstruct_fr` from the French and
 the semantic one.
 

@@ -61,9 +61,9 @@ class LatentConfig(PreTrainedConfig):
             (thesis, 5.9.1).
         is_variational: Whether training draws variables from their posteriors instead of using
             the means.
-        adds_average: Whether the mean of the semantic variable is the average of the token vectors
-            (SP, 5.1.1), scaled by the square root of their size, plus the encoder's output, which
-            is initially 0. In no paper. Needs `state_size` equal to `hidden_size`.
+        adds_average: Whether the average of the token vectors (SP, 5.1.1), times the square root of
+            their size, is added to the mean of the semantic variable. The encoder's own part is
+            then initially 0. In no paper. Needs `state_size` equal to `hidden_size`.
         variable: Variable whose mean is the embedding, `semantic` or a language.
         is_centered: Whether a common vector is subtracted from semantic embeddings
             (`LatentModel.center_on`).
