@@ -211,7 +211,7 @@ def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
     columns = {torch.int8: dimension, torch.uint8: (dimension + 1) // 2}.get(packed.dtype)
     if columns is None or packed.dim() != 2 or packed.shape[1] != columns + SCALE_BYTES:
         raise ValueError(
-            f"a packed table of {dimension} dimensions must be (vocab, {dimension + SCALE_BYTES}) "
+            f"A packed table of {dimension} dimensions must be (vocab, {dimension + SCALE_BYTES}) "
             f"int8 or (vocab, {(dimension + 1) // 2 + SCALE_BYTES}) uint8, got "
             f"{tuple(packed.shape)} {packed.dtype}"
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-ACTIVE_VARIANCE = 0.01  # of posterior means over a corpus. Below, a unit is inactive (Burda 2016)
+ACTIVE_VARIANCE = 0.01  # of a unit's mean over a corpus. Below it is inactive (Burda et al., 2016)
 
 
 @dataclass(frozen=True)

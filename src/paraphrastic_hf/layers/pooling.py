@@ -19,7 +19,7 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
         mask: 1 for a token and 0 for padding, (batch, seq).
     """
     kept = mask.unsqueeze(-1).to(states.dtype)
-    # A product would let a NaN at a masked position through, `where` does not.
+    # `where` instead of a product, because NaN * 0 is NaN.
     total = torch.where(kept.bool(), states, 0).sum(1)
     return total / kept.sum(1).clamp(min=1)
 
