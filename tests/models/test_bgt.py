@@ -236,8 +236,8 @@ def test_the_semantic_side_is_one_that_training_reads(task: dict[str, Any]) -> N
     """Arabic comes first, but neither an English autoencoder nor en-ar translation reads it."""
     only = {"reconstructs": [], "translates": [], **PLAIN, **task}
     model = BGTModel(BGTConfig(**{**SIZES, "languages": ["ar", "en"], **only}))
-    assert model.home_of("semantic", ["ar", "en"]) == 1
-    assert make("bgt").home_of("semantic", ["en", "fr"]) == 0
+    assert model.side_of("semantic", ["ar", "en"]) == 1
+    assert make("bgt").side_of("semantic", ["en", "fr"]) == 0
 
 
 def test_the_embedding_variable_is_saved(tmp_path: Path) -> None:

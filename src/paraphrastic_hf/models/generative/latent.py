@@ -128,7 +128,9 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     accepts_loss_kwargs = False
     most_tokens = 2**15  # 2**18 states of width 1,024 would take 1 GB per layer
     further_auto_classes = ("AutoModelForSeq2SeqLM",)
-    evens_translation = False  # whether translations into each language have equal weight (5.13.1)
+    balances_translations = (
+        False  # whether translations into each language have equal weight (5.13.1)
+    )
     scores_part = True  # whether training scores a sample of the vocabulary, and so reads few rows
 
     def __init__(self, config: LatentConfig) -> None:
@@ -293,7 +295,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         for table, rows in used.items():
             yield table, torch.cat(rows)
 
-    def home_of(
+    def side_of(
         self, variable: str, languages: Sequence[str], tasks: Sequence[str] | None = None
     ) -> int:
         """Return the index of the side of a pair that a variable is inferred from.

@@ -107,7 +107,7 @@ class MGTModel(LatentModel):
         "'average' else 'transformer' }} for all of {{ languages | join(', ') }} infers from its "
         "{{ tokens }} (multilingual generative transformer; thesis, 5.10)"
     )
-    evens_translation = True
+    balances_translations = True
 
     def __init__(self, config: MGTConfig) -> None:
         super().__init__(config)
