@@ -1,4 +1,4 @@
-"""A small BERT of sentence-transformers with random weights, as a directory."""
+"""A small random BERT of sentence-transformers, saved to a directory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ WORDS = [
     "[CLS]",
     "[SEP]",
     "[MASK]",
-    *["the", "a", "cat", "dog", "mat", "sleeps", "on"],
+    "the",
+    "a",
+    "cat",
+    "dog",
+    "mat",
+    "sleeps",
+    "on",
 ]
 
 
 def save_bert(folder: Path) -> Path:
-    """Write a BERT of two layers that averages its states, and say where."""
+    """Write a two-layer BERT with mean pooling and return its directory."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed

@@ -83,7 +83,7 @@ def measure(
                 nll[task] = nll.get(task, 0.0) + float(total)
                 tokens[task] = tokens.get(task, 0) + terms.tokens[task]
             for variable in _variables(model, languages):
-                found = terms.posteriors[variable, model.home_of(variable, languages)]
+                found = terms.posteriors[variable, model.side_of(variable, languages)]
                 means.setdefault(variable, []).append(found.mean.float().cpu())
                 log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
     posteriors = {
@@ -133,7 +133,7 @@ def importance_weighted_nll(
         for languages, own in _batches(model, sentences, pairs, max_length):
             tasks = [t for t in model.tasks_between(languages) if t.startswith("reconstruct")]
             posteriors = {
-                name: model.posterior(name, *own[model.home_of(name, languages, tasks)].flat)
+                name: model.posterior(name, *own[model.side_of(name, languages, tasks)].flat)
                 for name in dict.fromkeys(v for task in tasks for v in model.variables_of(task))
             }
             weights = []
