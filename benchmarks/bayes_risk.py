@@ -1,12 +1,12 @@
-"""How fast is minimum Bayes risk decoding beside `mbrs` (Deguchi et al., 2024), and is it the same?
+"""Speed of minimum Bayes risk decoding, compared with `mbrs` (Deguchi et al., 2024).
 
     pip install --no-deps --target mbrs-only mbrs fastchrf simple-parsing tabulate docstring-parser
     paraphrastic translate runs/mle captions.de --sample --top-p 1 --outputs 64 --output samples.tsv
     PYTHONPATH=mbrs-only python benchmarks/bayes_risk.py samples.tsv
 
-Both choose from the same lists, in one run on one thread; seconds are processor seconds. Metrics of
-mbrs that need transformers 4 (COMET, BLEURT, BERTScore, MetricX) are left out. With SimiLE and SIM
-it decides through `metrics/mbrs_plugin.py`; its BLEU is sacrebleu's and its chrF fastchrf's.
+Both choose from the same lists, in one run on one thread. Times are processor seconds. Metrics of
+mbrs that need transformers 4 (COMET, BLEURT, BERTScore, MetricX) are left out. mbrs uses SimiLE and
+SIM through `metrics/mbrs_plugin.py`, BLEU of sacrebleu and chrF of fastchrf.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Choose = Callable[[list[str]], int]
 
 
 def load_mbrs() -> tuple[Any, Any]:
-    """Import the decoders and metrics of mbrs without the metrics that do not import here."""
+    """Import the decoders and metrics of mbrs, except metrics that cannot be imported here."""
     for name in LEFT_OUT:
         module = ModuleType(f"mbrs.metrics.{name}")
         module.__getattr__ = lambda wanted: type(wanted, (), {})  # type: ignore[method-assign]
@@ -47,7 +47,7 @@ def load_mbrs() -> tuple[Any, Any]:
 
 
 def contenders() -> Iterator[tuple[str, Choose, Choose]]:
-    """Yield the name of a metric, our decoder and theirs."""
+    """Yield the name of a metric, our decoder and that of mbrs."""
     decoders, metrics = load_mbrs()
     for name in UTILITIES:
         utility, kind = make_utility(name), metrics.get_metric(name)
@@ -66,9 +66,9 @@ def contenders() -> Iterator[tuple[str, Choose, Choose]]:
 
 def main() -> None:
     parser = options(__doc__, threads=None)
-    text = "tab-separated: number of the sentence, perhaps a score, candidate"
+    text = "tab-separated candidates: sentence number, optional score, candidate"
     parser.add_argument("lists", type=Path, help=text)
-    parser.add_argument("--most", type=int, default=50, help="sentences to decide")
+    parser.add_argument("--most", type=int, default=50, help="maximum number of sentences")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = [line.split("\t") for line in args.lists.read_text(encoding="utf-8").splitlines()]

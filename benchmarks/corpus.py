@@ -1,16 +1,16 @@
-"""Time and memory of `paraphrastic corpus make`, part by part.
+"""Time and memory of `paraphrastic corpus make`, by part.
 
-Seconds are processor seconds, so a busy machine gives the same figures.
+Times are processor seconds, so other programs matter little.
 
-* **translation**: sentences a second by CTranslate2 in int8, beside the engine `transformers` and
-  plain `generate` in float32, of the same Marian: `--model`, or one of random weights in the size
-  of OPUS-MT's, whose translations run to `--tokens`.
-* **filters**: rows a second of the steps that need no model, and of the paraphrase score.
-* **engine**: ours over a plain loop of the same steps, which deals nothing, keeps no rejects and
-  cannot go on.
-* **memory**: peak memory of making corpora of more and more rows (`--sizes`).
+* **translation**: sentences per second with CTranslate2 in int8, with the engine `transformers`,
+  and with plain `generate` in float32. The Marian is `--model`, or has random weights in the size
+  of OPUS-MT's models and writes `--tokens` tokens.
+* **filters**: rows per second of the steps without a model, and of the paraphrase score.
+* **engine**: ours, relative to a plain loop of the same steps that keeps no rejects and cannot
+  resume.
+* **memory**: peak memory for corpora of increasing size (`--sizes`).
 
-Try it: --sentences 2 --rows 1000 --sizes 1000
+Quick test: --sentences 2 --rows 1000 --sizes 1000
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FILTERS: list[Any] = [
     {"duplicates": {}},
     {"overlap": {"at_most": 0.7}},
 ]
-WITHOUT_ENGINE = [step for step in FILTERS if "copy" not in step]  # copy reads what is translated
+WITHOUT_ENGINE = [step for step in FILTERS if "copy" not in step]  # copy reads translations
 SCORED = [*FILTERS, {"paraphrase_score": {"model": "english"}}]
 
 
@@ -48,7 +48,7 @@ processor_seconds = partial(timed, clock=time.process_time)
 
 
 def write_pairs(path: Path, rows: int) -> None:
-    """Random sentences of 12 words, each with one that shares half of its words."""
+    """Write random sentences of 12 words, each with one that shares half of its words."""
     choice = random.Random(0)
     with path.open("w", encoding="utf-8") as file:
         for _ in range(rows):
@@ -64,7 +64,7 @@ def recipe_of(path: Path, steps: list[Any], tasks: int = 4) -> CorpusRecipe:
 
 
 def make_here(recipe: CorpusRecipe, output: Path) -> dict[str, float]:
-    """Make a corpus in this process; seconds of reading and dealing, and of the stages."""
+    """Make a corpus in this process, and return the seconds of dealing and of the stages."""
     tasks = recipe.make.tasks
     dealing, counts = processor_seconds(deal, recipe.data, output / "work" / "rows", tasks)
 
@@ -79,7 +79,7 @@ def make_here(recipe: CorpusRecipe, output: Path) -> dict[str, float]:
 
 
 def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """The same lines by both engines, and by `generate` as transformers' pages show it."""
+    """Translate the same lines with both engines, and with plain `generate`."""
     from paraphrastic_hf.pipelines.engines.registry import make_engine
 
     model = args.model or random_model(folder)
@@ -112,7 +112,7 @@ def time_translation(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def plain_generate(args: argparse.Namespace, model: Path | str) -> Callable[[list[str]], list[str]]:
-    """Batches in the order of the lines through `generate`, nothing of this package."""
+    """Return a function that translates batches in line order with `generate`."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(model)
@@ -135,7 +135,7 @@ def plain_generate(args: argparse.Namespace, model: Path | str) -> Callable[[lis
 
 
 def random_model(folder: Path) -> Path:
-    """A Marian of random weights in the size of OPUS-MT's models."""
+    """Save a Marian with random weights, in the size of OPUS-MT's models."""
     import torch
     from transformers import MarianMTModel
 
@@ -167,7 +167,7 @@ def random_model(folder: Path) -> Path:
 
 
 def time_filters(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Rows a second of each step, over blocks of 2,000, and of making the whole corpus."""
+    """Return rows per second of each step, in blocks of 2,000, and of making the whole corpus."""
     path = folder / "pairs.tsv"
     write_pairs(path, args.rows)
     found: dict[str, Any] = {"rows": args.rows}
@@ -193,7 +193,7 @@ def time_filters(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 
 def time_engine(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """A plain loop of the same steps over the same rows, with one parquet file in the end."""
+    """Return the seconds of our engine and of a plain loop that writes one parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -229,7 +229,7 @@ def measure_memory(args: argparse.Namespace, _: Path) -> dict[str, float]:
 
 
 def peak_of(rows: int) -> float:
-    """Make a corpus in this process; return its peak memory."""
+    """Make a corpus in this process, and return its peak memory."""
     filters = [step for step in WITHOUT_ENGINE if "duplicates" not in step]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -239,7 +239,6 @@ def peak_of(rows: int) -> float:
 
 
 def in_a_folder(part: Callable[..., Any], args: argparse.Namespace) -> Any:
-    """Run a part with a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         return part(args, Path(folder))
 
@@ -251,15 +250,15 @@ def main() -> None:
     parser = options(__doc__, threads=None, parts=parts)
     option = parser.add_argument
     sizes = [100_000, 1_000_000, 5_000_000]
-    option("--model", type=Path, help="a Marian (default: random weights)")
+    option("--model", type=Path, help="Marian model (default: random weights)")
     option("--lines", type=Path, help="lines to translate (default: words of the random model)")
     option("--sentences", type=int, default=64, help="lines to translate")
-    option("--beams", type=int, default=5, help="beams")
-    option("--tokens", type=int, default=20, help="most tokens of a translation")
-    option("--batch-tokens", type=int, default=1024, help="tokens a batch of CTranslate2")
-    option("--batch", type=int, default=64, help="lines a batch of `generate`")
-    option("--rows", type=int, default=100_000, help="rows of filters and engine")
-    option("--sizes", type=int, nargs="+", default=sizes, help="rows of memory")
+    option("--beams", type=int, default=5, help="beam size")
+    option("--tokens", type=int, default=20, help="maximum tokens of a translation")
+    option("--batch-tokens", type=int, default=1024, help="tokens per batch of CTranslate2")
+    option("--batch", type=int, default=64, help="lines per batch of `generate`")
+    option("--rows", type=int, default=100_000, help="rows for filters and engine")
+    option("--sizes", type=int, nargs="+", default=sizes, help="rows for memory")
     args = parser.parse_args()
     save(args, run_parts(args, parts, "torch", "transformers", "ctranslate2"))
 

@@ -1,12 +1,12 @@
-"""How fast, and in how much memory, does `load_dataset("paranmt")` stream a file?
+"""Speed and memory of streaming a file with `load_dataset("paranmt")`.
 
-A file in ParaNMT's format is made of words of the demo pairs. Each reader streams it in a fresh
+The file has ParaNMT's format and words of the demo pairs. Each reader streams it in a fresh
 process, in turns:
 
-* `paranmt` is our builder, `paranmt filtered` the same with the filters of SIM (score, overlap);
+* `paranmt` is our builder, `paranmt filtered` the same with the filters of SIM (score, overlap).
 * `datasets csv` is the stock reader of `datasets`, which checks nothing.
 
-Memory is flat if its peak does not grow with the file.
+Memory is constant if its peak does not grow with the file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def make(path: Path, rows: int) -> None:
 
 
 def read(reader: str, path: Path) -> dict[str, float]:
-    """Stream a file once; return the rows that come out, seconds and peak memory."""
+    """Stream a file once, and return the number of rows, seconds and peak memory."""
     import datasets
 
     from paraphrastic_hf import load_dataset

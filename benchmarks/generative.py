@@ -1,22 +1,22 @@
-"""How fast do generative models train, beside a plain loop and beside `Seq2SeqTrainer`?
+"""Training speed of generative models, compared with a plain loop and with `Seq2SeqTrainer`.
 
-Pairs and tokens per second of training the bilingual generative transformer, in one run, each with
-its loss after equal numbers of pairs.
+It measures pairs and tokens per second of training the bilingual generative transformer, and the
+loss after equal numbers of pairs.
 
 * **bgt**: ours is `TrainingLoop` with `GenerativeObjective`, also in bfloat16. `plain` is the same
-  model written as the equations are: every decoder scores the whole vocabulary from [state; v]
-  token by token, Adam over every number, torch's own products and dropout, batches in random order
-  padded to their longest sentence.
-* **levers**: ours with one feature taken away: candidates, the latent's product once a sentence,
-  batches by length, one encoder layer for two, row-sparse tables, products by oneDNN.
+  model written like the equations: every decoder scores the whole vocabulary from [state; v] token
+  by token, with dense Adam, torch's own products and dropout, and batches in random order padded to
+  their longest sentence.
+* **levers**: ours with one feature removed: candidates, the latent's product once per sentence,
+  batches by length, one encoder layer instead of two, row-sparse tables, products by oneDNN.
 * **marian**: `Seq2SeqTrainer` with a `MarianMTModel` of the same width, depth, heads, feed-forward
-  size, vocabulary and tokens a step. Ours is then Eng. Trans., the same model without
+  size, vocabulary and tokens per step. Ours is then Eng. Trans., the same model without
   cross-attention.
 
-All see the same pairs once, in float32 unless named bfloat16. Losses are nats a token of held-out
-pairs over the whole vocabulary, in evaluation mode; for BGT the mean over its tasks.
+All see the same pairs once, in float32 unless named bfloat16. Losses are nats per token of held-out
+pairs over the whole vocabulary, in evaluation mode. For BGT it is the mean over its tasks.
 
-Try it: --pairs 200 --batch-tokens 512
+Quick test: --pairs 200 --batch-tokens 512
 """
 
 from __future__ import annotations
@@ -53,8 +53,6 @@ OURS, BFLOAT16 = ("ours", "ours, bfloat16"), ("--training.precision", "bf16")
 
 
 class Setting(training.Setting):
-    """One recipe, its tokenized pairs and an untrained model."""
-
     def __init__(self, recipe: Path, work: Path, args: argparse.Namespace, *more: str) -> None:
         options = ["--held_out", "500", "--epochs", "1", "--development", "none", *more]
         options += ["--batch_tokens", str(args.batch_tokens), "--accumulate", "1"]
@@ -64,7 +62,7 @@ class Setting(training.Setting):
         self.kind.kept = self.kind.kept.select(self.chosen)
 
     def loss(self) -> float:
-        """Return nats a token of held-out pairs."""
+        """Return nats per token of held-out pairs."""
         length, kind = self.recipe.data.max_length, self.kind
         held_out = kind.held_out.select(np.arange(200)).grouped()
         return -measure(self.model, kind.corpus.sentences, held_out, length).likelihood
@@ -96,7 +94,7 @@ def run_plain(setting: Setting) -> float:
 
 
 def _random_batches(kind: Any, order: np.ndarray, tokens: int) -> Iterator[np.ndarray]:
-    """Batches of random pairs within the budget, padding included."""
+    """Yield batches of random pairs within the token budget, including padding."""
     batch: list[int] = []
     longest = np.zeros(2, np.int64)
     for pair in order:
@@ -112,7 +110,7 @@ def _random_batches(kind: Any, order: np.ndarray, tokens: int) -> Iterator[np.nd
 def _plain_loss(
     model: LatentModel, sides: Sequence[tuple[Tensor, Tensor]], kl_weight: float, smoothing: float
 ) -> Tensor:
-    """The loss as the thesis writes it, a sum over the batch."""
+    """Return the loss as written in the thesis, a sum over the batch."""
     flat = [(ids[mask], mask.sum(1)) for ids, mask in sides]
     semantic = [model.posterior("semantic", *side) for side in flat]
     draws = [of.sample() for of in semantic]
@@ -138,7 +136,8 @@ def _plain_loss(
 
 
 def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float, float]:
-    """Return the seconds of `Seq2SeqTrainer` on the same English-French pairs, and nats a token."""
+    """Return the seconds of `Seq2SeqTrainer` on the same English-French pairs, and nats per
+    token."""
     config, kind = setting.model.config, setting.kind
     end = config.decoder_start_token_id
     torch.manual_seed(1)
@@ -181,26 +180,26 @@ def run_marian(setting: Setting, folder: Path, batch_tokens: int) -> tuple[float
 def scores_by_token(
     self: Scorer, states: Tensor, latent: Tensor, sentence: Tensor, tokens: Tensor | None = None
 ) -> Tensor:
-    """`Scorer.forward` as the thesis writes it: W [state; v] at every token."""
+    """Compute `Scorer.forward` as written in the thesis: W [state; v] at every token."""
     rows = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
-    rows = rows[:, : self.dim + latent.shape[1]]  # less what zeros of v would meet
+    rows = rows[:, : self.dim + latent.shape[1]]  # without columns for padding of v
     return product.linear(torch.cat([states, latent[sentence]], 1), rows)
 
 
 def plan_in_random_order(
     lengths: np.ndarray, *, max_tokens: int, max_examples: int, random: np.random.Generator
 ) -> list[np.ndarray]:
-    """`plan_pair_batches` without regard to length: padding counts as tokens, as there."""
+    """Plan pair batches in random order. Padding counts as tokens."""
     order = random.permutation(len(lengths))
     return batching._cut(order, lengths, max_tokens, max_examples, random)
 
 
 def torch_products() -> AbstractContextManager[Any]:
-    """Compute dense layers as torch does."""
+    """Compute dense layers with torch's own products."""
     return patch.object(product, "ONEDNN", None)
 
 
-# what each lever is taken away by: options, and what stands in for a part of ours
+# How each feature is removed: options, and a patch of our code.
 LEVERS: dict[str, tuple[tuple[str, ...], Callable[[], AbstractContextManager[Any]]]] = {
     OURS[0]: ((), nullcontext),
     OURS[1]: (BFLOAT16, nullcontext),
@@ -222,8 +221,8 @@ LEVERS: dict[str, tuple[tuple[str, ...], Callable[[], AbstractContextManager[Any
 def main() -> None:
     parser = options(__doc__, threads=2, parts=("bgt", "levers", "marian"), data=True)
     option = parser.add_argument
-    option("--pairs", type=int, default=6000, help="pairs that each sees once")
-    option("--batch-tokens", type=int, default=4096, help="tokens a step, both sides")
+    option("--pairs", type=int, default=6000, help="pairs to train on once")
+    option("--batch-tokens", type=int, default=4096, help="tokens per step, both sides")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     results = {"settings": settings(args, "torch", "transformers"), "runs": {}}

@@ -1,4 +1,4 @@
-"""How fast does a generative model's sentence encoder encode, beside a sentence transformer?
+"""Encoding speed of a generative model's sentence encoder, compared with a sentence transformer.
 
 Both encode the same first sentences of STS 2012 to 2016 in batches of 64 sorted by length, in
 float32 on the same threads, in turns. Figures are medians, with the range.
@@ -20,8 +20,8 @@ from paraphrastic_hf.encoders.load import load_encoder
 
 def main() -> None:
     parser = options(__doc__, threads=2, repetitions=3, data=True)
-    parser.add_argument("model", type=Path, help="a directory that `paraphrastic train` wrote")
-    parser.add_argument("--peer", required=True, help="a model that SentenceTransformer loads")
+    parser.add_argument("model", type=Path, help="model directory of `paraphrastic train`")
+    parser.add_argument("--peer", required=True, help="model for SentenceTransformer")
     parser.add_argument("--lines", type=int, default=4000, help="sentences")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

@@ -1,10 +1,10 @@
-"""Install time and size: our core and `[all]` beside model2vec and sentence-transformers.
+"""Install time and size of our core and `[all]`, compared with model2vec and sentence-transformers.
 
-Each gets a fresh virtual environment, removed afterwards. The seconds are those of one `pip
-install` without pip's cache, so they measure the network as much as the packages. The megabytes
-(10^6 bytes) are what it adds to the environment, compiled Python files included. Our wheel is built
-beforehand. If the index offers only builds of torch with CUDA, name another with `--torch`; both
-contenders that need torch get it.
+Each is installed into a fresh virtual environment, which is removed afterwards. The seconds are
+those of one `pip install` without pip's cache, so they measure the network as much as the packages.
+The megabytes (10^6 bytes) are what it adds to the environment, including compiled Python files. Our
+wheel is built beforehand. If the index has only builds of torch with CUDA, give another requirement
+with `--torch`. It is used for both contenders with torch.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from common.timing import timed
 
 ROOT = Path(__file__).parents[1]
 MEGABYTE = 10**6
-# without a path to this checkout, where pip would find the package installed already
+# Without PYTHONPATH, because pip would find the installed package of this checkout.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
 def requirements(wheel: Path, torch: str) -> dict[str, list[str]]:
-    """Return what each contender gives to `pip install`."""
+    """Return the arguments of `pip install` for each contender."""
     return {
         "core": [str(wheel)],
         "model2vec": ["model2vec"],
@@ -38,7 +38,7 @@ def requirements(wheel: Path, torch: str) -> dict[str, list[str]]:
 
 
 def measure(wanted: list[str], folder: Path) -> dict[str, Any]:
-    """Install into a fresh environment; return its seconds, megabytes and distributions."""
+    """Install into a fresh environment, and return its seconds, megabytes and distributions."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
 

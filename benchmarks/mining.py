@@ -1,26 +1,28 @@
-"""How fast is bitext mined, in how much memory and how completely, beside the peers?
+"""Speed, memory and recall of mining bitext, compared with other libraries.
 
-The text: a tenth of the lines of both sides are sentence pairs of `--text` (English, and the
-other languages mixed), shuffled. The others join the first half of one sentence and the second half
-of another, so they look like sentences and have no translation. The model may have been trained on
-the pairs: this measures search, not the model.
+A tenth of the lines of both sides are sentence pairs of `--text` (English, and the other languages
+mixed), shuffled. The other lines join the first half of one sentence and the second half of
+another, so they look like sentences and have no translation. The model may have been trained on the
+pairs, because this measures search, not the model.
 
-Equal for all: unit float32 vectors in one .npy file a side; k = 4 nearest neighbors both ways;
-then the same ratio margins, union of candidates and competitive linking, which are not timed. Each
-contender runs in a fresh process, whose peak memory includes imports and vectors.
+Equal for all: unit float32 vectors in one .npy file per side; k = 4 nearest neighbors in both
+directions; then the same ratio margins, union of candidates and competitive linking, which are not
+timed. Each contender runs in a fresh process. Its peak memory includes imports and vectors.
 
-* `float32` and `bfloat16` are ours, `mining.neighbors.nearest` with `--memory` MB; they map the
+* `float32` and `bfloat16` are ours, `mining.neighbors.nearest` with `--memory` MB and memory-mapped
   files.
-* `semantic_search` is sentence-transformers', called once a direction, with its default chunks.
-* `faiss-flat` and `faiss-ivf` are `mining.approximate.nearest_by_faiss`, training included.
+* `semantic_search` is sentence-transformers', called once per direction, with its default chunks.
+* `faiss-flat` and `faiss-ivf` are `mining.approximate.nearest_by_faiss`, including training.
 * `command` is `paraphrastic mine` in bfloat16, from text to pairs.
 
-`neighbors` is the share of the exact neighbors (of float32, or of bfloat16 where that did not
-run) that were found. `true pairs` is the share of the true pairs among the mined ones. `precision`
-is the share of true pairs among the best N mined ones, N being the number of true pairs.
+`neighbors` is the share of the exact neighbors that were found. They are from float32, or from
+bfloat16 if float32 did not run. `true pairs` is the share of the true pairs among the mined ones.
+`precision` is the share of true pairs among the best N mined ones, where N is the number of true
+pairs.
 
 Needs: pip install 'paraphrastic-hf[mining]'
-Try it: --lines 500
+
+Quick test: --lines 500
 """
 
 from __future__ import annotations
@@ -37,14 +39,14 @@ from common.timing import fresh, peak_mb, timed
 
 K = 4
 MODEL = "multilingual"
-TRUE_SHARE = 0.1  # of the lines
+TRUE_SHARE = 0.1  # share of the lines with a translation
 OURS = ("float32", "bfloat16")
 CONTENDERS = (*OURS, "semantic_search", "faiss-flat", "faiss-ivf", "command")
 LANGUAGES = ("fr", "de", "es", "tr", "ar", "zh")
 
 
 def make_text(folder: Path, files: list[Path], lines: int, share: float, seed: int = 1) -> None:
-    """Write the two sides, and for each source line the target line that translates it."""
+    """Write the two sides, and for each source line the number of its translation."""
     from paraphrastic_hf.io.lines import text_lines
 
     pairs: dict[str, str] = {}
@@ -67,7 +69,7 @@ def make_text(folder: Path, files: list[Path], lines: int, share: float, seed: i
                 known.add(text)
                 side.append(text)
     order = np.random.default_rng(seed).permutation(lines)
-    place = np.argsort(order)  # line i of the list of targets goes to line place[i] of the file
+    place = np.argsort(order)  # target i is written to line place[i]
     folder.mkdir(parents=True)
     truth = np.full(lines, -1)
     truth[: len(chosen)] = place[: len(chosen)]
@@ -88,7 +90,7 @@ def encode(folder: Path, model: str) -> None:
 
 
 def search(name: str, folder: Path, memory: float) -> dict[str, float]:
-    """Find the neighbors and write the linked pairs; return seconds and peak memory."""
+    """Find the neighbors and write the linked pairs, and return seconds and peak memory."""
     from paraphrastic_hf.mining.approximate import nearest_by_faiss
     from paraphrastic_hf.mining.bitext import link
     from paraphrastic_hf.mining.neighbors import Neighbors, nearest
@@ -126,7 +128,7 @@ def search(name: str, folder: Path, memory: float) -> dict[str, float]:
 
 
 def mine(folder: Path, model: str, memory: float) -> dict[str, float]:
-    """Run `paraphrastic mine`; return seconds and peak memory."""
+    """Run `paraphrastic mine`, and return seconds and peak memory."""
     import pyarrow.parquet as pq
 
     from paraphrastic_hf.cli.main import main as command
@@ -166,9 +168,9 @@ def main() -> None:
     option = parser.add_argument
     files = [DATA / "train" / f"en-{each}" / "tatoeba.tsv.xz" for each in LANGUAGES]
     option("--text", type=Path, nargs="+", default=files, help="TSV: English, other language")
-    option("--lines", type=int, nargs="+", default=[30_000], help="lines a side")
+    option("--lines", type=int, nargs="+", default=[30_000], help="lines per side")
     option("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS))
-    option("--memory", type=float, default=1024, help="MB for ours")
+    option("--memory", type=float, default=1024, help="memory for ours, MB")
     args = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": str(args.threads), "HF_HUB_OFFLINE": "1"}
     packages = ("torch", "sentence-transformers", "faiss-cpu")

@@ -1,11 +1,11 @@
 """Precision and recall of `paraphrastic mine` by threshold: the table of `docs/guides/mine.md`.
 
-The threshold is chosen on development
-data; BUCC 2018 zh-en (XTREME's pack, 8,624 and 13,589 sentences, 257 pairs) only shows the result.
-Development sets are ru-en and zh-en: 3 % of the sentences of a side are premises of XNLI dev whose
-translation is on the other side. The other premises, and news of WMT 2021 to 2023, are on one side
-only. The model was trained on the news but not on XNLI. Figures are means over three seeds and both
-languages; a mined pair that is not a known one counts as wrong.
+The threshold is chosen on development data. BUCC 2018 zh-en (XTREME's set, 8,624 and 13,589
+sentences, 257 pairs) only tests it. The development sets are ru-en and zh-en. 3 % of the sentences
+of a side are premises of XNLI dev whose translation is on the other side. The other premises, and
+news of WMT 2021 to 2023, are on one side only. The model was trained on the news but not on XNLI.
+Figures are means over three seeds and both languages. A mined pair that is not a known one counts
+as wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def development_set(data: Path, language: str, seed: int) -> tuple[Sides, dict[int, int]]:
-    """Return about 4,000 sentences a side, and the places of those that are pairs."""
+    """Return about 4,000 sentences per side, and the places of the pairs."""
     choice = random.Random(seed)
     premises = [
         (theirs[0], english[0])

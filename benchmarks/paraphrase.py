@@ -1,10 +1,11 @@
-"""How fast does SCPN train and write, beside a stock Bart that reads the parse as text?
+"""Training and generation speed of SCPN, compared with a stock Bart that reads the parse as text.
 
-Both learn from the same made pairs of `recipes/scpn-2018`, in one run; figures are target tokens a
-second, forward and back, after three steps of warm-up. Writing is a search with three beams for 30
-sentences by random weights. Twenty templates of one sentence are compared with one template.
+Both learn from the same made pairs of `recipes/scpn-2018`, in one run. Training figures are target
+tokens per second, forward and back, after three warm-up steps. Generation is a beam search with
+three beams for 30 sentences by random weights. Twenty templates of one sentence are compared with
+one template.
 
-Try it: --steps 2
+Quick test: --steps 2
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from paraphrastic_hf.training.paraphrase.job import Paraphrasing, model_of_size
 RECIPES = Path(__file__).parents[1] / "recipes" / "scpn-2018"
 OPTIONS = ["--sources", f"[{RECIPES / 'pairs.tsv'}]", "--held_out", "30", "--development", "none"]
 OPTIONS += ["--tokenizer.kind", "word"]
-WARM = 3  # steps that are not counted
+WARM = 3  # warm-up steps
 NAMES = {"scpn": "small-scpn.yaml", "bart": "small-transformer.yaml"}
 LINE = "the girl wrote a letter in the garden ."
 
 
 def training(name: str, args: argparse.Namespace) -> dict[str, float]:
-    """Return the target tokens a second, forward and back, and the size of the model."""
+    """Return the target tokens per second, forward and back, and the number of parameters."""
     recipe = load_recipe(RECIPES / NAMES[name], OPTIONS)
     with tempfile.TemporaryDirectory() as folder:
         kind = Paraphrasing(recipe, Context())
@@ -67,7 +68,7 @@ def training(name: str, args: argparse.Namespace) -> dict[str, float]:
 
 
 def writing(name: str, args: argparse.Namespace) -> dict[str, float]:
-    """Return the tokens written in a second, and the seconds of one template and of twenty."""
+    """Return the generated tokens per second, and the seconds for one template and for twenty."""
     recipe = load_recipe(RECIPES / NAMES[name], [*OPTIONS, "--steps", "1"])
     rows = [line.split("\t") for line in (RECIPES / "pairs.tsv").read_text("utf-8").splitlines()]
     parses = list(dict.fromkeys(row[3] for row in rows))[:20]
@@ -80,7 +81,7 @@ def writing(name: str, args: argparse.Namespace) -> dict[str, float]:
         larger(recipe, end, args.vocab).save_pretrained(out)
         paraphraser = SyntacticParaphraser.from_pretrained(out)
         for each in (paraphraser.writer, paraphraser.writer.joined):
-            if each is not None:  # random weights end anywhere
+            if each is not None:  # random weights could end a sentence anywhere
                 each.model.generation_config.min_new_tokens = how.max_tokens - 1
 
         def best_of_four(templates: list[str]) -> float:
@@ -108,7 +109,7 @@ def larger(recipe: Any, end: int, vocab: int) -> Any:
 
 def main() -> None:
     parser = options(__doc__, threads=1)
-    parser.add_argument("--steps", type=int, default=20, help="steps of training")
+    parser.add_argument("--steps", type=int, default=20, help="training steps")
     parser.add_argument("--vocab", type=int, default=6000, help="entries of the vocabulary")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

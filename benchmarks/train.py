@@ -1,4 +1,4 @@
-"""How many pairs a second does training see, beside sentence-transformers' own trainer?
+"""Training speed, compared with sentence-transformers' own trainer.
 
 Both train the same averaging encoder on a CPU for one epoch: the same initial table, sentencepiece
 tokenizer, pairs, batch size, threads and constant learning rate; Adam without weight decay or
@@ -7,21 +7,21 @@ clipping, float32, no dropout, evaluation, logs or checkpoints. Negatives come f
 * Ours is `TrainingLoop` with `ContrastiveObjective`. It tokenizes once, before training, so it has
   two figures: training alone, and with `build_corpus`.
 * The peer is `SentenceTransformerTrainer` with the stock `StaticEmbedding` and fused AdamW. It
-  tokenizes in every epoch, so its figure is from text. It runs with 0 and 1 data loader workers;
-  the better median counts.
+  tokenizes in every epoch, so its figure starts from text. It runs with 0 and 1 data loader
+  workers, and the better median counts.
 
 Losses of the peer: `hinge` is our `margin_loss` with the hardest negative in the batch, the same
 task, so `mean_loss` in the JSON should agree with ours to about a percent. `MegaBatchMarginLoss` is
-the nearest that the peer ships, `MultipleNegativesRankingLoss` its most common choice.
+the peer's most similar loss, `MultipleNegativesRankingLoss` its most common choice.
 
 `--vocabulary 20000 100000` also trains tables of that many rows for `--growth-batches` batches: the
 rows of the text, then random ones that no sentence uses, so a batch needs the same work at every
-size. Our optimizer costs the rows used, the peer's the whole table.
+size. The cost of our optimizer depends on the rows used, that of the peer's on the whole table.
 
-Contenders take turns, after a warm-up of four batches; imports, tokenizer training and building
+Contenders take turns, after a warm-up of four batches. Imports, tokenizer training and building
 models are not timed. Figures are medians, with the range. Use an idle machine.
 
-Try it: --pairs 5000 --repetitions 1
+Quick test: --pairs 5000 --repetitions 1
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ WARM_UP_BATCHES = 4
 
 
 class Setting(NamedTuple):
-    """What both sides are given."""
+    """The inputs of both trainers."""
 
     recipe: ContrastiveRecipe
     tokenizer: SubwordTokenizer
@@ -96,7 +96,8 @@ class Run(NamedTuple):
 
 
 class HingeLoss(nn.Module):
-    """Our margin loss, hardest in-batch negative in both directions, for the peer's trainer."""
+    """Our margin loss, with the hardest in-batch negative in both directions, for the peer's
+    trainer."""
 
     def __init__(self, model: SentenceTransformer, margin: float) -> None:
         super().__init__()
@@ -122,7 +123,7 @@ PEER_LOSSES: dict[str, Callable[[SentenceTransformer, float], nn.Module]] = {
 def make_recipe(batch_size: int) -> ContrastiveRecipe:
     """Return our defaults without mega-batches, dropout and development set.
 
-    `opposite_side` is the peer's pool of negatives; for bitext it equals our default.
+    `opposite_side` is the peer's pool of negatives. For bitext it equals our default.
     """
     return ContrastiveRecipe(
         data=DataArguments(sources=[SourceArguments(path="pairs", languages=["en", "fr"])]),
@@ -144,7 +145,7 @@ def prepare(args: argparse.Namespace, directory: Path) -> tuple[Setting, list[Pa
     tokenizer = SubwordTokenizer(model_bytes, num_threads=args.threads)
     pairs = random.Random(recipe.seed).sample(pairs, min(args.pairs, len(pairs)))
     ids = tokenizer.encode_batch([side for pair in pairs for side in pair])
-    # We leave out pairs with a side of no known token, the peer does not: let neither see them.
+    # Our trainer drops pairs with a side without known tokens, and the peer does not.
     is_known = np.diff(ids.offsets).reshape(-1, 2).min(1) > 0
     torch.manual_seed(recipe.seed)
     table = build_model(recipe, tokenizer).get_input_embeddings().weight.detach()
@@ -153,7 +154,7 @@ def prepare(args: argparse.Namespace, directory: Path) -> tuple[Setting, list[Pa
 
 
 def train_ours(setting: Setting, pairs: list[Pair]) -> Run:
-    """Train one epoch by our loop; tokenization is timed apart."""
+    """Train one epoch with our loop, timing tokenization separately."""
     recipe = setting.recipe
     one_log_line = math.ceil(len(pairs) / recipe.training.batch_size)
     with tempfile.TemporaryDirectory() as folder:
@@ -183,7 +184,7 @@ def train_ours(setting: Setting, pairs: list[Pair]) -> Run:
 
 
 def train_peer(setting: Setting, pairs: list[Pair], loss: str, workers: int) -> Run:
-    """Train one epoch by sentence-transformers' trainer, from text; only `train()` is timed."""
+    """Train one epoch from text with sentence-transformers' trainer, timing only `train()`."""
     training = setting.recipe.training
     tokenizer = Tokenizer.from_file(setting.tokenizer_file)
     tokenizer.enable_truncation(setting.recipe.data.max_length)
@@ -217,7 +218,6 @@ def train_peer(setting: Setting, pairs: list[Pair], loss: str, workers: int) -> 
 
 
 def peer_name(loss: str, workers: int) -> str:
-    """Return the name of the peer with one loss and number of data loader workers."""
     return f"peer, {loss}, workers: {workers}"
 
 
@@ -249,16 +249,18 @@ def measure(
 
 
 def widen(table: Tensor, rows: int, seed: int) -> Tensor:
-    """Return the table with random rows after its own, (rows, dim)."""
+    """Return the table with additional random rows, (rows, dim)."""
     more = rows - len(table)
     if more < 0:
-        raise SystemExit(f"--vocabulary must be at least the text's {len(table):,}, got {rows:,}")
+        raise SystemExit(
+            f"--vocabulary must be at least {len(table):,}, as in the text, got {rows:,}"
+        )
     generator = torch.Generator().manual_seed(seed)
     return torch.cat([table, torch.randn(more, table.shape[1], generator=generator)])
 
 
 def table_of(result: dict[str, Any], title: str) -> Table:
-    """Return the rates of ours and of the peer's best, and ours over them."""
+    """Return our rates and the peer's best ones, with their ratios."""
     rates = result["pairs_per_second"]
     rows = {}
     for name in (OURS, OURS_FROM_TEXT, *result["best_of_peer"]):
@@ -270,11 +272,11 @@ def table_of(result: dict[str, Any], title: str) -> Table:
 def main() -> None:
     parser = options(__doc__, repetitions=3)
     option = parser.add_argument
-    option("--data", type=Path, nargs="+", required=True, help="TSV files of pairs, also packed")
-    option("--pairs", type=int, default=50_000, help="pairs drawn from all files")
-    option("--batch-size", type=int, nargs="+", default=[128, 1024], help="pairs a batch")
-    option("--vocabulary", type=int, nargs="*", default=[], help="rows of further tables")
-    option("--growth-batches", type=int, default=40, help="batches with each such table")
+    option("--data", type=Path, nargs="+", required=True, help="TSV files of pairs")
+    option("--pairs", type=int, default=50_000, help="sample size from all files")
+    option("--batch-size", type=int, nargs="+", default=[128, 1024], help="pairs per batch")
+    option("--vocabulary", type=int, nargs="*", default=[], help="rows of additional tables")
+    option("--growth-batches", type=int, default=40, help="batches for each additional table")
     args = parser.parse_args()
     os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # read by `tokenizers` at its first use
     torch.set_num_threads(args.threads)

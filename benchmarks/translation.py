@@ -1,15 +1,15 @@
-"""Speed of minimum risk training and minimum Bayes risk decoding, beside plain loops.
+"""Speed of minimum risk training and minimum Bayes risk decoding, compared with plain loops.
 
-* **risk**: a step of minimum risk training (search, cost, one pass), beside the naive loop: for
-  each sentence one `generate`, for each candidate a scoring call and a forward pass.
-* **cost**: SimiLE, SIM, Half, chrF and BLEU as costs of n-best lists, in candidates a second,
-  beside sacrebleu's `sentence_score`, one candidate at a time.
-* **mbr**: seconds a sentence to draw samples, and to choose among them by each metric, exactly and
-  by the mean vector.
+* **risk**: a step of minimum risk training (search, cost, one pass). The naive loop runs one
+  `generate` per sentence, and a scoring call and a forward pass per candidate.
+* **cost**: SimiLE, SIM, Half, chrF and BLEU as costs of n-best lists, in candidates per second,
+  compared with sacrebleu's `sentence_score`, one candidate at a time.
+* **mbr**: seconds per sentence to draw samples, and to choose among them by each metric, exactly
+  and by the mean vector.
 
 The model makes the lists of `cost` and `mbr`.
 
-Try it: --sentences 4 --naive 1 --lines 4 --samples 4 --mbr-lines 2
+Quick test: --sentences 4 --naive 1 --lines 4 --samples 4 --mbr-lines 2
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def time_risk(args: argparse.Namespace) -> dict[str, Any]:
             optimizer.step()
             optimizer.zero_grad()
 
-        chosen = ours()  # warm
+        chosen = ours()  # warm-up
         found["ours_seconds"], chosen = timed(ours)
         few = chosen[: args.naive]
         spent, _ = timed(naive, few)
@@ -82,7 +82,7 @@ def time_risk(args: argparse.Namespace) -> dict[str, Any]:
 def naive_loss(
     translator: Translator, pairs: Translations, number: int, recipe: Any, scorer: SimileScorer
 ) -> torch.Tensor:
-    """Return the loss of one sentence as the equation reads, one candidate at a time."""
+    """Return the loss of one sentence as in the equation, one candidate at a time."""
     model, tokenizer, args = translator.model, translator.tokenizer, recipe.training
     source = torch.tensor([pairs.sources[number].tolist()])
     (reference,) = pairs.references(np.array([number]))
@@ -122,7 +122,7 @@ def lines_of(args: argparse.Namespace) -> tuple[list[str], list[str]]:
 
 
 def time_cost(args: argparse.Namespace) -> dict[str, Any]:
-    """Return candidates a second of each cost."""
+    """Return candidates per second of each cost."""
     from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
 
     sources, references = lines_of(args)
@@ -150,7 +150,7 @@ def time_cost(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def time_mbr(args: argparse.Namespace) -> dict[str, Any]:
-    """Return seconds a sentence to draw `--samples`, and to choose among them."""
+    """Return seconds per sentence to draw `--samples`, and to choose among them."""
     sources, _ = lines_of(args)
     translator = Translator.from_pretrained(args.model, device="cpu")
     lines = sources[: args.mbr_lines]
@@ -172,13 +172,13 @@ def main() -> None:
     parts = {"risk": time_risk, "cost": time_cost, "mbr": time_mbr}
     parser = options(__doc__, threads=2, parts=parts, data=True)
     option = parser.add_argument
-    option("--model", type=Path, required=True, help="an encoder-decoder of German to English")
-    option("--sentences", type=int, default=32, help="sentences of a step")
-    option("--naive", type=int, default=8, help="sentences of it that the naive loop runs on")
-    option("--candidates", type=int, default=8, help="candidates of a sentence")
-    option("--lines", type=int, default=200, help="sentences of cost")
-    option("--samples", type=int, default=64, help="samples of a sentence, for mbr")
-    option("--mbr-lines", type=int, default=20, help="sentences of mbr")
+    option("--model", type=Path, required=True, help="German to English encoder-decoder")
+    option("--sentences", type=int, default=32, help="sentences per step")
+    option("--naive", type=int, default=8, help="sentences for the naive loop")
+    option("--candidates", type=int, default=8, help="candidates per sentence")
+    option("--lines", type=int, default=200, help="sentences for cost")
+    option("--samples", type=int, default=64, help="samples per sentence for mbr")
+    option("--mbr-lines", type=int, default=20, help="sentences for mbr")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     save(args, run_parts(args, parts, "torch", "transformers", "sacrebleu"))

@@ -1,16 +1,16 @@
-"""How fast do translators train, beside `Seq2SeqTrainer` on the same Marian?
+"""Training speed of translators, compared with `Seq2SeqTrainer` on the same Marian.
 
-Target tokens a second of the same German-English pairs, in one run, and the loss of held-out pairs
-afterwards.
+It measures target tokens per second on the same German-English pairs, in one run, and the loss of
+held-out pairs afterwards.
 
 * **marian** and **gated_conv** are `TrainingLoop` with `kind: translation`.
-* **trainer** is `Seq2SeqTrainer` with batches by length, its Marian of the same width, depth,
+* **trainer** is `Seq2SeqTrainer` with batches by length. Its Marian has the same width, depth,
   vocabulary and initial values.
 
-All train in float32 once over the pairs, with as many tokens of both sides in a batch on average,
-and score the whole vocabulary. They take turns; figures are medians, with the range.
+All train in float32 once over the pairs, with equally many tokens of both sides per batch on
+average, and score the whole vocabulary. They take turns. Figures are medians, with the range.
 
-Try it: --pairs 100 --repetitions 1
+Quick test: --pairs 100 --repetitions 1
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ HELD_OUT = 200
 
 
 def run_trainer(setting: training.Setting, folder: Path, batch_tokens: int) -> float:
-    """Train a stock Marian by `Seq2SeqTrainer` and copy its weights; return the seconds."""
+    """Train a stock Marian with `Seq2SeqTrainer`, copy its weights, and return the seconds."""
     torch.manual_seed(1)
     marian = MarianMTModel(setting.model.config)
     texts = setting.kind.corpus.sentences
@@ -48,7 +48,7 @@ def run_trainer(setting: training.Setting, folder: Path, batch_tokens: int) -> f
 
 
 def measure(name: str, args: argparse.Namespace, work: Path, folder: Path) -> tuple[float, float]:
-    """Return target tokens a second of one contender, and held-out nats a token afterwards."""
+    """Return target tokens per second of one contender, and held-out nats per token afterwards."""
     options = [*OPTIONS.split(), "--batch_tokens", str(args.batch_tokens)]
     recipe = RECIPES / f"{NAMES[name]}.yaml"
     setting = training.Setting(Translation, recipe, options, work, args)
@@ -66,8 +66,10 @@ def measure(name: str, args: argparse.Namespace, work: Path, folder: Path) -> tu
 
 def main() -> None:
     parser = options(__doc__, threads=2, repetitions=3, data=True)
-    parser.add_argument("--pairs", type=int, default=4000, help="pairs that each sees once")
-    parser.add_argument("--batch-tokens", type=int, default=2000, help="tokens a step, both sides")
+    parser.add_argument("--pairs", type=int, default=4000, help="pairs to train on once")
+    parser.add_argument(
+        "--batch-tokens", type=int, default=2000, help="tokens per step, both sides"
+    )
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     runs: dict[str, list[tuple[float, float]]] = {name: [] for name in NAMES}

@@ -22,7 +22,7 @@ import numpy as np
 
 import paraphrastic_hf
 from paraphrastic_hf import SentenceEncoder, SimileScorer, mine, packaged_model
-from paraphrastic_hf.cli.main import main
+from paraphrastic_hf.cli.main import COMMANDS, main
 from paraphrastic_hf.config.packaged_recipes import find_recipe, recipe_names
 from paraphrastic_hf.encoders.static.engine import WordTable
 from paraphrastic_hf.errors import MissingExtraError
@@ -201,6 +201,14 @@ def check_that_extras_are_named() -> None:
         assert "pip install 'paraphrastic-hf[" in message, (name, message)
 
 
+def check_help() -> None:
+    """Every command explains itself without the extras."""
+    for command in [[], *([name] for name in COMMANDS), ["corpus", "make"]]:
+        status, out, errors = run(*command, "--help")
+        assert (status, errors) == (0, ""), (command, errors)
+        assert out.startswith("usage: paraphrastic")
+
+
 def check_recipes() -> None:
     assert find_recipe("own") == find_recipe("simple-and-effective-2019/own.yaml")
     assert find_recipe("own").is_relative_to(Path(paraphrastic_hf.__file__).parent)
@@ -217,6 +225,7 @@ def check() -> None:
         check_applications()
         check_corpora()
         check_that_extras_are_named()
+        check_help()
         check_recipes()
         assert "torch" not in sys.modules
         os.chdir("/")

@@ -18,12 +18,13 @@ from paraphrastic_hf.io.files import write_json
 from paraphrastic_hf.io.markdown import markdown_table
 
 DATA = Path(os.environ.get("PARAPHRASTIC_DATA", "."))
-NAME = Path(sys.argv[0]).stem  # of the script, and of its results
+NAME = Path(sys.argv[0]).stem  # name of the script and of its result files
 RANGE = ("median", "lowest", "highest")
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Show the docstring as it is, and the defaults that there are."""
+    """Help formatter that keeps the layout of the docstring and shows defaults that are not
+    None."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         return super()._get_help_string(action) if action.default is not None else action.help
@@ -37,14 +38,14 @@ def options(
     parts: Iterable[str] = (),
     data: bool = False,
 ) -> argparse.ArgumentParser:
-    """Return a parser with the options that most scripts have; its help is the script's docstring.
+    """Return a parser with the common options. Its help is the script's docstring.
 
     Args:
         doc: The docstring.
-        threads: Default of `--threads`; no such option if None.
-        repetitions: Default of `--repetitions`; no such option if None.
+        threads: Default of `--threads`. None omits the option.
+        repetitions: Default of `--repetitions`. None omits the option.
         parts: Choices of `--parts`.
-        data: Whether to add `--data`, the folder of all data.
+        data: Whether to add `--data`, the data folder.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=_Help)
     option = parser.add_argument
@@ -53,19 +54,19 @@ def options(
     if threads:
         option("--threads", type=int, default=threads, metavar="N", help="threads")
     if repetitions:
-        text = "measurements of every contender"
+        text = "measurements per contender"
         option("--repetitions", type=int, default=repetitions, metavar="N", help=text)
     if names := list(parts):
         option("--parts", nargs="+", choices=names, default=names, help="parts to run")
     if data:
-        text = "folder of all data, PARAPHRASTIC_DATA if that is set"
+        text = "data folder, by default PARAPHRASTIC_DATA"
         is_needed = "PARAPHRASTIC_DATA" not in os.environ
         option("--data", type=Path, required=is_needed, default=DATA, metavar="DIR", help=text)
     return parser
 
 
 def settings(args: argparse.Namespace, *packages: str) -> dict[str, Any]:
-    """Return what a figure needs beside it: options, machine, load and versions."""
+    """Return the options, machine, load and versions of a run."""
     found: dict[str, Any] = {}
     for name, value in vars(args).items():
         if isinstance(value, list):
@@ -94,7 +95,7 @@ def settings(args: argparse.Namespace, *packages: str) -> dict[str, Any]:
 def run_parts(
     args: argparse.Namespace, parts: Mapping[str, Callable[..., Any]], *packages: str
 ) -> dict[str, Any]:
-    """Run the parts that `--parts` names; write the results after each."""
+    """Run the parts in `--parts`, and write the results after each."""
     results: dict[str, Any] = {"settings": settings(args, *packages)}
     for name in args.parts:
         results[name] = parts[name](args)
@@ -109,11 +110,11 @@ def write(args: argparse.Namespace, results: dict[str, Any]) -> None:
 
 
 class Table(NamedTuple):
-    """Figures by name and column; the first column also becomes a panel of bars."""
+    """Figures by name and column. The plot shows the first column as bars."""
 
     title: str
     rows: Mapping[str, Mapping[str, Any]]  # numbers, `spread`s or text
-    form: str = ",.0f"  # of the numbers
+    form: str = ",.0f"  # number format
 
     def markdown(self) -> str:
         """Return a Markdown table."""
@@ -150,7 +151,8 @@ def times(ours: Any, other: Any) -> str:
 
 
 def save(args: argparse.Namespace, results: dict[str, Any], *tables: Table) -> None:
-    """Write `NAME.json`, and `NAME.md` and `NAME.png` of the tables; print them or the JSON."""
+    """Write `NAME.json`, and the tables to `NAME.md` and `NAME.png`. Print the tables, else the
+    JSON."""
     write(args, results)
     if not tables:
         print(json.dumps(results, indent=1))

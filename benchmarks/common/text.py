@@ -1,4 +1,4 @@
-"""Text that no contender has met."""
+"""Test text that is not repeated."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ Row = tuple[str, ...]
 def unseen(
     files: Sequence[Path], columns: Sequence[int], size: int, repetitions: int, warm: int | None
 ) -> tuple[list[Row], list[list[Row]]]:
-    """Return rows to warm up with, and other rows to time, a slice for each repetition.
+    """Return rows to warm up with, and a slice of other rows for each repetition.
 
-    No text occurs twice. The rows to warm up with are the beginnings of the files; the others are
-    shuffled, so that all slices are alike.
+    No text occurs twice. The warm-up rows are the first rows of the files. The others are shuffled.
 
     Args:
-        files: Tab-separated files, also packed.
+        files: Tab-separated files, may be compressed.
         columns: The columns to read, from 0.
-        size: Rows of a slice at most.
-        repetitions: Slices.
-        warm: Rows of each file to warm up with, at most half of them; half if None.
+        size: Maximum number of rows per slice.
+        repetitions: Number of slices.
+        warm: Warm-up rows per file, at most half of them. None takes half.
     """
     first: list[Row] = []
     rest: list[Row] = []
@@ -44,12 +43,12 @@ def unseen(
     random.Random(1).shuffle(rest)
     size = min(size, len(rest) // repetitions)
     if not size:
-        raise SystemExit(f"{len(rest)} unseen rows do not suffice for {repetitions} repetitions")
+        raise SystemExit(f"{len(rest)} unseen rows are too few for {repetitions} repetitions")
     return first, [rest[number * size : (number + 1) * size] for number in range(repetitions)]
 
 
 def share_of_new_words(warm: Sequence[Row], rows: Sequence[Row]) -> float:
-    """Return the share of the words in `rows` that `warm` does not have."""
+    """Return the share of words in `rows` that do not occur in `warm`."""
     known = {word for row in warm for text in row for word in normalize(text).split()}
     words = [word for row in rows for text in row for word in normalize(text).split()]
     return sum(word not in known for word in words) / len(words)

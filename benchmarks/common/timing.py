@@ -1,4 +1,4 @@
-"""Time contenders in turn or in fresh processes."""
+"""Timing of contenders, in turns or in fresh processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-PAUSE = 0.05  # seconds; OpenMP threads of the previous contender spin for a while
+PAUSE = 0.05  # seconds, because OpenMP threads of the previous contender spin for a while
 PROGRAM = """import sys, time
 started = time.perf_counter()
 {body}
@@ -27,7 +27,7 @@ print(time.perf_counter() - started)
 def timed(
     work: Callable[..., Any], *arguments: Any, clock: Callable[[], float] = time.perf_counter
 ) -> tuple[float, Any]:
-    """Return the seconds that a call takes, and its result."""
+    """Return the duration of a call in seconds, and its result."""
     started = clock()
     result = work(*arguments)
     return clock() - started, result
@@ -43,7 +43,8 @@ def spread(runs: Sequence[float]) -> dict[str, Any]:
 def in_turns(
     names: Iterable[str], repetitions: int, warm_up: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """Yield (repetition, name): every name once a repetition, each time starting with another one.
+    """Yield (repetition, name): every name once per repetition, starting with another name each
+    time.
 
     Repetition -1 is the warm-up.
     """
@@ -62,7 +63,7 @@ def in_turns(
 def set_threads(threads: int) -> None:
     """Set the threads of torch and `tokenizers`.
 
-    `tokenizers` reads RAYON_NUM_THREADS once. model2vec turns its threads off, so set them again
+    `tokenizers` reads RAYON_NUM_THREADS only once. model2vec disables its threads, so call this
     before each contender.
     """
     import torch
@@ -72,13 +73,13 @@ def set_threads(threads: int) -> None:
 
 
 def fresh(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function of the script in a fresh process, with imports and memory of its own."""
+    """Call a function of the script in a fresh process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *arguments).result()
 
 
 def peak_mb() -> float:
-    """Return the peak memory of this process so far, in MB of 2^20 bytes (Linux)."""
+    """Return the peak memory of this process, in MB of 2^20 bytes (Linux)."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
@@ -87,8 +88,8 @@ def cold_starts(programs: Mapping[str, Sequence[str]], repetitions: int) -> dict
     """Return the seconds from the first import to the first result in fresh processes.
 
     Args:
-        programs: By name, Python code and the arguments that it reads from `sys.argv[1:]`.
-        repetitions: Raised to five; one more of each fills the caches and does not count.
+        programs: Python code by name, and the arguments that it reads from `sys.argv[1:]`.
+        repetitions: At least five are run. One more fills the caches and is not counted.
     """
     runs: dict[str, list[float]] = {name: [] for name in programs}
     for number, name in in_turns(programs, max(5, repetitions), warm_up=True):

@@ -1,4 +1,4 @@
-"""Train a model of ours, or a stock Marian by `Seq2SeqTrainer`, once over the same pairs."""
+"""Trains our models, or a stock Marian with `Seq2SeqTrainer`, for one epoch."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from paraphrastic_hf.training.engine.loop import TrainingLoop
 from paraphrastic_hf.training.engine.run_folder import new_accelerator
 from paraphrastic_hf.training.kinds import Context, load_recipe
 
-WARM_UP = 20  # steps of rising learning rate
-QUIET: dict[str, Any] = {  # arguments of the peers' trainers: a CPU, no logs and no checkpoints
+WARM_UP = 20  # steps of learning rate warm-up
+QUIET: dict[str, Any] = {  # arguments for the peers' trainers: CPU, no logs, no checkpoints
     "use_cpu": True,
     "report_to": "none",
     "save_strategy": "no",
@@ -41,7 +41,8 @@ class LoopWithoutCheckpoints(TrainingLoop):
 
 
 class Setting:
-    """One recipe, its tokenized pairs and an untrained model; `chosen` are `--pairs` of them."""
+    """A recipe, its tokenized pairs and an untrained model. `chosen` is a sample of `--pairs`
+    pairs."""
 
     def __init__(
         self, kind: Any, recipe: Path, options: list[str], work: Path, args: argparse.Namespace
@@ -55,7 +56,7 @@ class Setting:
 
 
 def run_ours(setting: Setting, folder: Path) -> float:
-    """Train once over the pairs by our loop; return the seconds."""
+    """Train one epoch with our loop, and return the seconds."""
     recipe = setting.recipe
     accelerator = new_accelerator(recipe.training.precision)
     objective = setting.kind.objective(setting.model, accelerator)
@@ -83,14 +84,14 @@ def stock_trainer(
     batch_tokens: int,
     folder: Path,
 ) -> Seq2SeqTrainer:
-    """Return a trainer with batches by length and `batch_tokens` tokens in a batch on average.
+    """Return a trainer with batches by length and `batch_tokens` tokens per batch on average.
 
     Args:
         marian: The model to train.
         pairs: Token ids of sources and targets.
-        training: Our recipe's section: learning rate, label smoothing, clipping, betas.
-        batch_tokens: Tokens of both sides.
-        folder: The trainer's output folder.
+        training: Our recipe's section with learning rate, label smoothing, clipping and betas.
+        batch_tokens: Number of tokens, counting both sides.
+        folder: Output folder of the trainer.
     """
     pad = marian.config.pad_token_id
 

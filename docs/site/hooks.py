@@ -216,12 +216,33 @@ def command_pages() -> dict[str, str]:
     with patch.dict(os.environ, {"COLUMNS": "96", "NO_COLOR": "1"}):
         for name, summary in COMMANDS.items():
             parser = next(_subparsers(build_parser([name])))[1][name]
-            parts = [f"# {name}", "", f"{summary[0].upper()}{summary[1:]}.", "", *_help(parser)]
+            parts = [f"# {name}", "", summary.replace("\n", " "), "", *_help(parser)]
+            if name == "train":
+                parts += _key_tables()
             for _, inner in _subparsers(parser):
                 for each, subparser in inner.items():
                     parts += [f"## {name} {each}", "", *_help(subparser)]
             result[f"cli/{name}.md"] = "\n".join(parts)
     return result
+
+
+def _key_tables() -> list[str]:
+    """Tables of recipe keys: those of the first kind, then those that each other kind adds."""
+    from paraphrastic_hf.cli.shared.keys import key_tables
+    from paraphrastic_hf.cli.train import source_fields
+    from paraphrastic_hf.config.recipe import key_paths
+    from paraphrastic_hf.training.kinds import JOBS
+
+    lines: list[str] = []
+    known: dict[str, Any] = {}
+    for kind, job in JOBS.items():
+        fields = key_paths(job.recipe)
+        new = {k: f for k, f in fields.items() if k not in known or known[k].metadata != f.metadata}
+        title = f"## Keys of kind {kind}" + (", if new or different" if known else "")
+        new |= {} if known else source_fields()
+        known = known or fields
+        lines += [title, "", "```text", *key_tables(new), "```", ""]
+    return lines
 
 
 def _help(parser: argparse.ArgumentParser) -> list[str]:

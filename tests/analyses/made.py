@@ -1,4 +1,4 @@
-"""Small encoders and corpora whose analyses can be worked out by hand."""
+"""Small encoders and corpora with known results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def word_encoder(vectors: Mapping[str, Sequence[float]]) -> SentenceEncoder:
 
 
 def write_ewt(folder: Path, sentences: Sequence[Sequence[tuple[str, str, str]]]) -> Path:
-    """UD English EWT, both splits, of words with Penn tags and relations."""
+    """Write both splits of UD English EWT, from words with Penn tags and relations."""
     text = ""
     for sentence in sentences:
         for number, (word, tag, relation) in enumerate(sentence, 1):
@@ -33,6 +33,5 @@ def write_ewt(folder: Path, sentences: Sequence[Sequence[tuple[str, str, str]]])
 
 
 def column(table, name: str) -> list:
-    """The cells of one column."""
     place = table.columns.index(name)
     return [row[place] for row in table.rows]

@@ -1,5 +1,3 @@
-"""The pairs on which two encoders err differently (2017 paper, Table 7)."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -11,7 +9,7 @@ from paraphrastic_hf.errors import DataError
 
 
 class Angles:
-    """A text is an angle in degrees, times a number."""
+    """Encodes a number as an angle in degrees, multiplied by `times`."""
 
     def __init__(self, times: float) -> None:
         self.times = times
@@ -25,7 +23,8 @@ PAIRS = ScoredPairs("MSRpar", "2012", ["0", "0", "0"], ["0", "90", "60"], [5.0, 
 
 
 def test_errors_by_hand() -> None:
-    """Cosines 1, 0, 1/2 are 5, 2.5, 3.75; with twice the angle 1, -1, -1/2 are 5, 0, 1.25."""
+    """Cosines 1, 0, 1/2 are scores 5, 2.5, 3.75. With twice the angle 1, -1, -1/2 are 5, 0,
+    1.25."""
     found = judged(Angles(1), Angles(2), [PAIRS])
     assert [pair.second for pair in found] == ["60", "0", "90"]
     assert [pair.lead for pair in found] == [pytest.approx(x, abs=1e-4) for x in (2.5, 0, -2.5)]
@@ -33,7 +32,7 @@ def test_errors_by_hand() -> None:
     assert found[0].dataset == "2012 MSRpar"
 
 
-def test_each_list_has_what_its_model_does_better() -> None:
+def test_each_list_has_the_pairs_its_model_wins() -> None:
     analysis = errors(Angles(1), Angles(2), [PAIRS], names=("one", "two"), count=1)
     summary, first, second = (table.rows for table in analysis.tables)
     assert summary[0][:3] == [3, pytest.approx(2.5 / 3, abs=1e-4), pytest.approx(2.5 / 3, abs=1e-4)]
@@ -41,6 +40,6 @@ def test_each_list_has_what_its_model_does_better() -> None:
     assert [row[2] for row in second] == ["90"]
 
 
-def test_without_pairs_there_is_nothing_to_judge() -> None:
+def test_errors_need_pairs() -> None:
     with pytest.raises(DataError):
         errors(Angles(1), Angles(2), [], names=("one", "two"))

@@ -1,5 +1,3 @@
-"""Expected costs over minimum risk training, from the logs of runs (Figure 12)."""
-
 from __future__ import annotations
 
 import json
@@ -20,8 +18,8 @@ def run(folder: Path, metric: str, entries: list[dict[str, Any]]) -> Path:
     return put(folder, {"recipe.yaml": recipe, "logs/train.jsonl": log})
 
 
-def test_each_run_has_its_costs_by_both_metrics(tmp_path: Path) -> None:
-    """`expected_cost` is by the cost that is trained on; the other has its name behind it."""
+def test_runs_have_costs_by_both_metrics(tmp_path: Path) -> None:
+    """`expected_cost` is by the trained cost. The other key ends with its name."""
     loss = {"step": 1, "loss": 9.0}
     simile = [{"step": 2, "expected_cost": 20.0, "expected_cost_bleu": 50.0}]
     bleu = [{"step": 2, "expected_cost": 49.0, "expected_cost_simile": 21.0}]
@@ -46,7 +44,7 @@ def test_each_run_has_its_costs_by_both_metrics(tmp_path: Path) -> None:
     assert names == {f"expected-costs.{kind}" for kind in ("md", "json", "png", "tsv")}
 
 
-def test_runs_without_such_costs_are_named(tmp_path: Path) -> None:
+def test_runs_without_expected_costs_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"recipe\.yaml"):
         read_costs(tmp_path / "absent")
     with pytest.raises(DataError, match="--evaluate_every"):

@@ -1,5 +1,3 @@
-"""The fit of training pairs (thesis, 3.3) and the share of rare words (3.3.1)."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -15,7 +13,7 @@ from paraphrastic_hf.text.word import WordTokenizer
 
 
 class Degrees:
-    """A text is an angle, in degrees."""
+    """Encodes a number as an angle in degrees."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
         angles = np.radians([float(text) for text in texts])
@@ -23,7 +21,7 @@ class Degrees:
 
 
 def test_the_fit_of_two_pairs_by_hand() -> None:
-    """Sides 0 and 10, 90 and 60: the negatives of 0 and 10 are both 60, of 90 and 60 both 10."""
+    """Sides 0 and 10, 90 and 60: the negative of 0 and 10 is 60, and of 90 and 60 it is 10."""
     found = fit_of(Degrees(), [("0", "10"), ("90", "60")])
     cos = {degree: np.cos(np.radians(degree)) for degree in (10, 30, 50, 60, 80)}
     first = 2 * cos[10] - cos[60] - cos[50]
@@ -32,22 +30,22 @@ def test_the_fit_of_two_pairs_by_hand() -> None:
     assert (found.pairs, found.positive) == (2, pytest.approx((cos[10] + cos[30]) / 2))
 
 
-def test_an_equal_sentence_of_another_pair_is_no_negative() -> None:
-    """Of the second pair the first pair's `0` is a side itself, so that 10 is all that is left."""
+def test_equal_sentences_are_no_negatives() -> None:
+    """The first pair's `0` also is a side of the second pair, which leaves only 10."""
     found = fit_of(Degrees(), [("0", "10"), ("0", "90")])
     cos = {degree: np.cos(np.radians(degree)) for degree in (0, 10, 80, 90)}
     negatives = [cos[90], cos[80], cos[10], cos[80]]
     assert found.negative == pytest.approx(np.mean(negatives))
 
 
-def test_negatives_are_of_the_same_batch() -> None:
+def test_negatives_come_from_the_same_batch() -> None:
     pairs = [("0", "10"), ("90", "60"), ("11", "12"), ("170", "180")]
     near, far = fit_of(Degrees(), pairs, batch_size=4), fit_of(Degrees(), pairs, batch_size=2)
     assert near.negative > far.negative
     assert near.positive == pytest.approx(far.positive)
 
 
-def test_pairs_without_a_negative_are_refused_and_models_stand_beside_the_thesis() -> None:
+def test_pairs_without_negatives_are_refused() -> None:
     for pairs in ([("0", "10")], [("0", "10"), ("10", "0")]):
         with pytest.raises(DataError):
             fit_of(Degrees(), pairs)
@@ -57,8 +55,8 @@ def test_pairs_without_a_negative_are_refused_and_models_stand_beside_the_thesis
 
 
 @pytest.mark.parametrize("keep_unknown", [True, False])
-def test_unknown_words_and_rarely_trained_ones_are_rare(keep_unknown: bool) -> None:
-    """`the` and `cat`, two of six words, are often in the training text."""
+def test_unknown_and_rarely_trained_words_are_rare(keep_unknown: bool) -> None:
+    """Two of six words, `the` and `cat`, are frequent in training."""
     training = ["the cat"] * 3 + ["a dog"]
     tokenizer = WordTokenizer.train(training, vocab_size=10, keep_unknown=keep_unknown)
     counts = token_counts(tokenizer, training)
@@ -66,9 +64,8 @@ def test_unknown_words_and_rarely_trained_ones_are_rare(keep_unknown: bool) -> N
     assert share == pytest.approx(100 * 4 / 6)
 
 
-def test_a_model_that_is_weak_where_words_are_rare_has_a_negative_correlation() -> None:
-    """Each dataset has more words that were never trained than the one before, and a higher mark to
-    reach."""
+def test_weak_scores_with_rare_words_correlate_negatively() -> None:
+    """Each dataset has more untrained words than the one before, and a higher percentile."""
     training = [f"w{i} w{i + 1}" for i in range(40)] * 60
     tokenizer = WordTokenizer.train(training, vocab_size=100)
     table = np.random.default_rng(0).standard_normal((tokenizer.vocab_size, 16))
@@ -91,7 +88,7 @@ def test_a_model_that_is_weak_where_words_are_rare_has_a_negative_correlation() 
         assert above == pytest.approx(pearson - PERCENTILE[group, name])
 
 
-def test_the_percentiles_are_of_the_22_datasets() -> None:
+def test_percentiles_cover_the_22_datasets() -> None:
     of_sts = {
         (year, name) for year in ("2012", "2013", "2014", "2015") for name in STS_DATASETS[year]
     }

@@ -1,5 +1,3 @@
-"""Gates held open or shut give norms that are known beforehand."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -26,7 +24,7 @@ def encoder(variant: int = 1, **settings: bool) -> SentenceEncoder:
 
 
 def shut_for_the(model: SentenceEncoder) -> SentenceEncoder:
-    """Gates see the word vector alone: 1 everywhere but for `the`, whose gate is 1/2."""
+    """Set the gates to 1, except for `the`, whose gate is 1/2."""
     cell = model.model.cells[0]
     with torch.no_grad():
         for parameter in cell.parameters():
@@ -37,8 +35,7 @@ def shut_for_the(model: SentenceEncoder) -> SentenceEncoder:
     return model
 
 
-def test_the_norm_is_the_sum_of_the_gate_of_each_word() -> None:
-    """A word of two tokens has their mean."""
+def test_a_gate_norm_is_the_sum_of_the_gate() -> None:
     model = shut_for_the(encoder())
     norms = gate_norms(model, [["The", "cat"], ["zebra", "the"], []])
     np.testing.assert_allclose(norms[0], [SIZE / 2, SIZE])
@@ -50,8 +47,8 @@ def test_the_norm_is_the_sum_of_the_gate_of_each_word() -> None:
 
 
 @pytest.mark.parametrize("variant", [1, 2, 3, 4, 5])
-def test_gates_are_those_that_the_states_are_made_with(variant: int) -> None:
-    """Of a first token, before which a_{t-1} is 0."""
+def test_gates_reproduce_the_states(variant: int) -> None:
+    """For the first token, where a_{t-1} is 0."""
     model = encoder(variant)
     cell, ids = model.model.cells[0], torch.tensor([3])
     with torch.no_grad():
@@ -67,7 +64,7 @@ def test_gates_are_those_that_the_states_are_made_with(variant: int) -> None:
     assert 0 < norm < SIZE
 
 
-def test_neighbors_in_a_batch_do_not_change_a_sentence() -> None:
+def test_batching_does_not_change_gate_norms() -> None:
     model = encoder(bidirectional=True)
     texts = [["the", "cat", "sleeps"], ["cat"], ["here", "zebra", "cat"]]
     together = gate_norms(model, texts)
@@ -90,7 +87,7 @@ def tagged() -> list[TreebankSentence]:
     return [short] * 3 + [TreebankSentence(["cat"] * 16, ["JJ"] * 16, ["root"] * 16)]
 
 
-def test_tables_rank_tags_and_relations_of_short_sentences_beside_the_paper() -> None:
+def test_tables_rank_tags_and_relations_of_short_sentences() -> None:
     analysis = gates(shut_for_the(encoder()), tagged(), least=3)
     tags, relations, adjectives, _ = analysis.tables
     assert tags.rows == [["JJ", 3, 6.0, "top 7"], ["DT", 3, 3.0, "bottom 4"]]
@@ -99,7 +96,7 @@ def test_tables_rank_tags_and_relations_of_short_sentences_beside_the_paper() ->
     assert not gates(shut_for_the(encoder()), tagged(), least=4).tables[0].rows
 
 
-def test_what_has_no_gates_is_refused() -> None:
+def test_gates_need_a_gated_model_and_relations() -> None:
     marked = encoder()
     marked.tokenizer = MarkedTokenizer(WordTokenizer(WORDS[:-2]), "both")
     for model in (word_encoder({"the": (1, 2)}), 3, marked):

@@ -1,5 +1,3 @@
-"""Piece overlap, language distances and their correlations, by hand."""
-
 from __future__ import annotations
 
 import json
@@ -22,8 +20,8 @@ from tests.corpora.made_files import put
 from tests.evaluation.sts_files import write_sts
 
 
-def test_overlap_is_the_share_of_the_english_pieces() -> None:
-    """the cat, sat: 2 of 4 (the, cat, sat, on) are in the other text too."""
+def test_overlap_is_the_share_of_english_pieces() -> None:
+    """2 of 4 pieces (the, cat, sat, on) are in the other text."""
     tokenizer = WordTokenizer(["the", "cat", "sat", "on", "le", "chat"])
     assert piece_overlap(tokenizer, ["the cat sat", "the cat on"], ["le cat", "the chat"]) == 0.5
     with pytest.raises(DataError):
@@ -31,7 +29,7 @@ def test_overlap_is_the_share_of_the_english_pieces() -> None:
 
 
 def made(count: int = 6) -> list[Language]:
-    """Overlap rises with the score, distance falls; the last has no distance of syntax."""
+    """Overlap rises with the score, distance falls, and the last has no syntax distance."""
     found = []
     for i in range(count):
         distances = {"features": 1 - i / 10} | ({} if i == count - 1 else {"syntax": i / 10})
@@ -39,7 +37,7 @@ def made(count: int = 6) -> list[Language]:
     return found
 
 
-def test_correlations_are_of_all_and_of_either_side_of_the_threshold() -> None:
+def test_correlations_of_all_low_and_high_overlap() -> None:
     analysis = languages(made(8), unit="accuracy", source="made", threshold=0.45)
     table, each = analysis.tables
     assert table.columns[2:] == ["SP overlap", "features", "syntax"]
@@ -50,14 +48,11 @@ def test_correlations_are_of_all_and_of_either_side_of_the_threshold() -> None:
     assert each.rows[0] == ["l7", 100, pytest.approx(0.8), pytest.approx(0.3), None, 99.0]
 
 
-def test_few_languages_are_refused_and_constant_ones_have_no_correlation() -> None:
+def test_few_languages_are_refused_and_constants_have_no_correlation() -> None:
     with pytest.raises(DataError):
         languages(made(3), unit="accuracy", source="made")
     alike = [Language(str(i), 1, 0.5, float(i), {"features": 0.2}) for i in range(4)]
     assert languages(alike, unit="u", source="s").tables[0].rows[0][2:] == [None, None]
-
-
-# Distances
 
 
 def uriel(folder: Path) -> Path:
@@ -75,7 +70,7 @@ def uriel(folder: Path) -> Path:
     return folder
 
 
-def test_distances_are_of_cosine_by_kind_and_of_all_kinds_together(tmp_path: Path) -> None:
+def test_distances_by_hand(tmp_path: Path) -> None:
     found = d.uriel_distances(["de", "eus", "xx"], uriel(tmp_path / "data"))
     assert set(found) == {"de", "eus"}
     assert found["de"]["syntax"] == pytest.approx(1 - 1 / np.sqrt(2))
@@ -85,9 +80,7 @@ def test_distances_are_of_cosine_by_kind_and_of_all_kinds_together(tmp_path: Pat
     assert list(found["de"]) == ["features", *d.FILES]
 
 
-def test_without_the_package_the_way_out_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_lang2vec_data_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(DataError, match="--distances"):
         d.uriel_distances(["de"])
@@ -95,7 +88,7 @@ def test_without_the_package_the_way_out_is_said(
         d.uriel_distances(["de"], tmp_path)
 
 
-def test_the_package_is_found_without_running_its_code(
+def test_lang2vec_is_found_without_running_its_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     uriel(tmp_path / "lang2vec" / "data")
@@ -106,7 +99,7 @@ def test_the_package_is_found_without_running_its_code(
     assert set(d.uriel_distances(["de"])) == {"de"}
 
 
-def test_a_table_of_distances_is_read_strictly(tmp_path: Path) -> None:
+def test_distance_tables_are_validated(tmp_path: Path) -> None:
     put(tmp_path, {"a.tsv": "language\tfeatures\tsyntax\nde\t0.3\t0.5\n\nfr\t0.4\t0.1\n"})
     found = d.read_distances(tmp_path / "a.tsv")
     assert found == {"de": {"features": 0.3, "syntax": 0.5}, "fr": {"features": 0.4, "syntax": 0.1}}
@@ -122,7 +115,7 @@ CODES = ("deu", "fra", "nld", "spa")
 
 
 def tatoeba(folder: Path) -> Path:
-    """Two sentences a language: German and French have the English word of one, Dutch of both."""
+    """Write two sentences per language. German and French share one English word, Dutch both."""
     foreign = {"deu": ["cat", "hund"], "fra": ["chat", "dog"], "nld": ["cat", "dog"]}
     files = {}
     for code, lines in (foreign | {"spa": ["gato", "perro"]}).items():
@@ -135,17 +128,17 @@ def tiny_encoder() -> SentenceEncoder:
     return word_encoder({"cat": (1, 0), "dog": (0, 1), "gato": (0.1, 1), "perro": (1, 0.1)})
 
 
-def test_one_model_has_an_accuracy_and_an_overlap_for_each_language(tmp_path: Path) -> None:
+def test_one_model_has_accuracy_and_overlap_by_language(tmp_path: Path) -> None:
     distances = {code: {"features": i / 10} for i, code in enumerate(CODES)}
     found = of_one_model(tiny_encoder(), tatoeba(tmp_path), distances)
     assert [item.name for item in found] == list(CODES)
     assert [item.overlap for item in found] == [0.5, 0.5, 1.0, 0.0]
-    assert [item.score for item in found] == [50.0, 50.0, 100.0, 0.0]  # no direction, no find
+    assert [item.score for item in found] == [50.0, 50.0, 100.0, 0.0]
     only = {"nld": {"features": 0.1}}
     assert [item.name for item in of_one_model(tiny_encoder(), tmp_path, only)] == ["nld"]
 
 
-def test_overlap_may_be_measured_on_bitext_of_equal_size(tmp_path: Path) -> None:
+def test_overlap_can_be_measured_on_bitext(tmp_path: Path) -> None:
     tatoeba(tmp_path / "eval")
     rows = {"de": "cat\thund\n" * 3, "nl": "cat\tcat\ndog\thond\ndog\tx\n", "es": "cat\tgato\n"}
     put(tmp_path / "train", {f"en-{name}/a.tsv.gz": text for name, text in rows.items()})
@@ -171,7 +164,7 @@ def of_demo(folder: Path, *settings: str) -> ContrastiveRecipe:
 
 
 @pytest.mark.slow
-def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) -> None:
+def test_a_model_is_trained_for_each_language_with_enough_pairs(tmp_path: Path) -> None:
     text = DEMO.read_text(encoding="utf-8")
     put(tmp_path / "train", {f"en-{name}/a.tsv": text for name in ("de", "nl", "xx")})
     put(tmp_path / "train", {"en-es/a.tsv": "cat\tgato\n"})
@@ -194,8 +187,7 @@ def test_a_model_is_trained_for_each_language_of_enough_pairs(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_with_languages_apart_the_overlap_is_that_of_pieces_without_marks(tmp_path: Path) -> None:
-    """And the thesis' figures are those of the mark."""
+def test_with_apart_the_overlap_ignores_marks(tmp_path: Path) -> None:
     put(tmp_path / "train", {"en-de/a.tsv": DEMO.read_text(encoding="utf-8")})
     write_sts(tmp_path / "eval")
     options = ["--hidden_size", "8", "--vocab_size", "150", "--input_sentence_size", "0"]

@@ -1,5 +1,3 @@
-"""Curves from logs, and runs of a recipe with one setting varied."""
-
 from __future__ import annotations
 
 import json
@@ -48,7 +46,7 @@ def run(folder: Path, scores: list[float], *, batch: int = 10, development: str 
     return put(folder, {"recipe.yaml": text, "logs/train.jsonl": log + '{"step": 99, "devel'})
 
 
-def test_a_curve_is_over_the_pairs_seen(tmp_path: Path) -> None:
+def test_curves_count_the_pairs_seen(tmp_path: Path) -> None:
     slow = run(tmp_path / "slow", [10.0, 70.0, 69.0, 69.9], batch=20)
     fast = run(tmp_path / "fast", [60.0, 59.0])
     analysis = convergence([slow, fast])
@@ -58,14 +56,14 @@ def test_a_curve_is_over_the_pairs_seen(tmp_path: Path) -> None:
     assert column(convergence({"a": fast}).tables[0], "run") == ["a"]
 
 
-def test_the_best_is_nearly_reached_before(tmp_path: Path) -> None:
+def test_99_percent_of_the_best_is_reached_earlier(tmp_path: Path) -> None:
     curve = read_curve(run(tmp_path, [50.0, 69.5, 70.0]))
     assert (curve.best, curve.seen_until(0.99 * curve.best)) == (70.0, 200)
     below = convergence([run(tmp_path / "below", [-20.0, -10.0])]).tables[0]
     assert column(below, "99 % of it at") == [200]
 
 
-def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
+def test_runs_that_cannot_be_compared_are_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"recipe\.yaml"):
         convergence([tmp_path / "absent"])
     with pytest.raises(DataError, match="--development"):
@@ -77,7 +75,7 @@ def test_runs_without_log_or_scores_are_named(tmp_path: Path) -> None:
         convergence([run(tmp_path / "a", [1.0]), other])
 
 
-def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_steps(
+def test_curves_of_tasks_and_generation_have_their_own_units(
     tmp_path: Path,
 ) -> None:
     tagger = run(tmp_path / "tagger", [70.0])
@@ -105,7 +103,7 @@ def test_a_curve_of_a_task_is_of_its_validation_split_and_of_generation_over_ste
 # Amount of data
 
 
-def test_pairs_are_chosen_through_all_sources_in_the_order_given() -> None:
+def test_pairs_are_chosen_across_sources_in_order() -> None:
     first = SourcePairs(SourceArguments(path="a", weight=2.0), [("a0", "b0"), ("a1", "b1")])
     second = SourcePairs(SourceArguments(path="b", max_pairs=1), [("c0", "d0"), ("c1", "d1")])
     (rows, source), (others, other) = chosen_pairs([first, second], np.array([3, 1, 2]))
@@ -117,7 +115,7 @@ def test_pairs_are_chosen_through_all_sources_in_the_order_given() -> None:
 
 
 @pytest.mark.slow
-def test_each_size_is_a_run_and_finished_ones_are_kept(tmp_path: Path, data_root: Path) -> None:
+def test_each_size_is_a_run_and_finished_runs_are_kept(tmp_path: Path, data_root: Path) -> None:
     given, output = recipe(tmp_path, "--vocab_size", "60"), tmp_path / "out"
     analysis = data_amount(given, output, sizes=[30, 20], data_root=data_root)
     assert column(analysis.tables[0], "pairs") == [20, 30]

@@ -1,5 +1,3 @@
-"""Negatives of mega-batches of several sizes (thesis, 4.5.5, Table 31)."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -12,7 +10,7 @@ from tests.analyses.test_fit import Degrees
 PAIRS = [("0", "10"), ("90", "100"), ("20", "160"), ("95", "300")]
 
 
-def test_a_larger_mega_batch_holds_a_nearer_negative_for_the_same_sentence() -> None:
+def test_larger_mega_batches_have_harder_negatives() -> None:
     found = negatives_of(Degrees(), PAIRS, sizes=[2, 1], batch_size=2)
     assert [each.text for each in found[1]] == ["90", "90", "10", "10"]
     assert [each.text for each in found[2]] == ["20", "20", "95", "95"]
@@ -21,7 +19,7 @@ def test_a_larger_mega_batch_holds_a_nearer_negative_for_the_same_sentence() -> 
     assert found[2][1].partner_cosine == pytest.approx(np.cos(np.radians(10)))
 
 
-def test_a_sentence_and_its_equals_are_no_negative_and_who_has_none_is_left_out() -> None:
+def test_sentences_without_negatives_are_left_out() -> None:
     pairs = [("0", "10"), ("0", "10"), ("90", "100"), ("90", "100")]
     found = negatives_of(Degrees(), pairs, sizes=[1, 2], batch_size=2)
     assert found == {1: [], 2: []}
@@ -29,12 +27,12 @@ def test_a_sentence_and_its_equals_are_no_negative_and_who_has_none_is_left_out(
         negatives(Degrees(), pairs, name="degrees", sizes=[1, 2], batch_size=2)
 
 
-def test_mega_batches_follow_each_other_and_the_rest_is_not_used() -> None:
+def test_remaining_pairs_are_not_used() -> None:
     found = negatives_of(Degrees(), [*PAIRS, ("0", "1")], sizes=[1], batch_size=2)
     assert [each.sentence for each in found[1]] == [text for pair in PAIRS for text in pair]
 
 
-def test_the_page_has_the_cosines_and_the_first_sentences() -> None:
+def test_the_analysis_has_cosines_and_examples() -> None:
     analysis = negatives(Degrees(), PAIRS, name="degrees", sizes=[1, 2], batch_size=2, count=1)
     sizes, examples = analysis.tables
     assert sizes.rows[1][2] == pytest.approx(np.mean(np.cos(np.radians([20, 10, 5, 5]))))
@@ -44,6 +42,6 @@ def test_the_page_has_the_cosines_and_the_first_sentences() -> None:
 
 
 @pytest.mark.parametrize(("sizes", "batch_size"), [([], 2), ([0], 2), ([1], 1), ([1, 3], 2)])
-def test_sizes_that_cannot_be_are_refused(sizes: list[int], batch_size: int) -> None:
+def test_invalid_sizes_are_refused(sizes: list[int], batch_size: int) -> None:
     with pytest.raises(DataError):
         negatives_of(Degrees(), PAIRS, sizes=sizes, batch_size=batch_size)

@@ -1,5 +1,3 @@
-"""Neighbors by hand, of texts and of rows; who is unknown is said."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -32,11 +30,11 @@ def found(analysis, model: str = "made") -> list[str]:
     [
         (["big", "Red"], WORDS, {"count": 2}, ["large, red", "large, small"]),
         (["big"], ["big", "Big", "BIG", *WORDS], {"count": 2}, ["large, red"]),
-        (["big red"], WORDS, {"count": 3}, ["large, red, big"]),  # (1, 1), as a whole
-        (["big"], WORDS, {"most": 2}, ["red, small"]),  # only the first words are looked in
+        (["big red"], WORDS, {"count": 3}, ["large, red, big"]),  # encoded as a whole
+        (["big"], WORDS, {"most": 2}, ["red, small"]),
     ],
 )
-def test_words_come_by_cosine_without_the_query(
+def test_neighbors_are_sorted_by_cosine_without_the_query(
     queries: list[str], among: list[str], options: dict[str, int], expected: list[str]
 ) -> None:
     analysis = neighbors({"made": word_encoder(CIRCLE)}, queries, among=among, **options)
@@ -46,14 +44,14 @@ def test_words_come_by_cosine_without_the_query(
         assert cosine == pytest.approx(0.9 / np.hypot(0.9, 0.1), abs=1e-4)
 
 
-def test_two_models_stand_side_by_side_and_one_may_not_know_a_word() -> None:
+def test_one_of_two_models_may_not_know_a_word() -> None:
     other = word_encoder({**CIRCLE, "huge": (0.95, 0.05)})
     models = {"made": word_encoder(CIRCLE), "other": other}
     analysis = neighbors(models, ["huge"], among=WORDS, count=1)
     assert (found(analysis), found(analysis, "other")) == (["(unknown)"], ["big"])
 
 
-def test_rows_of_words_and_of_ngrams() -> None:
+def test_neighbors_among_rows_of_words_and_ngrams() -> None:
     analysis = neighbors({"made": word_encoder(CIRCLE)}, ["big"], count=1)
     assert found(analysis) == ["large"]
     tokenizer = CharNgramTokenizer(ngrams=[" c", "ca", "at", "t "], orders=(2,))
@@ -69,7 +67,7 @@ class Foreign:
         return np.array([[len(text), 1.0] for text in texts])
 
 
-def test_an_encoder_of_others_has_texts_but_no_rows_and_a_mixture_no_one_table() -> None:
+def test_rows_need_an_encoder_with_one_table() -> None:
     foreign = {"x": Foreign()}
     analysis = neighbors(foreign, ["abc"], among=["ab", "abcd"], count=1)
     assert found(analysis, "x") == ["abcd"]
@@ -90,14 +88,14 @@ def test_an_encoder_of_others_has_texts_but_no_rows_and_a_mixture_no_one_table()
         (["big"], {"among": WORDS, "count": 0}, "0"),
     ],
 )
-def test_unknown_words_and_numbers_out_of_range_are_refused(
+def test_unknown_queries_and_counts_are_refused(
     queries: list[str], options: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(DataError, match=named):
         neighbors({"made": word_encoder(CIRCLE)}, queries, **options)
 
 
-def test_blocks_do_not_matter_and_of_equal_texts_the_first_comes_first() -> None:
+def test_blocks_do_not_change_the_neighbors() -> None:
     random = np.random.default_rng(0)
     vectors = random.standard_normal((50, 4)).astype(np.float32)
     vectors[40] = vectors[7]
@@ -112,7 +110,7 @@ def test_blocks_do_not_matter_and_of_equal_texts_the_first_comes_first() -> None
     assert places[7][:2] == [7, 40]
 
 
-def test_of_many_equal_texts_the_first_come_first() -> None:
+def test_ties_go_to_the_first_texts() -> None:
     vectors = np.zeros((20_000, 2), np.float32)
     vectors[:, 1] = 1
     same = [5, 100, 5000, 9000, 16_000]

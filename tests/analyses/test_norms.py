@@ -1,5 +1,3 @@
-"""Norms by tag and frequency, and weights as the thesis takes them, by hand."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -31,7 +29,7 @@ def sentences() -> list[TreebankSentence]:
     ]
 
 
-def test_norms_are_averaged_over_the_distinct_words_of_a_tag() -> None:
+def test_norms_are_averaged_over_distinct_words() -> None:
     counts = {"the": 1000, "of": 999, "cat": 12, "gnu": 11}
     analysis = norms(word_encoder(WORDS), sentences(), counts, name="made")
     tags, frequency, extremes = analysis.tables
@@ -41,7 +39,7 @@ def test_norms_are_averaged_over_the_distinct_words_of_a_tag() -> None:
     assert extremes.rows[1][1] == "of, the, cat"
 
 
-def test_means_leave_out_the_unknown_and_the_rare() -> None:
+def test_means_leave_out_unknown_and_rare_words() -> None:
     values = np.array([1.0, np.nan, 3.0, 9.0])
     assert mean_by(["A", "A", "A", "B"], values, least=2) == [("A", 2, 2.0)]
     assert mean_by(["B", "A"], np.array([2.0, 2.0])) == [("A", 1, 2.0), ("B", 1, 2.0)]
@@ -50,7 +48,7 @@ def test_means_leave_out_the_unknown_and_the_rare() -> None:
     assert most_frequent_tags(tagged) == {"run": "VB"}
 
 
-def test_vectors_of_one_length_say_nothing() -> None:
+def test_norms_need_known_words_of_different_norms() -> None:
     encoder = word_encoder({"a": (1, 0), "b": (0, 1)})
     with pytest.raises(ModelError):
         word_norms(encoder, ["a", "b"], "made")
@@ -60,7 +58,7 @@ def test_vectors_of_one_length_say_nothing() -> None:
         norms(encoder, [], {"a": None})
 
 
-def test_a_list_has_counts_or_not_as_its_first_line(tmp_path: Path) -> None:
+def test_word_lists_have_counts_in_all_lines_or_none(tmp_path: Path) -> None:
     put(tmp_path, {"a.txt.xz": "the 9\nnew york\t5\nthe 1\n", "b.txt": "not able\n\nwindows 10\n"})
     assert read_word_list(tmp_path / "a.txt.xz") == {"the": 9, "new york": 5}
     assert read_word_list(tmp_path / "a.txt.xz", 1) == {"the": 9}
@@ -72,7 +70,7 @@ def test_a_list_has_counts_or_not_as_its_first_line(tmp_path: Path) -> None:
         read_word_list(tmp_path / "d.txt")
 
 
-def test_tagged_sentences_are_those_of_both_splits(tmp_path: Path) -> None:
+def test_tagged_sentences_come_from_all_splits(tmp_path: Path) -> None:
     write_ewt(tmp_path, [[("Cats", "NNS", "nsubj"), ("sleep", "VBP", "root")]])
     expected = TreebankSentence(["Cats", "sleep"], ["NNS", "VBP"], ["nsubj", "root"])
     assert read_tagged("ewt", tmp_path) == [expected, expected]
@@ -92,7 +90,7 @@ def demo_encoder(seed: int) -> SentenceEncoder:
     return SentenceEncoder.from_table(table.astype(np.float32), tokenizer, "made")
 
 
-def test_scores_are_those_of_the_scaled_tables(tmp_path: Path) -> None:
+def test_scores_equal_those_of_the_scaled_tables(tmp_path: Path) -> None:
     data, encoder = write_sts(tmp_path / "eval"), demo_encoder(1)
     table, start = w.trained_table(encoder), demo_encoder(2).table()
     counts = np.random.default_rng(3).integers(0, 9, len(table))
@@ -114,7 +112,7 @@ def test_scores_are_those_of_the_scaled_tables(tmp_path: Path) -> None:
     assert analysis.tables[0].rows[-1][1] == pytest.approx(100 * share)
 
 
-def test_a_given_start_lends_the_rows_of_the_tokens_it_has() -> None:
+def test_a_given_start_fills_the_rows_of_shared_tokens() -> None:
     start = word_encoder({"cat": (3, 4), "dog": (0, 5)})
     model = word_encoder({"owl": (1, 1), "dog": (1, 1)})
     rows = w.given_start(w.trained_table(model), model.tokenizer.tokens(), start)
@@ -136,7 +134,7 @@ def test_tokens_are_counted_block_by_block(monkeypatch: pytest.MonkeyPatch) -> N
         w.token_counts(tokenizer, ["owl"])
 
 
-def test_what_averages_no_rows_is_refused(tmp_path: Path) -> None:
+def test_weighting_needs_an_averaging_model_and_all_years(tmp_path: Path) -> None:
     with pytest.raises(ModelError):
         w.trained_table([], "made")
     encoder = demo_encoder(1)

@@ -1,5 +1,3 @@
-"""An analysis becomes files that people and programs read."""
-
 from __future__ import annotations
 
 import json
@@ -28,7 +26,7 @@ ONE = Table("one", "First", ["word", "score"], [["a|b", 1 / 3], ["c\td", None], 
 MANY = Table("many", "Second", ["number"], [[12345]], on_page=False)
 
 
-def test_a_page_shows_four_digits_and_the_table_all(tmp_path: Path) -> None:
+def test_the_page_rounds_and_the_table_does_not(tmp_path: Path) -> None:
     paths = write_analysis(analysis(ONE), tmp_path / "new")
     assert [path.name for path in paths] == ["kind.md", "kind.png", "kind.tsv", "kind.json"]
     page = (tmp_path / "new" / "kind.md").read_text(encoding="utf-8")
@@ -44,7 +42,7 @@ def test_a_page_shows_four_digits_and_the_table_all(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "kind.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_several_tables_have_a_file_each_and_long_ones_no_place_on_the_page(tmp_path: Path) -> None:
+def test_several_tables_have_separate_files(tmp_path: Path) -> None:
     write_analysis(analysis(ONE, MANY), tmp_path)
     assert {path.name for path in tmp_path.glob("*.tsv")} == {"kind-one.tsv", "kind-many.tsv"}
     page = (tmp_path / "kind.md").read_text(encoding="utf-8")
@@ -53,6 +51,6 @@ def test_several_tables_have_a_file_each_and_long_ones_no_place_on_the_page(tmp_
 
 
 @pytest.mark.parametrize(("cell", "text"), [(71.849, "71.85"), (123456.7, "123,457"), (7, "7")])
-def test_numbers_stand_right(cell: float, text: str) -> None:
+def test_numbers_are_aligned_right(cell: float, text: str) -> None:
     lines = table_markdown(Table("t", "", ["n"], [[cell]]))
     assert lines == ["| n |", "|---:|", f"| {text} |"]

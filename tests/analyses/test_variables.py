@@ -1,5 +1,3 @@
-"""What the variables of a generative model hold, with a model that writes what it is told."""
-
 from __future__ import annotations
 
 import json
@@ -20,7 +18,7 @@ TEXTS = [f"{'long ' * (i % 4)}sentence {i}{'?' if i % 3 else '.'}" for i in rang
 
 
 class Generator:
-    """It writes the words of the meaning with the last character of the style."""
+    """Writes the words of the source with the last character of the style."""
 
     def transfer(self, sources: Sequence[str], styles: Sequence[str], **_: Any) -> Any:
         pairs = zip(sources, styles, strict=True)
@@ -34,7 +32,7 @@ class Generator:
 
 
 class Judge:
-    """Texts that differ in their last character alone are alike."""
+    """Texts are similar if they differ only in the last character."""
 
     def similarity_pairwise(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         return np.array([float(a[:-1] == b[:-1]) for a, b in zip(first, second, strict=True)])
@@ -44,7 +42,7 @@ def analyze(**options: Any) -> Any:
     return variables(Generator(), Judge(), TEXTS, **options)  # type: ignore[arg-type]
 
 
-def test_what_is_written_is_held_against_the_meaning_and_the_style() -> None:
+def test_outputs_are_compared_with_meaning_and_style() -> None:
     transfer = analyze().tables[0]
     meaning, style, own = (row[2:] for row in transfer.rows)
     assert meaning[:2] == pytest.approx([1.0, 1.0])
@@ -53,14 +51,14 @@ def test_what_is_written_is_held_against_the_meaning_and_the_style() -> None:
     assert own == pytest.approx([1.0, 1.0, 1.0])
 
 
-def test_samples_are_the_first_and_nothing_is_picked() -> None:
+def test_samples_are_the_first_sentences() -> None:
     _, samples, lines = analyze(samples=3).tables
     assert [row[:2] for row in samples.rows] == [[TEXTS[2 * i], TEXTS[2 * i + 5]] for i in range(3)]
     assert lines.rows[4] == ["4/4", TEXTS[5]]
     assert len(lines.rows) == 15
 
 
-def test_probes_come_first_and_are_drawn(tmp_path: Path) -> None:
+def test_probes_are_listed_first_and_plotted(tmp_path: Path) -> None:
     rows = [
         {"group": group, "name": name, "size": 10, "scores": {"accuracy": score}}
         for group, name, score in (
@@ -77,7 +75,7 @@ def test_probes_come_first_and_are_drawn(tmp_path: Path) -> None:
     assert sorted(text.get_text() for text in shown.texts) == ["30.0", "40.0", "60.0"]
 
 
-def test_too_few_sentences_and_files_of_another_suite_are_refused(tmp_path: Path) -> None:
+def test_invalid_texts_and_probes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         variables(Generator(), Judge(), TEXTS[:6])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="count"):

@@ -71,7 +71,7 @@ def test_a_recipe_takes_overrides(root: Path, run: Run) -> None:
     assert "| random-20 |" in run("analyze", "convergence", *runs, *out).out
 
 
-def test_what_is_missing_is_named_with_the_option_that_gives_it(
+def test_a_missing_file_is_named_with_its_option(
     root: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ["analyze", "weighting", root / "model", "--output", root / "out"]
@@ -91,7 +91,7 @@ def test_what_is_missing_is_named_with_the_option_that_gives_it(
         (f"data-amount {DEMO.parent}/demo.yaml --sources {DEMO} --sizes 5", "--development"),
     ],
 )
-def test_what_an_analysis_cannot_do_is_named(
+def test_wrong_arguments_of_an_analysis_are_named(
     command: str, named: str, root: Path, run: Run
 ) -> None:
     words = command.replace("MODEL", str(root / "model")).split()
@@ -101,4 +101,6 @@ def test_what_an_analysis_cannot_do_is_named(
 
 @pytest.mark.parametrize("kind", ANALYSES)
 def test_every_kind_has_an_example(kind: str, run: Run) -> None:
-    assert f"paraphrastic analyze {kind}" in run("analyze", kind, "--help").out.split("example:")[1]
+    assert (
+        f"paraphrastic analyze {kind}" in run("analyze", kind, "--help").out.split("examples:")[1]
+    )

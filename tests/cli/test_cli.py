@@ -1,4 +1,4 @@
-"""The command line as a user meets it."""
+"""The command line: help, streams, errors, and simple commands."""
 
 from __future__ import annotations
 
@@ -47,14 +47,47 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.slow
-def test_help_of_no_command_imports_anything_slow() -> None:
+def test_help_imports_no_slow_package() -> None:
     done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
     assert done.stdout.count("usage: paraphrastic") == 1 + len(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_h_is_help_everywhere(command: str, run: Run) -> None:
+def test_h_prints_the_help(command: str, run: Run) -> None:
     assert "usage: paraphrastic" in run(command, "-h").out
+
+
+def test_the_list_of_commands_fits_on_a_screen(run: Run) -> None:
+    lines = run("--help").out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 100
+    assert all(any(f" {command} " in line for line in lines) for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("command", "groups"),
+    [
+        (["train", "own"], ["recipe", "data", "tokenizer", "model", "training", "finish", "run"]),
+        (["corpus", "make", "paranmt-2018/spanish"], ["recipe", "data", "engine", "make", "steps"]),
+    ],
+)
+def test_keys_are_tables_with_the_values_of_the_recipe(
+    command: list[str], groups: list[str], run: Run
+) -> None:
+    printed = run(*command, "--keys").out
+    assert [line for line in printed.splitlines() if line in groups] == groups
+    part = run(*command, "--keys", groups[-1]).out
+    assert part.split("\n\n")[1] in printed
+    assert groups[1] not in part.splitlines()
+    assert "'datta'" in run(*command, "--keys", "datta", status=2).err
+    assert "RECIPE" in run(*command[:-1], "--keys", status=2).err
+
+
+def test_keys_show_values_not_defaults(run: Run) -> None:
+    rows = run("train", "own", "--keys", "training").out.splitlines()
+    assert ["margin", "0.4"] in [row.split()[:2] for row in rows]
+    rows = run("train", "paragram-phrase", "--keys", "training").out.splitlines()
+    assert ["mega_batch", "1"] in [row.split()[:2] for row in rows]
 
 
 def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path, run: Run) -> None:
@@ -67,7 +100,7 @@ def test_encode_writes_an_array_and_keeps_empty_lines(model: str, tmp_path: Path
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_streams_are_utf_8_whatever_the_terminal_says(model: str) -> None:
+def test_streams_are_utf_8_in_any_locale(model: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "paraphrastic_hf.cli.main", "score", model, "-"],
         input="日本\tça va\n".encode(),
@@ -88,7 +121,7 @@ def test_encode_prints_the_vectors_of_the_encoder(model: str, tmp_path: Path, ru
     np.testing.assert_allclose(rows, expected, atol=1e-6)
 
 
-def test_score_puts_the_cosine_before_each_line(model: str, run: Run) -> None:
+def test_score_writes_the_cosine_before_each_line(model: str, run: Run) -> None:
     lines = [
         line.split("\t") for line in run("score", model, DEMO / "questions.tsv").out.splitlines()
     ]
@@ -123,7 +156,7 @@ def test_the_nearest_neighbor_of_a_line_is_itself(model: str, tmp_path: Path, ru
     assert output[6] == "caf\ufffd"
 
 
-def test_a_device_is_written_to_and_a_link_followed(model: str, tmp_path: Path, run: Run) -> None:
+def test_output_may_be_a_device_or_a_link(model: str, tmp_path: Path, run: Run) -> None:
     full, link, target = (tmp_path / name for name in ("full", "link.tsv", "target.tsv"))
     full.symlink_to("/dev/full")
     link.symlink_to(target)
@@ -134,7 +167,7 @@ def test_a_device_is_written_to_and_a_link_followed(model: str, tmp_path: Path, 
     assert target.stat().st_size > 0
 
 
-def test_no_text_is_an_array_of_no_rows(model: str, tmp_path: Path, run: Run) -> None:
+def test_an_empty_file_gives_an_empty_array(model: str, tmp_path: Path, run: Run) -> None:
     (tmp_path / "empty").touch()
     run("encode", model, tmp_path / "empty", "--output", f"{tmp_path}/v/")
     assert pyarrow.parquet.read_table(tmp_path / "v").num_rows == 0
@@ -154,7 +187,7 @@ def test_no_text_is_an_array_of_no_rows(model: str, tmp_path: Path, run: Run) ->
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_the_system_refuses_names_the_output_or_what_to_set(
+def test_a_system_error_names_the_output_or_the_fix(
     error: Exception, named: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -168,7 +201,7 @@ def test_what_the_system_refuses_names_the_output_or_what_to_set(
     assert said.count("\n") == 1
 
 
-def test_a_module_of_no_extra_is_a_mistake_of_ours(
+def test_a_missing_module_of_no_extra_is_a_traceback(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -186,7 +219,7 @@ def test_a_module_of_no_extra_is_a_mistake_of_ours(
         ({"development": "held_out"}, -3.5, "-3.50"),
     ],
 )
-def test_the_outcome_of_training_is_in_the_unit_of_its_measure(
+def test_the_outcome_of_training_names_its_unit(
     record: dict[str, object], score: float, shown: str
 ) -> None:
     told = train_command._outcome(record, score)

@@ -1,4 +1,4 @@
-"""Each script of `paraphrastic completion`, sourced by the shell it is for."""
+"""The scripts of `paraphrastic completion`, run by their shells."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 FISH = "source {script}; complete -C 'paraphrastic {line}'"
 
 
-@pytest.fixture(scope="module", params=["bash", "fish"])  # zsh completes in a terminal alone
+@pytest.fixture(scope="module", params=["bash", "fish"])  # zsh completes only in a terminal
 def script(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shell = str(request.param)
     if shutil.which(shell) is None:
@@ -79,7 +79,7 @@ def test_the_last_word_is_completed(
     assert sorted(each.split("\t")[0] for each in done.stdout.splitlines() if each) == expected
 
 
-def test_zsh_is_offered_names_beside_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_zsh_completes_names_and_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "zsh"]) == 0
     script = capsys.readouterr().out
     assert script.startswith("#compdef paraphrastic")
@@ -94,7 +94,7 @@ def parser_of(*path: str) -> argparse.ArgumentParser:
     return parser
 
 
-def test_a_command_is_offered_the_recipes_that_it_takes_and_no_others() -> None:
+def test_only_recipes_of_the_right_kind_are_completed() -> None:
     offered = {
         path: {
             kind_of(read_mapping(find_recipe(name)))
@@ -108,7 +108,7 @@ def test_a_command_is_offered_the_recipes_that_it_takes_and_no_others() -> None:
     assert CORPUS not in offered["train",]
 
 
-def test_a_command_is_offered_the_keys_that_it_takes_and_no_others() -> None:
+def test_only_keys_of_the_right_kind_are_completed() -> None:
     def keys(*path: str) -> set[str]:
         return set(recipe_keys(parser_of(*path).get_default("recipe_kinds")))
 

@@ -1,4 +1,4 @@
-"""`paraphrastic data` as a user meets it."""
+"""`paraphrastic data`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TREC = {"train_5500.label": "HUM:ind Who ?\nNUM:dist How far ?\n", "TREC_10.labe
 
 @pytest.fixture
 def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of two small corpora; caches are kept beside it."""
+    """A folder of two small corpora, with the caches beside it."""
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "rows"))
     folder = tmp_path / "corpora"
@@ -30,7 +30,7 @@ def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_list_has_every_corpus_for_people_and_for_programs(run: Run) -> None:
+def test_list_has_every_corpus_as_text_and_as_json(run: Run) -> None:
     lines = {line.split()[0]: line for line in run("data", "list").out.splitlines()[1:]}
     found = {each["name"]: each for each in json.loads(run("data", "list", "--json").out)}
     assert list(lines) == list(found) == list(SOURCES)
@@ -41,16 +41,14 @@ def test_list_has_every_corpus_for_people_and_for_programs(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_info_has_the_facts_of_a_corpus_and_how_to_get_it(name: str, run: Run) -> None:
+def test_info_has_source_license_and_downloads(name: str, run: Run) -> None:
     source, shown = SOURCES[name], run("data", "info", name).out
     facts = (source.summary, source.license, source.by_hand, *(file.url for file in source.files))
     assert all(fact in shown for fact in facts)
     assert name != "sick" or "| default | 4,500 | 500 | 4,927 |" in shown
 
 
-def test_build_counts_rows_beside_the_published_ones_and_saves_them(
-    corpora: Path, tmp_path: Path, run: Run
-) -> None:
+def test_build_counts_and_saves_rows(corpora: Path, tmp_path: Path, run: Run) -> None:
     counts = run("data", "build", "trec", "--data", corpora).out.splitlines()
     assert [line.split(": ")[0] for line in counts] == ["trec coarse train", "trec coarse test"]
     assert all(count in line for count, line in zip(("5,452", "500"), counts, strict=True))
@@ -105,5 +103,5 @@ def test_corpora_are_found_in_the_folder_eval_and_by_the_environment(
 
 
 @pytest.mark.parametrize("arguments", ["", "lst", "info", "export sick", "list --x"])
-def test_a_wrong_use_shows_the_usage(arguments: str, run: Run) -> None:
+def test_wrong_arguments_print_the_usage(arguments: str, run: Run) -> None:
     assert "usage: paraphrastic" in run("data", *arguments.split(), status=2).err

@@ -1,10 +1,11 @@
-"""`paraphrastic evaluate` on models of other people, smaller copies, and pairs of one's own."""
+"""`paraphrastic evaluate` on other libraries' models, smaller copies and own pairs."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
 
@@ -13,6 +14,8 @@ from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.text.subword import SubwordTokenizer
 from tests.cli.conftest import Run
 from tests.evaluation.sts_files import write_sts
+
+NORMALIZED = ["--normalize-embeddings", "--quiet"]
 
 
 def test_a_sentence_transformers_model_is_scored_the_same_way(
@@ -26,6 +29,9 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     results = json.loads((output / "sts.json").read_text(encoding="utf-8"))
     assert "SentenceTransformer" in results["settings"]["encoder"]
     assert len(results["rows"]) == 39
+    (tmp_path / "lines.txt").write_text("the cat\na dog\n", encoding="utf-8")
+    run("encode", stock, tmp_path / "lines.txt", "--output", tmp_path / "v.npy", *NORMALIZED)
+    np.testing.assert_allclose(np.linalg.norm(np.load(tmp_path / "v.npy"), axis=1), 1, rtol=1e-5)
     (row,) = [line for line in printed.splitlines() if line.startswith("| **stock** |")]
     assert row in run("evaluate", stock, "--data", tmp_path).out  # finds eval itself
     said = run("evaluate", "tiny", "--data", data, "--output", output, status=2).err
@@ -36,7 +42,7 @@ def test_a_sentence_transformers_model_is_scored_the_same_way(
     ]
 
 
-def test_fewer_dimensions_and_bytes_are_scored_under_their_name(tmp_path: Path, run: Run) -> None:
+def test_dimension_and_precision_are_in_the_name(tmp_path: Path, run: Run) -> None:
     data = write_sts(tmp_path / "eval")
     smaller = SentenceEncoder.from_pretrained("english").with_dimension(80).with_precision("int4")
     headline = evaluate(smaller, "sts", data, name="x")["headline"]
@@ -46,7 +52,7 @@ def test_fewer_dimensions_and_bytes_are_scored_under_their_name(tmp_path: Path, 
     assert f"| **english-80-int4** | {row} |" in found
 
 
-def test_pairs_of_ones_own_are_scored_by_the_values_in_their_file(tmp_path: Path, run: Run) -> None:
+def test_own_pairs_are_scored_by_the_type_of_their_third_column(tmp_path: Path, run: Run) -> None:
     path, output = tmp_path / "mine.tsv", tmp_path / "report"
     texts = [("a cat", "the kitten"), ("a dog", "the hound"), ("the car", "a car"), ("tea", "cup")]
     rows = (f"{number}\t{a}\t{b}\t{number % 2}\n" for number, (a, b) in enumerate(2 * texts))

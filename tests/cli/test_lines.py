@@ -1,4 +1,4 @@
-"""One rule for blank lines and bytes that are no text, in every command that reads lines."""
+"""Blank lines and invalid UTF-8, in every command that reads lines."""
 
 from __future__ import annotations
 
@@ -49,11 +49,10 @@ def lines_of(path: object, **options: str) -> list[str]:
 
 
 def filled(command: str, **names: object) -> list[str]:
-    """The words of a command, with names in capitals replaced."""
     return [str(names.get(word, word)) for word in command.split()]
 
 
-def test_every_line_keeps_its_place_and_what_is_no_text_is_named(
+def test_bad_lines_keep_their_place_and_are_reported(
     bad: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert lines_of(bad) == [
@@ -77,7 +76,7 @@ def test_every_line_keeps_its_place_and_what_is_no_text_is_named(
     ],
     ids=["xz", "byte order mark"],
 )
-def test_clean_lines_are_read_without_a_word(
+def test_clean_lines_print_nothing(
     content: bytes, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / ("text.xz" if content.startswith(b"\xfd7zXZ") else "text")
@@ -86,9 +85,7 @@ def test_clean_lines_are_read_without_a_word(
     assert capsys.readouterr().err == ""
 
 
-def test_many_such_lines_are_counted_and_the_first_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_many_bad_lines_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "text").write_bytes(b"a\n\n" * 20_000)
     assert len(lines_of(tmp_path / "text")) == 40_000
     said = capsys.readouterr().err
@@ -116,14 +113,14 @@ def test_long_lines_make_small_blocks(tmp_path: Path) -> None:
         ("the cat\n".encode("utf-16"), "iconv"),
     ],
 )
-def test_a_file_may_be_refused_at_the_first(text: bytes, named: str, tmp_path: Path) -> None:
+def test_refuse_fails_at_the_first_bad_line(text: bytes, named: str, tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(text)
     with pytest.raises(DataError, match=named):
         lines_of(tmp_path / "text", bad_lines="refuse")
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".xz", ".bz2"])
-def test_an_output_makes_its_folder_and_is_packed_as_its_name_says(
+def test_output_creates_its_folder_and_is_compressed_by_suffix(
     ending: str, model: str, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / "pairs.tsv").write_text("a cat\tstraße\n", encoding="utf-8")
@@ -133,9 +130,7 @@ def test_an_output_makes_its_folder_and_is_packed_as_its_name_says(
     assert [path.name for path in output.parent.iterdir()] == [output.name]
 
 
-def test_a_line_without_text_is_zeros_or_nan(
-    model: str, bad: str, tmp_path: Path, run: Run
-) -> None:
+def test_a_blank_line_gives_zeros_or_nan(model: str, bad: str, tmp_path: Path, run: Run) -> None:
     pairs, vectors = tmp_path / "pairs.tsv", tmp_path / "v.npy"
     run("encode", model, bad, "--output", vectors, "--quiet")
     assert [bool(row.any()) for row in np.load(vectors)] == [True, False, True, False, True, True]
@@ -147,7 +142,7 @@ def test_a_line_without_text_is_zeros_or_nan(
     assert err.index("(2)") < err.index("(3)")
 
 
-def test_lines_that_the_model_does_not_know_are_told(model: str, tmp_path: Path, run: Run) -> None:
+def test_unknown_lines_are_reported(model: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("the cat\n\n\u2135\n", encoding="utf-8")
     said = run("encode", model, path, "--output", tmp_path / "v.npy", "--quiet").err
@@ -166,7 +161,6 @@ SICK = (
 
 @pytest.fixture(params=["tsv", "csv", "jsonl", "parquet"])
 def sick(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """SICK in several formats of tables."""
     path = tmp_path / f"sick.{request.param}"
     names, *rows = (line.split("\t") for line in SICK.splitlines())
     table = datasets.Dataset.from_list([dict(zip(names, row, strict=True)) for row in rows])
@@ -199,7 +193,7 @@ def test_encode_reads_a_column_of_any_table(
 
 
 @pytest.mark.parametrize(("name", "column"), [("one.tsv", "1"), ("one.csv", "text")])
-def test_a_table_of_one_column_has_it(
+def test_a_table_may_have_one_column(
     name: str, column: str, model: str, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / name).write_text("text\nthe cat\n" if name == "one.csv" else "the cat\na dog\n")
@@ -208,9 +202,7 @@ def test_a_table_of_one_column_has_it(
     assert err == ""
 
 
-def test_encode_keeps_the_place_of_a_row_that_cannot_be_read(
-    model: str, tmp_path: Path, run: Run
-) -> None:
+def test_an_unreadable_row_keeps_its_place(model: str, tmp_path: Path, run: Run) -> None:
     path, output = tmp_path / "table.csv", tmp_path / "v.npy"
     path.write_bytes(b"id,text\n1,the cat\n2\n3,\n4,the \xff\n5,a dog\n")
     command = ["encode", model, path, "--column", "text", "--output", output]
@@ -224,7 +216,7 @@ def test_encode_keeps_the_place_of_a_row_that_cannot_be_read(
 def test_every_command_reads_lines_by_the_same_rule(
     command: str, model: str, tmp_path: Path, run: Run
 ) -> None:
-    """Line ends of a classic Mac, UTF-16, bytes that are no text, and no line at all."""
+    """Carriage returns, UTF-16, invalid UTF-8, and an empty file."""
     path, text = tmp_path / "text", "the cat\ta cat\nthe dog\ta dog\nthe bird\ta bird\n"
     words = filled(command, MODEL=model, FILE=path)
     path.write_bytes(text.encode())
@@ -240,9 +232,7 @@ def test_every_command_reads_lines_by_the_same_rule(
     assert str(path) in run(*words, status=status).err
 
 
-def test_a_blank_line_is_no_neighbor_and_the_numbers_of_lines_stay(
-    model: str, bad: str, run: Run
-) -> None:
+def test_blank_lines_are_no_neighbors_but_count(model: str, bad: str, run: Run) -> None:
     out, err = run("neighbors", model, bad, "--query", "the cat", " ", "--neighbors", "9")
     of_first, of_blank = out.split("\n \n")
     found = {int(line.split("\t")[1]): line for line in of_first.splitlines()[1:]}
@@ -252,9 +242,7 @@ def test_a_blank_line_is_no_neighbor_and_the_numbers_of_lines_stay(
     assert "--query" in err
 
 
-def test_mine_leaves_blank_lines_out_and_names_them(
-    model: str, bad: str, tmp_path: Path, run: Run
-) -> None:
+def test_mine_skips_and_reports_blank_lines(model: str, bad: str, tmp_path: Path, run: Run) -> None:
     output = tmp_path / "pairs.tsv"
     command = ["mine", bad, bad, "--model", model, "--score", "cosine", "--neighbors", "1"]
     command += ["--work", str(tmp_path / "work"), "--output", str(output)]
@@ -279,7 +267,7 @@ def test_mine_leaves_blank_lines_out_and_names_them(
     ],
     ids=lambda command: command.split()[0],
 )
-def test_an_output_without_a_place_is_told_before_anything_is_computed(
+def test_an_unwritable_output_is_found_first(
     command: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = {"MODEL": tmp_path / "no model", "LINES": tmp_path / "lines.txt", "FOLDER": tmp_path}
@@ -292,7 +280,7 @@ def test_an_output_without_a_place_is_told_before_anything_is_computed(
     assert str(tmp_path) in run(*words, "--output", tmp_path / "out", status=2).err
 
 
-def test_an_output_that_is_checked_is_not_made(tmp_path: Path) -> None:
+def test_checking_an_output_creates_nothing(tmp_path: Path) -> None:
     check_output(str(tmp_path / "new" / "folder"), is_folder=True)
     check_output(str(tmp_path / "new" / "file"))
     assert not list(tmp_path.iterdir())
@@ -300,14 +288,14 @@ def test_an_output_that_is_checked_is_not_made(tmp_path: Path) -> None:
         check_output(str(tmp_path / ("n" * 300)))
 
 
-def test_a_word_without_paraphrases_is_told_with_the_bound(tmp_path: Path, run: Run) -> None:
+def test_a_word_without_paraphrases_is_reported(tmp_path: Path, run: Run) -> None:
     (tmp_path / "pairs.tsv").write_text("a dog runs\tthe hound runs\n")
     said = run("corpus", "lexicon", tmp_path / "pairs.tsv", "--word", "dog").err
     assert "dog" in said
     assert "--min-count" in said
 
 
-def test_an_output_may_be_written_beside_the_model_and_again(
+def test_output_may_be_beside_the_model_and_is_replaced(
     model: str, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n")
@@ -327,7 +315,7 @@ ODD = ["the\rcat", "the\u2028dog", "a\x0bcat", "the\x85house"]
     ],
     ids=lambda command: command.split()[0],
 )
-def test_a_row_of_a_table_is_one_line_whatever_its_texts_hold(
+def test_a_row_is_one_line_with_any_text(
     command: str, model: str, tmp_path: Path, run: Run
 ) -> None:
     (tmp_path / "lines").write_bytes("\n".join(ODD).encode())
@@ -342,6 +330,6 @@ def test_a_row_of_a_table_is_one_line_whatever_its_texts_hold(
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_a_line_of_a_table_has_as_many_fields_as_were_written(fields: list[str]) -> None:
+def test_tsv_line_keeps_the_number_of_fields(fields: list[str]) -> None:
     (line,) = tsv_line(*fields).splitlines()
     assert len(line.split("\t")) == len(fields)

@@ -1,4 +1,4 @@
-"""Commands that write several files into a folder have it to themselves."""
+"""Commands that write several files lock their output folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_an_output_folder_is_of_one_command_at_a_time(command: str, tmp_path: Path) -> None:
+def test_an_output_folder_is_locked(command: str, tmp_path: Path) -> None:
     output = tmp_path / "out"
     words = [*command.split(), "--output", str(output)]
     with locked(output):
@@ -36,7 +36,7 @@ def test_an_output_folder_is_of_one_command_at_a_time(command: str, tmp_path: Pa
         assert [path.name for path in output.iterdir()] == ["first"]
 
 
-def test_a_command_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_refused_command_leaves_no_folder(tmp_path: Path) -> None:
     output = tmp_path / "out"
     assert main(["evaluate", str(tmp_path / "none"), "--output", str(output)]) == 2
     assert not output.exists()

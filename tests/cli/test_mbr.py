@@ -42,7 +42,7 @@ def translated(run: Run, folder: Path, *options: str) -> list[str]:
 
 @pytest.mark.parametrize("metric", ["simile", "chrf"])
 @pytest.mark.parametrize("options", [["--beams", "6"], ["--sample", "--top-p", "1"]])
-def test_a_line_is_the_translation_that_agrees_most_with_the_others(
+def test_mbr_prints_the_decision_of_minimum_bayes_risk(
     metric: str, options: list[str], folder: Path, run: Run
 ) -> None:
     printed = translated(run, folder, "--metric", metric, "--outputs", "6", *options)
@@ -60,13 +60,13 @@ def test_a_line_is_the_translation_that_agrees_most_with_the_others(
     assert printed[3] == ""
 
 
-def test_the_mean_is_taken_where_it_is_asked_for(folder: Path, run: Run) -> None:
+def test_aggregate_is_exact_for_sim(folder: Path, run: Run) -> None:
     options = ["--metric", "sim", "--outputs", "5", "--sample"]
     assert translated(run, folder, *options, "--aggregate") == translated(run, folder, *options)
 
 
 class StandIn:
-    """What of `mbrs.metrics` the plugin uses."""
+    """The part of `mbrs.metrics` that the plugin uses."""
 
     def __init__(self, cfg: Any) -> None:
         self.cfg = cfg
@@ -76,7 +76,7 @@ class StandIn:
 
 
 def test_mbrs_gets_the_scores_of_simile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against a stand-in for the library, which is not installed here."""
+    """Uses a stand-in, because mbrs is not installed here."""
     known: dict[str, type] = {}
     module: Any = ModuleType("mbrs.metrics")
     module.Metric = module.MetricAggregatable = StandIn
@@ -105,7 +105,7 @@ def test_mbrs_gets_the_scores_of_simile(monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
-def test_without_mbrs_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_mbrs_the_alternative_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mbrs", None)
     with pytest.raises(MissingExtraError, match="--decode mbr"):
         mbrs_plugin.register()

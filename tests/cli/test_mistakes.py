@@ -1,5 +1,4 @@
-"""Every command names the mistake in its arguments, most of them before it imports what takes
-seconds, and never by way of the network."""
+"""Every command names mistakes in its arguments, most before slow imports, and without network."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 SLOW = {"torch", "transformers", "datasets", "pandas", "matplotlib", "scipy"}
 OWN = "paraphrastic-"
 TWO = {"languages": ["en", "fr"], "translates": ["en", "fr"], "reconstructs": ["en", "fr"]}
-CONFIGS: dict[str, dict[str, Any]] = {  # the folders of models, which have no weights
+CONFIGS: dict[str, dict[str, Any]] = {  # model directories without weights
     "average": {"model_type": f"{OWN}averaging"},
     "bgt": {"model_type": f"{OWN}bgt", **TWO},
     "scpn": {"model_type": f"{OWN}scpn", "template": "parse", "writes": "sentence"},
@@ -61,8 +60,8 @@ FILLED = f"paraphrase scpn lines.txt {TEMPLATE} --generator generator"
 MBR = "translate bgt lines.txt --to fr --decode mbr"
 FRENCH = "translate bgt lines.txt --to fr"
 ATTACK = "attack english labeled.tsv"
-EARLY = {  # commands that are refused before anything slow is imported, and what is named
-    # Names that are mistyped
+EARLY = {  # commands refused before slow imports, with a part of the message
+    # Misspelled names
     "trian x": "'train'",
     "search english a.txt": "'neighbors'",
     "data stat sick": "'stats'",
@@ -91,7 +90,7 @@ EARLY = {  # commands that are refused before anything slow is imported, and wha
     "perplexity ./lm x": "./lm",
     "encode model.safetensors x": "model.safetensors",
     "train own --sources pairs.tsv --output x --start englsh": "'english'",
-    # Files that are missing, empty or of another kind
+    # Missing, empty or wrong files
     "train absent.yaml --output x": "absent.yaml",
     "train own --output x --sources none.tsv": "none.tsv",
     "train own --output x --sources mine.tsv": "mine.tsv",
@@ -152,7 +151,7 @@ EARLY = {  # commands that are refused before anything slow is imported, and wha
     "encode average pairs.tsv --output average/config.json": "config.json",
     f"{ATTACK} --paraphrases a/pairs.tsv --output labeled.tsv": "labeled.tsv",
     f"{ATTACK} --paraphrases a/pairs.tsv --output -": "--output",
-    # Numbers and options without a meaning
+    # Wrong numbers and options
     "neighbors english lines.txt --query - cat": "--query",
     "mine lines.txt lines.txt --model english --neighbors 0": "0",
     "simile -s lines.txt -r lines.txt --samples 0": "samples",
@@ -215,7 +214,7 @@ EARLY = {  # commands that are refused before anything slow is imported, and wha
     f"{ATTACK} --paraphrases nmt-bt=a/pairs.tsv --back-translate x y --output x": "'nmt-bt'",
     f"{ATTACK} --paraphrases - --paraphrases x=- --output x": "-",
 }
-LATE = {  # commands that are refused when a model, corpus or library is looked at
+LATE = {  # commands refused after slow imports
     "significance english tiny --samples 0": "--samples",
     "significance english tiny --seed -1": "--seed",
     "significance english tiny --suite sts17 x": "'x'",
@@ -256,7 +255,7 @@ LATE = {  # commands that are refused when a model, corpus or library is looked 
 MISTAKES = EARLY | LATE
 PROGRAM = """
 import json, os, socket, sys
-import numpy, tokenizers, tqdm.auto, yaml  # which are quick, and needed by all
+import numpy, tokenizers, tqdm.auto, yaml  # quick, and needed by all
 from paraphrastic_hf.cli.main import main
 
 def refuse(*arguments):
@@ -266,7 +265,7 @@ socket.socket.connect = socket.getaddrinfo = refuse
 found = {}
 for command, arguments in json.load(sys.stdin).items():
     process = os.fork()
-    if not process:  # an interpreter that has imported none of what is slow
+    if not process:  # an interpreter without slow imports
         with open("said", "w") as said:
             os.dup2(said.fileno(), 2)
         try:

@@ -1,4 +1,4 @@
-"""`paraphrastic pack`: what it writes, and what it refuses."""
+"""`paraphrastic pack`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.texts import SENTENCES
 
 
 @pytest.mark.parametrize("precision", ["int4", "float32", "float16", "bfloat16", "int8"])
-def test_a_packaged_model_becomes_a_smaller_one(precision: str, tmp_path: Path, run: Run) -> None:
+def test_pack_writes_a_smaller_copy(precision: str, tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "small"
     options = [] if precision == "int4" else ["--precision", precision]  # int4 is the default
     printed = run("pack", "english", "--dimension", "16", *options, "--output", folder).out

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_each_line_and_template_gives_a_row(folder: Path, tmp_path: Path, run: Run) -> None:
+def test_every_line_and_template_gives_a_row(folder: Path, tmp_path: Path, run: Run) -> None:
     trees, tree = tmp_path / "trees.txt", "(S (NP (DT the) (NN girl)) (VP (VBD wrote)) (. .))"
     command = ["paraphrase", folder / "scpn", folder / "lines.txt", "--trees", trees, "--quiet"]
     command += ["--generator", folder / "parse-generator", "--template", TEMPLATE]
@@ -51,13 +51,13 @@ def test_each_line_and_template_gives_a_row(folder: Path, tmp_path: Path, run: R
         assert f"line {line}" in run(*command, status=2).err
 
 
-def test_canonicalizing_keeps_every_line_in_its_place(folder: Path, run: Run) -> None:
+def test_canonicalization_keeps_the_order_of_lines(folder: Path, run: Run) -> None:
     options = ["--canonical", "--max-tokens", 5, "--quiet"]
     out = run("paraphrase", folder / "paraphraser", folder / "lines.txt", *options).out
     assert [bool(line) for line in out.split("\n")] == [True, False, True, False]
 
 
-def test_an_attack_reports_and_writes_what_training_takes(
+def test_an_attack_writes_reports_and_training_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     examples, scpn_rows, own = (tmp_path / name for name in ("dev.tsv", "scpn.tsv", "own.tsv"))
@@ -85,7 +85,7 @@ def test_an_attack_reports_and_writes_what_training_takes(
     ("text", "line"),
     [("3\ta text\n", 1), ("\n1\ta text\n\n9\tanother\n", 4), ("9" * 5000 + "\ta text\n", 1)],
 )
-def test_a_paraphrase_of_no_line_is_named(text: str, line: int, tmp_path: Path) -> None:
+def test_a_wrong_line_number_is_refused(text: str, line: int, tmp_path: Path) -> None:
     (tmp_path / "rows.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=rf"rows.tsv:{line}\b"):
         adversarial.read_paraphrases(str(tmp_path / "rows.tsv"), 2)
@@ -94,13 +94,13 @@ def test_a_paraphrase_of_no_line_is_named(text: str, line: int, tmp_path: Path) 
 @pytest.mark.parametrize(
     "text", ["good\ta\nbad\tb\tc\n", "good\ta\n\nbad\tb\n", "good\ta\nbad\t \n"]
 )
-def test_a_row_that_is_no_example_is_named(text: str, tmp_path: Path) -> None:
+def test_a_malformed_example_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "rows.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"rows.tsv:2\b"):
         adversarial.read_examples(str(tmp_path / "rows.tsv"))
 
 
-def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:
+def test_an_equals_sign_in_a_path_is_not_a_name(tmp_path: Path) -> None:
     path = tmp_path / "x=1" / "par.tsv"
     path.parent.mkdir()
     path.touch()
@@ -108,7 +108,7 @@ def test_an_equals_sign_in_a_path_is_no_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_classifier_of_this_package_is_attacked_and_trained_again(tmp_path: Path) -> None:
+def test_a_classifier_trains_with_extra_examples(tmp_path: Path) -> None:
     data, further = write_supervised(tmp_path / "data"), tmp_path / "further.tsv"
     further.write_text("negative\tan awful zzyzx\n", encoding="utf-8")
     options = ["--hidden_size", "4", "--epochs", "1", "--extra_examples", str(further)]

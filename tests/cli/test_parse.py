@@ -1,4 +1,4 @@
-"""`paraphrastic parse`: trees line by line, templates, and pairs."""
+"""`paraphrastic parse`: trees, templates and pairs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_pairs_are_written_with_their_trees(model: str, tmp_path: Path, run: Run
     assert "2 empty" in said
 
 
-def test_a_row_that_is_no_pair_is_named(model: str, tmp_path: Path, run: Run) -> None:
+def test_a_malformed_pair_is_reported(model: str, tmp_path: Path, run: Run) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("She drove.\tDrove, she\nalone\n", encoding="utf-8")
     command = ["parse", "--pairs", pairs, "--parser", model]

@@ -65,7 +65,7 @@ def test_a_model_is_compared_with_a_smaller_copy_of_itself(
         ([], ["accuracy@1", "accuracy@5", "MRR@10", "nDCG@10"]),
     ],
 )
-def test_two_models_are_compared_on_pairs_of_ones_own(
+def test_two_models_are_compared_on_own_pairs(
     values: list[str], measures: list[str], models: list[str], tmp_path: Path, run: Run
 ) -> None:
     rows = PAIRS.read_text(encoding="utf-8").splitlines()[: len(values) or 6]

@@ -40,7 +40,7 @@ def found(folder: Path) -> list[dict[str, Any]]:
     return list(json.loads((folder / "o.json").read_text(encoding="utf-8")))
 
 
-def test_a_table_has_a_line_a_system_and_the_signature(folder: Path, run: Run) -> None:
+def test_a_table_has_a_line_per_system_and_the_signature(folder: Path, run: Run) -> None:
     out, err = simile(run, "hyp.txt")
     scores = SimileScorer(folder / "model").score(HYPOTHESES, REFERENCES)
     head, line, *rest = out.splitlines()
@@ -104,20 +104,20 @@ def test_a_seed_gives_the_same_table(folder: Path, run: Run) -> None:
     assert tables[0] == tables[1] != tables[2]
 
 
-def test_packed_files_and_windows_lines_are_the_same_lines(folder: Path, run: Run) -> None:
+def test_compression_and_crlf_do_not_change_scores(folder: Path, run: Run) -> None:
     (folder / "h.gz").write_bytes(gzip.compress("\r\n".join(HYPOTHESES).encode("utf-8")))
     rows = [simile(run, name).out.splitlines()[1].split()[1:] for name in ("hyp.txt", "h.gz")]
     assert rows[0] == rows[1]
 
 
-def test_empty_lines_and_bytes_that_are_no_text_keep_their_place(folder: Path, run: Run) -> None:
+def test_bad_segments_keep_their_place(folder: Path, run: Run) -> None:
     (folder / "bad.txt").write_bytes(b"\n\xff\xfe\n\0\n" + b"a\n" * 6)
     rows = simile(run, "bad.txt --segments").out.splitlines()
     assert len(rows) == 10
     assert "nan" not in "".join(rows)
 
 
-def test_few_draws_show_no_small_p_and_one_segment_shows_nothing(folder: Path, run: Run) -> None:
+def test_few_samples_give_no_small_p(folder: Path, run: Run) -> None:
     few = ["-s", "hyp.txt", "ref.txt", "-r", "ref.txt", "--samples", "5"]
     assert "0.000" not in run("simile", "-m", "model", *few).out
     for name in ("hyp.txt", "other.txt", "ref.txt"):

@@ -1,4 +1,4 @@
-"""Options that take several values, and how they may be repeated."""
+"""Options of several values, and their repetition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from paraphrastic_hf.cli.main import COMMANDS, build_parser, main
 
 
 def commands_within(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """A command, and the commands within it."""
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -19,7 +18,7 @@ def commands_within(parser: argparse.ArgumentParser) -> Iterator[argparse.Argume
                 yield from commands_within(inner)
 
 
-def test_an_option_of_several_values_joins_them_when_it_is_repeated() -> None:
+def test_a_repeated_list_option_joins_its_values() -> None:
     repeated = []
     for parser in commands_within(build_parser(COMMANDS)):
         several = [each for each in parser._actions if each.nargs in ("+", "*")]
@@ -36,7 +35,7 @@ def test_an_option_of_several_values_joins_them_when_it_is_repeated() -> None:
     assert {"--systems", "--query", "--suite", "--set", "--source-license"} <= set(repeated)
 
 
-def test_an_option_of_two_values_is_refused_when_it_is_repeated(
+def test_a_repeated_pair_option_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""What was probably meant by a mistyped name."""
+"""Suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -24,22 +24,20 @@ from tests.cli.conftest import Run
         ("--ouput", ["--output", "--quiet"], "--output"),
     ],
 )
-def test_the_nearest_name_is_that_of_its_spelling_its_initials_or_its_beginning(
-    name: str, known: list[str], meant: str | None
-) -> None:
+def test_the_nearest_name_is_found(name: str, known: list[str], meant: str | None) -> None:
     assert nearest(name, known) == meant
     shown = nearest_name(name, known)
     assert repr(meant) in shown if meant else all(each in shown for each in known)
 
 
-def test_every_key_of_a_recipe_is_found_when_two_of_its_letters_are_swapped() -> None:
+def test_swapped_letters_still_find_every_key() -> None:
     names = {key.rsplit(".", 1)[-1] for key in key_paths(ContrastiveRecipe)}
     swapped = {name: name[:1] + name[2] + name[1] + name[3:] for name in names if len(name) > 4}
     wrong = {name: nearest(typed, names) for name, typed in swapped.items() if typed not in names}
     assert {name: found for name, found in wrong.items() if found != name} == {}
 
 
-def test_a_name_that_begins_with_a_dash_can_be_written(
+def test_a_file_name_may_begin_with_a_dash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     monkeypatch.chdir(tmp_path)

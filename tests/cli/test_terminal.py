@@ -1,4 +1,4 @@
-"""Text of other people in a terminal: shown, and never obeyed."""
+"""Control characters of a text are shown in a terminal, not obeyed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = r"a \x1b[31mred\x1b[2J cat\x07 \x9b5A sleeps\r"
 
 
 def in_terminal(*command: str) -> tuple[str, str]:
-    """What a command prints to a terminal as standard output, and to another as standard error."""
+    """Return the output and the errors of a command, each printed to a terminal of its own."""
     outer, inner = zip(pty.openpty(), pty.openpty(), strict=True)
     termios.tcsetwinsize(inner[1], (24, 100))
     process = subprocess.Popen(
@@ -49,7 +49,7 @@ def corpus(tmp_path: Path) -> str:
     return str(tmp_path / "corpus.txt")
 
 
-def test_control_characters_are_shown_in_a_terminal_and_kept_in_a_pipe(corpus: str) -> None:
+def test_control_characters_are_escaped_in_a_terminal_only(corpus: str) -> None:
     command = paraphrastic("neighbors", "tiny", corpus, "--query", f"cat {HOSTILE}", "film")
     printed, _ = in_terminal(*command)
     assert SHOWN.removesuffix(r"\r") in printed
@@ -60,7 +60,7 @@ def test_control_characters_are_shown_in_a_terminal_and_kept_in_a_pipe(corpus: s
     assert printed == plain.replace("\x9b", r"\x9b")
 
 
-def test_messages_show_control_characters_too(tmp_path: Path) -> None:
+def test_control_characters_in_messages_are_escaped(tmp_path: Path) -> None:
     missing = tmp_path / HOSTILE.strip()
     _, said = in_terminal(*paraphrastic("encode", "tiny", str(missing)))
     assert SHOWN.removesuffix(r"\r") in said
@@ -82,7 +82,7 @@ for _ in tqdm(range(3), desc="outer \\x1b[31m"):
 """
 
 
-def test_bars_move_and_their_text_is_shown() -> None:
+def test_progress_bars_move_with_escaped_text() -> None:
     printed, said = in_terminal("-c", BARS)
     assert printed.startswith("paraphrastic ")
     assert "\router \\x1b[31m" in said

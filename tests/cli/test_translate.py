@@ -32,7 +32,7 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "in.txt"
 
 
-def test_every_line_has_its_translation_in_its_place(
+def test_translations_are_in_the_order_of_the_lines(
     model: str, source: Path, tmp_path: Path, run: Run
 ) -> None:
     output = tmp_path / "out.txt"
@@ -45,7 +45,7 @@ def test_every_line_has_its_translation_in_its_place(
 
 
 @pytest.mark.parametrize("options", ["--beams 3", "--sample --top-p 1"])
-def test_an_n_best_list_has_the_lines_numbers_and_scores(
+def test_n_best_lists_have_line_numbers_and_scores(
     options: str, model: str, source: Path, run: Run
 ) -> None:
     common = ["--outputs", "3", "--max-tokens", "6", *options.split()]
@@ -54,7 +54,7 @@ def test_an_n_best_list_has_the_lines_numbers_and_scores(
     assert all(len(found) == 3 and max(found) < 0 for found in scores.values())
 
 
-def test_lines_of_standard_input_are_translated_as_they_come(
+def test_standard_input_is_translated_line_by_line(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, writer = os.pipe()
@@ -81,12 +81,12 @@ def test_lines_of_standard_input_are_translated_as_they_come(
     sys.stdin.close()
 
 
-def test_a_model_of_two_languages_takes_none(model: str, source: Path, run: Run) -> None:
+def test_a_bilingual_model_takes_no_languages(model: str, source: Path, run: Run) -> None:
     assert "'fr'" in run("translate", model, source, "--to", "fr", status=2).err
     run("translate", model, source, "--from", "en", status=2)
 
 
-def test_line_ends_that_a_model_writes_are_spaces(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_ends_in_the_output_become_spaces(capsys: pytest.CaptureFixture[str]) -> None:
     print_written(sys.stdout, 7, [[GeneratedText("a\nb\tc", -0.5), GeneratedText("d\u2028", -1)]])
     assert capsys.readouterr().out == "7\t-0.5000\ta b c\n7\t-1.0000\td\n"
 
@@ -94,7 +94,7 @@ def test_line_ends_that_a_model_writes_are_spaces(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("damage", "named"), [("weights", "encoder.layers.0.fc1.weight"), ("rows", "1"), ("end", "eos")]
 )
-def test_what_cannot_write_is_refused_at_loading(
+def test_damaged_models_are_refused_at_loading(
     damage: str, named: str, model: str, source: Path, tmp_path: Path, run: Run
 ) -> None:
     translator = Translator.from_pretrained(model)

@@ -1,5 +1,5 @@
-"""Python code that lies in a model directory never runs unless asked for: whatever stands on
-standard input, which is the user's text and no answer to a question of a library."""
+"""Python code in a model directory runs only with `trust_remote_code`. Text on standard input is
+never taken as the answer to a question of a library."""
 
 from __future__ import annotations
 
@@ -44,24 +44,20 @@ def maps(code: str = "evil.") -> dict[str, object]:
 
 
 def make_unknown(folder: Path) -> None:
-    """A kind of model that transformers does not have."""
     change(folder / "config.json", model_type="evil", auto_map=maps())
 
 
 def make_tokenizer(folder: Path) -> None:
-    """A Marian that has a tokenizer of its own."""
     tokenizer = [maps()["AutoTokenizer"], None]
     change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": tokenizer})
 
 
 def make_generate(folder: Path) -> None:
-    """A Marian that has a way of its own to generate."""
     (folder / "custom_generate").mkdir()
     (folder / "custom_generate" / "generate.py").write_text((folder / "evil.py").read_text())
 
 
 def make_module(folder: Path) -> None:
-    """An encoder that has a module of its own."""
     module = {"idx": 0, "name": "0", "path": "", "type": "evil.Module"}
     (folder / "modules.json").write_text(json.dumps([module]))
     (folder / "paraphrastic_tokenizer.json").unlink()
@@ -74,7 +70,7 @@ KINDS = {
     "generate": make_generate,
     "module": make_module,
 }
-COMMANDS = {  # that load a model of any kind, with D for its directory and F for a file
+COMMANDS = {  # commands that load models: D is the directory, F a file, R a recipe
     "encode": "D -",
     "score": "D -",
     "neighbors": "D F --query cat",
@@ -121,7 +117,7 @@ def model(request: pytest.FixtureRequest, tmp_path: Path, ran: Path) -> Path:
         for each in COMMANDS
     ],
 )
-def test_a_line_of_text_is_no_consent(
+def test_input_text_is_not_consent_to_run_code(
     command: str, model: Path, ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "lines.tsv").write_text("y\t1\n1\ty\n")
@@ -144,7 +140,7 @@ data: {from: de, to: en, sources: [{path: lines.tsv, languages: [de, en]}]}
 
 
 @pytest.mark.parametrize("model", ["unknown"], indirect=True)
-def test_code_runs_where_it_is_trusted(
+def test_trusted_code_runs(
     model: Path, ran: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "c"))
@@ -154,14 +150,14 @@ def test_code_runs_where_it_is_trusted(
 
 
 def loads_code(call: ast.Call, own: set[str]) -> bool:
-    """Whether a call may load code: of transformers or sentence-transformers, by their names."""
+    """Whether a call of transformers or sentence-transformers may load code."""
     if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained":
         loader = ast.unparse(call.func.value)
         return loader not in own and not loader.startswith(("cls", "super()"))
     return isinstance(call.func, ast.Name) and call.func.id in LOADERS
 
 
-def test_every_loader_of_transformers_is_told_whether_code_may_run() -> None:
+def test_every_loader_passes_trust_remote_code() -> None:
     texts = {path: path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
     own = {name for text in texts.values() for name in re.findall(r"^class (\w+)", text, re.M)}
     calls = [

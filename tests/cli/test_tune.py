@@ -1,4 +1,4 @@
-"""`paraphrastic tune` as a user meets it."""
+"""`paraphrastic tune`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [*common, "--development", "clean", "--output", str(tmp_path / "out")]
 
 
-def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
+def test_a_search_prints_trials_and_writes_the_best_recipe(
     command: list[str], tmp_path: Path, run: Run
 ) -> None:
     out = tmp_path / "out"
@@ -36,7 +36,7 @@ def test_a_search_shows_its_trials_and_leaves_a_recipe_to_train(
     run("train", out / "best.yaml", *again)
 
 
-def test_a_search_without_a_good_trial_still_leaves_its_table(
+def test_a_failed_search_still_writes_its_table(
     command: list[str], tmp_path: Path, run: Run
 ) -> None:
     run("tune", "recipes/demo/demo.yaml", "--grid", "learning_rate=1e30", *command, status=2)
@@ -45,7 +45,7 @@ def test_a_search_without_a_good_trial_still_leaves_its_table(
 
 
 @pytest.mark.slow
-def test_a_search_may_begin_with_a_trained_model(
+def test_a_search_may_start_from_a_trained_model(
     command: list[str], tmp_path: Path, run: Run
 ) -> None:
     start = ["--start", "english", "--sources", "recipes/demo/pairs.tsv", "--mega_batch", "1"]

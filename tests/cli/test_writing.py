@@ -1,4 +1,4 @@
-"""The commands that write with a generative model: translate, reconstruct, transfer."""
+"""`translate`, `reconstruct` and `transfer` with a generative model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A model that has seen little, and writes something."""
+    """A briefly trained model, whose output is not empty."""
     folder = tmp_path_factory.mktemp("writing")
     source = ROOT / "recipes" / "default" / "en-fr.tsv"
     settings = ["--sources", f"{{path: {source}, languages: [en, fr]}}", "--epochs", "20"]
@@ -39,11 +39,10 @@ def lines(tmp_path: Path) -> Path:
 
 
 def written(text: str) -> list[bool]:
-    """Whether each line has a text."""
     return [bool(line) for line in text.split("\n")[:-1]]
 
 
-def test_a_line_is_written_for_every_line(
+def test_every_line_has_an_output_line(
     model: str, lines: Path, tmp_path: Path, run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     output, short = tmp_path / "out.txt", ["--max-tokens", "9"]
@@ -54,9 +53,7 @@ def test_a_line_is_written_for_every_line(
     assert output.read_text(encoding="utf-8").count("\n") == 4
 
 
-def test_several_sentences_stand_with_their_lines_number_and_score(
-    model: str, lines: Path, run: Run
-) -> None:
+def test_several_outputs_have_line_numbers_and_scores(model: str, lines: Path, run: Run) -> None:
     options = ["--to", "fr", "--outputs", "2", "--beams", "3", "--max-tokens", "6"]
     rows = [line.split("\t") for line in run("translate", model, lines, *options).out.splitlines()]
     for number in "14":
@@ -64,9 +61,7 @@ def test_several_sentences_stand_with_their_lines_number_and_score(
         assert first >= second
 
 
-def test_a_style_file_of_another_length_is_named(
-    model: str, lines: Path, tmp_path: Path, run: Run
-) -> None:
+def test_a_shorter_style_file_is_refused(model: str, lines: Path, tmp_path: Path, run: Run) -> None:
     style = tmp_path / "style.txt"
     files = ["--source", lines, "--style", style, "--language", "en", "--max-tokens", "6"]
     style.write_text("my sister bought a red car\n", encoding="utf-8")
@@ -76,7 +71,7 @@ def test_a_style_file_of_another_length_is_named(
     assert out.count("\n") == 4
 
 
-def test_a_text_without_a_line_is_named(model: str, tmp_path: Path, run: Run) -> None:
+def test_an_empty_file_is_reported(model: str, tmp_path: Path, run: Run) -> None:
     empty = tmp_path / "empty.txt"
     empty.touch()
     assert "empty.txt" in run("translate", model, empty, "--to", "fr").err
@@ -85,7 +80,7 @@ def test_a_text_without_a_line_is_named(model: str, tmp_path: Path, run: Run) ->
 
 
 @pytest.mark.parametrize(("second", "warnings"), [("the cat\tle chat", 1), ("the cat", 0)])
-def test_a_table_is_noticed(
+def test_a_table_is_warned_of(
     second: str,
     warnings: int,
     model: str,
@@ -100,7 +95,7 @@ def test_a_table_is_noticed(
 
 
 @pytest.mark.parametrize(("language", "warnings"), [("en", 0), ("fr", 1)])
-def test_a_style_in_another_language_is_noticed_once(
+def test_a_style_in_another_language_is_warned_of_once(
     language: str, warnings: int, model: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("py3langid")
@@ -111,7 +106,7 @@ def test_a_style_in_another_language_is_noticed_once(
     assert len(caplog.records) == warnings
 
 
-def test_damaged_and_endless_lines_keep_their_place(model: str, tmp_path: Path, run: Run) -> None:
+def test_strange_lines_keep_their_place(model: str, tmp_path: Path, run: Run) -> None:
     """A surrogate in UTF-8, NUL, unknown characters, 10,000 words, a megabyte of one word."""
     lines = tmp_path / "lines.txt"
     strange = [b"the cat \xed\xa0\x80 sleeps", b"the\0cat", "\u4e16\u754c".encode()]
@@ -124,10 +119,9 @@ def test_damaged_and_endless_lines_keep_their_place(model: str, tmp_path: Path, 
     assert written(run("transfer", model, *files, "--max-tokens", "4").out) == written(out)
 
 
-def test_a_text_is_read_up_to_a_length(
+def test_long_texts_are_cut(
     model: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Attention takes the square of a text's length in time."""
     monkeypatch.setattr(latent, "MOST_READ", 3)
     generator = LatentGenerator.from_pretrained(model)
     ids = generator.tokenizer.encode_batch(["the cat sleeps in the house", "the"])
@@ -140,9 +134,7 @@ def test_a_text_is_read_up_to_a_length(
     "writing",
     [GenerationOptions(beams=1), GenerationOptions(sample=True, outputs=2), GenerationOptions()],
 )
-def test_what_is_written_has_the_score_of_its_tokens(
-    model: str, writing: GenerationOptions
-) -> None:
+def test_nats_are_the_mean_log_probability(model: str, writing: GenerationOptions) -> None:
     generator = LatentGenerator.from_pretrained(model)
     source = torch.from_numpy(generator.tokenizer.encode_batch(["the cat sleeps"]).ids).long()[None]
     for each in generator.translate(["the cat sleeps"], to="fr", writing=writing)[0]:
@@ -156,6 +148,6 @@ def test_what_is_written_has_the_score_of_its_tokens(
         assert each.nats == pytest.approx(of_each.mean().item(), abs=1e-5)
 
 
-def test_a_model_of_several_tasks_is_no_translator(model: str) -> None:
+def test_translator_refuses_a_generative_model(model: str) -> None:
     with pytest.raises(ModelError, match="--to"):
         Translator.from_pretrained(model)

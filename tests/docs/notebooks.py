@@ -1,6 +1,6 @@
-"""Runs the code cells of a notebook, and keeps what they print.
+"""Runs the code cells of notebooks and collects their output.
 
-python -m tests.docs.notebooks    # run all, and write into them what was printed
+`python -m tests.docs.notebooks` runs all notebooks and stores the outputs in them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def printed(cell: dict[str, Any]) -> str:
-    """What a cell has as its output."""
+    """Return the stored output of a cell."""
     return "".join(line for output in cell["outputs"] for line in output["text"])
 
 
 def run(notebook: dict[str, Any], name: str) -> list[str]:
-    """What each code cell prints, run one after the other in the present folder."""
+    """Run the code cells in order, and return the output of each."""
     names: dict[str, Any] = {"__name__": "__main__"}
     found = []
     for number, cell in enumerate(code_cells(notebook)):

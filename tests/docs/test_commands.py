@@ -1,4 +1,4 @@
-"""Commands that pages and helps print are commands, with options and recipes that are there."""
+"""Commands in pages and help texts parse, and their options and recipes exist."""
 
 from __future__ import annotations
 
@@ -16,21 +16,14 @@ from paraphrastic_hf.training.kinds import load_recipe
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("docs", "recipes", "hub_cards", "src")
 PAGES = [*ROOT.glob("*.md"), *(p for folder in FOLDERS for p in (ROOT / folder).rglob("*.md"))]
-OF_A_READER = (
-    "$",
-    "...",
-    "more.yaml",
-    "mgt.yaml",
-    "student.yaml",
-    "tuned/best.yaml",
-)  # that a reader fills in or has made
+PLACEHOLDERS = ("$", "...", "more.yaml", "mgt.yaml", "student.yaml", "tuned/best.yaml")
 
 
 def printed(text: str) -> Iterator[list[str]]:
-    """The words of each `paraphrastic` command in the code blocks of a page or the lines of a help,
-    without what comes after a pipe or goes to a file, where a reader has nothing to fill in."""
+    """Yield the words of each complete `paraphrastic` command in a text, up to a pipe or
+    redirection."""
     for line in re.sub(r"\\\n\s*", "", text).splitlines():
-        if any(mark in line for mark in OF_A_READER):
+        if any(mark in line for mark in PLACEHOLDERS):
             continue
         for part in re.split(r"\||;|&&|> ", line.split("  #")[0]):
             if re.match(r"\s*(\$ )?paraphrastic [a-z]", part):
@@ -38,16 +31,21 @@ def printed(text: str) -> Iterator[list[str]]:
 
 
 def blocks_of(page: Path) -> str:
-    """What a page sets as code: lines in fences, or indented by four."""
+    """Return the code of a page: lines in fences, or indented by four."""
     text = page.read_text(encoding="utf-8")
     fenced = re.findall(r"^```(?:sh|bash)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return "\n".join([*fenced, *re.findall(r"^    .*", text, re.MULTILINE)])
 
 
 def check(words: list[str]) -> None:
-    """Parse a command as `paraphrastic` does, and load the recipe that it trains."""
+    """Parse a command, and load the recipe that it trains."""
     parser = build_parser([words[0]])
-    known, rest = parser.parse_known_args(words)
+    try:
+        known, rest = parser.parse_known_args(words)
+    except SystemExit as stop:
+        if stop.code:
+            raise
+        return  # such as --keys, which prints and exits
     if not getattr(known, "takes_overrides", False):
         assert not rest, f"{' '.join(words)}: there is no {rest}"
     elif words[0] == "train":
@@ -55,7 +53,7 @@ def check(words: list[str]) -> None:
 
 
 def helps(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """The help of a command, and of the commands within it."""
+    """Yield the help of a command and of its subcommands."""
     yield parser.format_help()
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -64,21 +62,21 @@ def helps(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_of_a_page_are_understood(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_a_page_are_valid(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     for words in printed(blocks_of(page)):
         check(words)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_examples_of_a_help_are_understood(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_of_a_help_text_are_valid(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     for text in helps(build_parser([command])):
         for words in printed(text):
             check(words)
 
 
-def test_commands_are_found_where_they_are_printed() -> None:
+def test_commands_are_extracted_from_pages() -> None:
     block = (
         "Text.\n\n    paraphrastic score english a.tsv \\\n        --output b.tsv | head   # so\n"
     )

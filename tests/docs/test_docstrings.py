@@ -1,5 +1,5 @@
-"""Public names tell a caller what to give: every argument, the shapes of arrays, the errors, and an
-example where a call is long."""
+"""Public names document their arguments, shapes of arrays and errors, and long calls have an
+example."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import pytest
 import paraphrastic_hf
 
 SOURCE = Path(paraphrastic_hf.__file__).parent
-WHOLE = ("layers", "losses")  # of models only `forward`, elsewhere what is exported
-CITING = ("layers", "losses", "metrics", "models")  # their modules name the paper they follow
+WHOLE = ("layers", "losses")  # all names. In models only `forward`, elsewhere exported names.
 EXPORTED = {
     name: SOURCE.joinpath(*module.split(".")[1:]).with_suffix(".py")
     for name, module in paraphrastic_hf._PUBLIC.items()
@@ -34,7 +33,7 @@ def functions(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
 
 
 def public(path: Path) -> Iterator[tuple[str, Definition, ast.ClassDef | None]]:
-    """The public names of a module with what defines them, and for a method its class."""
+    """Yield the public names of a module with their definitions, and for methods the class."""
     body = ast.parse(path.read_text("utf-8")).body
     nodes = [node for node in body if isinstance(node, Definition)]
     classes = {node.name: functions(node) for node in nodes if isinstance(node, ast.ClassDef)}
@@ -55,7 +54,7 @@ def public(path: Path) -> Iterator[tuple[str, Definition, ast.ClassDef | None]]:
 
 
 def parameters(node: Definition) -> dict[str, str]:
-    """What a call gives, or the fields of a record, with their annotations."""
+    """Return the parameters of a call, or the fields of a record, with their annotations."""
     if isinstance(node, ast.ClassDef) and "__init__" in functions(node):
         return parameters(functions(node)["__init__"])
     if isinstance(node, ast.ClassDef):
@@ -68,13 +67,13 @@ def parameters(node: Definition) -> dict[str, str]:
 
 
 def entries(section: str) -> dict[str, str]:
-    """The text of a section about each name."""
+    """Return the text about each name in a section."""
     parts = re.split(r"^    (\*{0,2}\w+): ", section, flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def faults(node: Definition, owner: ast.ClassDef | None = None) -> Iterator[tuple[str, str]]:
-    """Everything that a docstring leaves out: a section, and what is missing there."""
+    """Yield everything that a docstring lacks, as section and item."""
     docstring = ast.get_docstring(node) or ""
     if not docstring:
         yield "docstring", node.name
@@ -111,13 +110,13 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("node", "owner"), NAMES)
-def test_a_public_name_has_the_parts_that_a_caller_needs(
+def test_docstrings_of_public_names_are_complete(
     node: Definition, owner: ast.ClassDef | None
 ) -> None:
     assert not list(faults(node, owner))
 
 
-def test_what_a_docstring_leaves_out_is_found() -> None:
+def test_missing_parts_of_a_docstring_are_detected() -> None:
     source = """def scale(rows: Tensor, by: float, how: str, where: int) -> Tensor:
     '''Scale.
 

@@ -1,5 +1,3 @@
-"""The examples in docstrings run and give what is written there."""
-
 from __future__ import annotations
 
 import doctest
@@ -17,7 +15,7 @@ EXAMPLES = [path for path in sorted(SOURCE.rglob("*.py")) if ">>> " in path.read
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_run_as_they_are_written(path: Path) -> None:
+def test_docstring_examples_run(path: Path) -> None:
     name = ".".join(("paraphrastic_hf", *path.relative_to(SOURCE).with_suffix("").parts))
     common = {"np": np, "torch": torch}
     assert doctest.testmod(importlib.import_module(name), extraglobs=common).failed == 0

@@ -1,5 +1,3 @@
-"""Every error of the package is raised with a message."""
-
 from __future__ import annotations
 
 import ast
@@ -21,13 +19,13 @@ def names(kind: type[Exception]) -> Iterator[str]:
 
 
 def raised(path: Path) -> Iterator[ast.Call | ast.Name]:
-    """What a file raises: calls of a class, and classes alone."""
+    """Yield the exceptions that a file raises, as calls or bare classes."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call | ast.Name):
             yield node.exc
 
 
-def test_every_error_carries_a_message() -> None:
+def test_every_error_has_a_message() -> None:
     own, seen = {*names(ParaphrasticError), Interrupted.__name__}, set()
     for path in SOURCE.rglob("*.py"):
         for error in raised(path):
@@ -40,5 +38,5 @@ def test_every_error_carries_a_message() -> None:
 
 
 @pytest.mark.parametrize("kind", ParaphrasticError.__subclasses__())
-def test_an_error_is_also_one_of_python(kind: type[Exception]) -> None:
+def test_errors_are_subclasses_of_python_errors(kind: type[Exception]) -> None:
     assert issubclass(kind, ValueError | RuntimeError | OSError | ImportError)

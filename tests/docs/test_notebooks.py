@@ -1,5 +1,3 @@
-"""The notebooks run, and print what stands in them."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,7 +9,7 @@ from tests.docs.notebooks import NOTEBOOKS, code_cells, printed, read, run
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_prints_what_stands_in_it(
+def test_a_notebook_reproduces_its_outputs(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -22,7 +20,7 @@ def test_a_notebook_prints_what_stands_in_it(
     )
 
 
-def test_notebooks_are_there_and_hold_text_alone() -> None:
+def test_notebooks_contain_only_text_outputs() -> None:
     assert {path.stem for path in NOTEBOOKS} == {"similarity-and-search", "train-your-own"}
     for path in NOTEBOOKS:
         assert path.stat().st_size < 20_000

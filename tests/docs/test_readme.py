@@ -1,9 +1,7 @@
-"""Every block of the README and of the guides runs as it stands there, one after the other, in one
-folder.
+"""All blocks of the README and the guides run in order, in one folder.
 
-Python runs as pasted. A shell block goes line by line through the command line's `main`, with
-options at the end that make models small. Files that a reader brings, and the folder DATA, are made
-here.
+Python blocks run unchanged. Shell commands run through `main`, with options that make models small.
+The files that a reader is expected to have, and the folder DATA, are made here.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from tests.evaluation.sts_files import write_sts
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
-ORDER = (  # in which guides run, since some use what others leave
+ORDER = (  # guides that use outputs of others come later
     *("train", "use", "generate", "translate", "score", "evaluate", "mine", "corpora", "convert"),
     *("publish", "space"),
 )
@@ -39,17 +37,17 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (ROOT / "README.md", *(GUIDES / f"{name}.md" for name in ORDER))
 }
-NOT_RUN = {  # the beginning of a line, and why it does not run here
+NOT_RUN = {  # start of a line -> why it does not run here
     "make": "sets up an environment from a package index; CI does",
     "pip install": "downloads from a package index; tests/check_wheel.py installs the wheel",
-    "source .venv": "is of an interactive shell",
-    "python hub_cards/spaces": "serves until it is stopped; tests/space clicks it through",
+    "source .venv": "needs an interactive shell",
+    "python hub_cards/spaces": "serves until it is stopped; tests/space tests it",
     "paraphrastic train default/english ": "downloads its teacher",
     "paraphrastic corpus make": "takes minutes or a cluster; tests/pipelines makes corpora",
     "paraphrastic evaluate runs/mine --suite all": "takes minutes; tests/evaluation has all suites",
 }
 SMALL = "--vocab_size 200 --hidden_size 8 --epochs 1"
-SMALLER = {  # what is added to a command that begins so
+SMALLER = {  # start of a command -> options added to it
     "train recipes/simple-and-effective-2019/own.yaml": SMALL,
     "train own ": SMALL,
     "tune": "--vocab_size 200 --hidden_size 8 --quiet",
@@ -64,7 +62,7 @@ SMALLER = {  # what is added to a command that begins so
     **dict.fromkeys(("translate", "transfer"), "--max-tokens 5"),
     **dict.fromkeys(("significance", "simile", "compare", "judge"), "--samples 20"),
 }
-SKIPPING = 3  # the status where files are missing, of which there are few here
+SKIPPING = 3  # exit status with missing files, since few exist here
 OF_FEW_FILES = ("paraphrastic significance english multilingual",)
 LANGUAGE_MODEL_SOURCES = (
     *("en-fr/tatoeba", "en-en/indian_mturk_translations", "en-en/fisher_4refs"),
@@ -75,7 +73,7 @@ LANGUAGE_MODEL_SOURCES = (
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code in a Markdown file: the number of its first line, its language and text."""
+    """A code block of a Markdown file: number of its first line, language and text."""
 
     line: int
     language: str
@@ -83,7 +81,7 @@ class Block:
 
 
 def blocks(markdown: str) -> list[Block]:
-    """Fenced blocks, and indented ones, which are the shell's."""
+    """Return the fenced blocks, and the indented ones, which are shell."""
     found, lines, number = [], markdown.splitlines(), 0
     while number < len(lines):
         start = number
@@ -102,7 +100,7 @@ def blocks(markdown: str) -> list[Block]:
 
 
 def commands(text: str) -> list[str]:
-    """The commands of a shell block, continued lines joined, comments left out."""
+    """Return the commands of a shell block, with joined lines and without comments."""
     joined = re.sub(r"\\\n\s*", "", text)
     bare = (re.sub(r"(^|\s)#.*", "", line).strip() for line in joined.splitlines())
     return [line for line in bare if line]
@@ -113,12 +111,12 @@ def is_run(command: str) -> bool:
 
 
 def expanded(word: str) -> list[str]:
-    """A word of a command, with the paths that its stars stand for, as a shell has it."""
+    """Expand the stars in a word of a command, as a shell does."""
     return sorted(map(str, Path().glob(word))) if "*" in word else [word]
 
 
 def run(command: str) -> None:
-    """A command of this package, made small."""
+    """Run a command of this package, with smaller settings."""
     program, *words = shlex.split(command)
     assert program == "paraphrastic", f"{command!r} neither runs here nor is in NOT_RUN"
     rest = command.removeprefix("paraphrastic ")
@@ -129,7 +127,7 @@ def run(command: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with what the pages take for granted."""
+    """A working folder with the files that the pages expect."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PARAPHRASTIC_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("PARAPHRASTIC_DATA", raising=False)
@@ -161,7 +159,7 @@ def paranmt(pairs: list[tuple[str, str]]) -> str:
 
 
 def write_data(root: Path, both: str) -> None:
-    """The folder of all data: corpora to train on, and official evaluation files in `eval`."""
+    """Write the data folder: training corpora, and official evaluation files in `eval`."""
     put(root, {f"train/{name}.tsv.xz": both for name in LANGUAGE_MODEL_SOURCES})
     words = sorted(set(re.findall(r"[a-z]+", both.lower())))
     counts = "".join(f"{word}\t{1000 - number}\n" for number, word in enumerate(words))
@@ -170,12 +168,12 @@ def write_data(root: Path, both: str) -> None:
     write_sts(root / "eval")
     for kind, line in (("input", "The dog bites the man.\tThe dog bites a man.\n"), ("gs", "0\n")):
         with (root / "eval" / "sts12" / f"STS.{kind}.MSRpar.txt").open("a") as file:
-            file.write(line)  # nearly the same words and another meaning: Hard-
+            file.write(line)  # nearly the same words with another meaning, for Hard-
     write_supervised(root)
 
 
 def write_released(folder: Path) -> None:
-    """Word vectors and checkpoints as the papers' releases have them."""
+    """Write word vectors and checkpoints in the formats of the papers' releases."""
     rng = np.random.default_rng(0)
     vectors = (f"{word} {' '.join(map(str, rng.normal(size=4).round(3)))}\n" for word in WORDS)
     (folder / "paragram-phrase-XXL.txt").write_text("".join(vectors), encoding="utf-8")
@@ -206,12 +204,12 @@ def write_released(folder: Path) -> None:
 
 
 def run_page(page: str) -> None:
-    """Run the blocks of a page one after the other."""
+    """Run the blocks of a page in order."""
     for block in blocks(PAGES[page]):
         place = f"{page}, line {block.line}"
         try:
             if block.language == "python":
-                names: dict[str, Any] = {"__name__": "__main__"}  # as in a notebook
+                names: dict[str, Any] = {"__name__": "__main__"}
                 exec(compile(block.text, place, "exec"), names)
             elif block.language == "sh":
                 for command in filter(is_run, commands(block.text)):
@@ -227,7 +225,7 @@ def test_the_readme_runs(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_readme_and_the_guides_run_from_the_first_block_to_the_last(folder: Path) -> None:
+def test_the_readme_and_the_guides_run(folder: Path) -> None:
     for page in PAGES:
         run_page(page)
 
@@ -237,15 +235,15 @@ def test_every_guide_is_run() -> None:
 
 
 @pytest.mark.parametrize("beginning", NOT_RUN)
-def test_what_does_not_run_is_still_on_a_page(beginning: str) -> None:
+def test_excluded_lines_still_exist(beginning: str) -> None:
     lines = [line for text in PAGES.values() for b in blocks(text) for line in commands(b.text)]
     plain = (re.sub(r"```.*?```", "", text, flags=re.DOTALL) for text in PAGES.values())
     prose = [code for text in plain for code in re.findall(r"`([^`\n]+)`", text)]
     assert any(line.startswith(beginning) for line in [*lines, *prose])
 
 
-def test_cosines_of_the_limits_are_those_of_english() -> None:
-    """A packaged model that was trained again has others: write them into the table."""
+def test_the_cosines_in_the_guide_are_current() -> None:
+    """After retraining the packaged model, update the table with its cosines."""
     row = re.compile(r"^\| [^|]*\| (-?\d\.\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
     written, first, second = zip(*row.findall(PAGES["docs/guides/use.md"]), strict=True)
     assert len(written) >= 7

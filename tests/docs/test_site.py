@@ -1,4 +1,4 @@
-"""The site of the documentation: it builds, nothing is missing, and a broken link is an error."""
+"""The documentation site builds completely, and broken links are errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def hooks() -> ModuleType:
 
 
 def build(root: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    """What `make docs` does."""
+    """Build the site as `make docs` does."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
@@ -67,7 +67,7 @@ def page(site: Path, name: str) -> str:
 
 
 @pytest.mark.slow
-def test_every_public_name_command_and_page_is_there(site: Path, hooks: Any) -> None:
+def test_the_site_has_every_public_name_command_and_page(site: Path, hooks: Any) -> None:
     for name, module in paraphrastic_hf._PUBLIC.items():
         folder = module.split(".")[1]
         html = page(site, f"reference/{folder if folder in hooks.WHOLE else name}.html")
@@ -85,7 +85,7 @@ def test_every_public_name_command_and_page_is_there(site: Path, hooks: Any) -> 
 
 
 @pytest.mark.slow
-def test_docstrings_are_drawn_with_their_sections(site: Path) -> None:
+def test_docstring_sections_are_rendered(site: Path) -> None:
     drawn = page(site, "reference/token_contributions.html")
     for part in ("Parameters:", "Raises:", "ModelError", "Examples:", "&gt;&gt;&gt;"):
         assert part in drawn, part
@@ -134,7 +134,7 @@ def test_a_question_finds_its_guide(question: str, search: Callable[[str], list[
 
 
 @pytest.mark.slow
-def test_a_page_of_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
+def test_the_site_loads_no_external_files(site: Path) -> None:
     for path in site.rglob("*.html"):
         assert FETCHED.findall(path.read_text(encoding="utf-8")) == [], path
     for path in site.rglob("*.css"):
@@ -151,7 +151,7 @@ def small(folder: Path, readme: str) -> subprocess.CompletedProcess[str]:
     return build(folder, folder / "out")
 
 
-def test_links_to_pages_parts_files_and_folders_are_followed(tmp_path: Path) -> None:
+def test_links_to_pages_files_and_folders_work(tmp_path: Path) -> None:
     links = "[a](docs/a.md) [part](docs/a.md#a-part) [rows](data/rows.tsv) [all](data) `[x](y.md)`"
     done = small(tmp_path, f"# Home\n\n{links}\n")
     assert done.returncode == 0, done.stderr
@@ -167,7 +167,7 @@ def test_a_broken_link_fails_the_build(tmp_path: Path, link: str) -> None:
     assert link.partition("#")[2] or link in done.stderr
 
 
-def test_a_page_belongs_to_the_longest_folder_and_an_empty_one_is_left_out(hooks: Any) -> None:
+def test_pages_are_sorted_into_the_longest_matching_folder(hooks: Any) -> None:
     sections = [{"More": "docs/"}, {"Guides": ["docs/guides/", "docs/data.md"]}, {"X": "x/"}]
     nav = ["README.md", *sections]
     known = ["README.md", "docs/a.md", "docs/data.md", "docs/guides/use.md"]
@@ -175,7 +175,7 @@ def test_a_page_belongs_to_the_longest_folder_and_an_empty_one_is_left_out(hooks
     assert hooks.expanded(nav, known) == ["README.md", {"More": more}, {"Guides": guides}]
 
 
-def test_a_notebook_is_a_page_with_what_it_prints(hooks: Any) -> None:
+def test_a_notebook_becomes_a_page_with_its_outputs(hooks: Any) -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Title\n", "text"]},
         {"cell_type": "code", "source": ["print(1)"], "outputs": [{"text": ["1\n"]}]},
@@ -184,5 +184,5 @@ def test_a_notebook_is_a_page_with_what_it_prints(hooks: Any) -> None:
     assert "# Title\ntext\n\n```python\nprint(1)\n```\n\n```text\n1\n```" in drawn
 
 
-def test_examples_of_the_hooks_run_as_they_are_written(hooks: Any) -> None:
+def test_docstring_examples_of_the_hooks_run(hooks: Any) -> None:
     assert doctest.testmod(hooks).failed == 0

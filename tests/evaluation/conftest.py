@@ -1,7 +1,6 @@
-"""Fixtures of this folder."""
-
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,15 +8,23 @@ import pytest
 from tests.evaluation.sts_files import write_lines, write_sts
 
 
+@pytest.fixture(scope="session")
+def official() -> Path:
+    """The `eval` folder of the official files."""
+    if "PARAPHRASTIC_DATA" not in os.environ:
+        pytest.skip("PARAPHRASTIC_DATA is not set")
+    return Path(os.environ["PARAPHRASTIC_DATA"]) / "eval"
+
+
 @pytest.fixture
 def sts_folder(tmp_path: Path) -> Path:
-    """A data root's `eval` folder with tiny STS files."""
+    """An `eval` folder with tiny STS files."""
     return write_sts(tmp_path / "data" / "eval")
 
 
 @pytest.fixture
 def retrieval_folder(tmp_path: Path) -> Path:
-    """Two languages of Tatoeba, and BUCC in which a translation is an anagram."""
+    """Two languages of Tatoeba, and BUCC where translations are reversed words."""
     words = ["apple bread", "chair door", "eagle fox", "green hat", "iron jug", "kite lamp"]
     for language in ("spa", "deu"):
         stem = tmp_path / "eval" / "tatoeba" / "v1" / f"tatoeba.{language}-eng"

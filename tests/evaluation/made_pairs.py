@@ -1,4 +1,4 @@
-"""Encoders and tiny files whose cosines are known: a text is a number, its vector's angle."""
+"""Encoders and tiny files with known cosines: each text is a number, the angle of its vector."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from paraphrastic_hf.evaluation.measures.judged import Ranked, judged_p_value
 from tests.evaluation.sts_files import write_lines
 
-ANGLES = ("0.2", "0.7", "1.1", "1.5")  # falling cosines with the angle 0
+ANGLES = ("0.2", "0.7", "1.1", "1.5")  # decreasing cosines with the angle 0
 
 
 class Angles:
-    """An encoder of numbers."""
+    """Encodes a number as an angle."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
         angles = np.array([float(text) for text in texts])
@@ -22,7 +22,7 @@ class Angles:
 
 
 class Letters:
-    """An encoder: counts of letters."""
+    """Encodes a text as its counts of letters."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.array(
@@ -30,21 +30,34 @@ class Letters:
         )
 
 
+class Vowels(Letters):
+    """Encodes a text as its counts of two vowels, so that some texts are equal."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return super().encode(texts)[:, [0, 4]]
+
+
+class Lengths:
+    """Encodes a text as its length and a constant."""
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        return np.array([[len(text), 1.0] for text in texts])
+
+
 class Constant:
-    """An encoder for which everything is the same."""
+    """Encodes all texts as the same vector."""
 
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.ones((len(texts), 3))
 
 
 def write_words(folder: Path, name: str, gold: list[float]) -> None:
-    """A word set of the angle 0 with each of `ANGLES`."""
     path = folder / "wordsim" / "mfaruqui_eval-word-vectors" / f"EN-{name}.txt"
     write_lines(path, [f"0\t{angle}\t{score}" for angle, score in zip(ANGLES, gold, strict=True)])
 
 
 def write_bigrams(folder: Path, kind: str, ratings: list[list[int]]) -> None:
-    """Bigrams of the angle 0 with each of `ANGLES`, a line a rating."""
+    """Write bigrams of the angle 0 with each of `ANGLES`, a line per rating."""
     lines = [
         f"0|||{angle}|||{rating}"
         for angle, each in zip(ANGLES, ratings, strict=True)
@@ -54,7 +67,6 @@ def write_bigrams(folder: Path, kind: str, ratings: list[list[int]]) -> None:
 
 
 def row_of(results: dict[str, Any], group: str, name: str) -> dict[str, Any]:
-    """One row of results."""
     return next(row for row in results["rows"] if (row["group"], row["name"]) == (group, name))
 
 
@@ -65,6 +77,5 @@ def correlation_p_value(
     measure: str = "pearson",
     **options: int,
 ) -> float:
-    """The p-value of the difference of two predictions."""
     a, b = (Ranked("", "", measure, cosines, gold) for cosines in (first, second))
     return judged_p_value(a, b, **options)

@@ -1,5 +1,4 @@
-"""Tiny STS files in the organizers' layout, made from the demo pairs: for tests that need a data
-folder."""
+"""Tiny STS files in the official layout, made from the demo pairs."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 
 
 def write_sts(folder: Path) -> Path:
-    """Every file of the suites `sts` and `development`, 12 pairs each: paraphrases score 5,
-    strangers 0."""
+    """Write every file of the suites `sts` and `development`: 6 paraphrases (5) and 6 other
+    pairs (0)."""
     rows = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()]
     lines = [f"{a}\t{b}" for a, b in rows[:6]] + [
         f"{rows[i][0]}\t{rows[i + 9][1]}" for i in range(6)
@@ -32,7 +31,7 @@ def write_sts(folder: Path) -> Path:
             for line, score in zip(lines, gold, strict=True)
         ]
         write_lines(folder / "stsbenchmark" / f"sts-{split}.csv", table)
-    within = [max(1.0, score) for score in gold]  # where the scale begins with 1
+    within = [max(1.0, score) for score in gold]  # for scales that start at 1
     sick = [f"1\t{line}\t{score}\tNEUTRAL" for line, score in zip(lines, within, strict=True)]
     write_lines(folder / "sick2014" / "SICK_trial.txt", ["pair_ID\tA\tB\tscore\tlabel", *sick])
     phrases = [
@@ -43,6 +42,5 @@ def write_sts(folder: Path) -> Path:
 
 
 def write_lines(path: Path, lines: list) -> None:
-    """Lines of text, each ended by a newline."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

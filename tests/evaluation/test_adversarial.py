@@ -1,5 +1,3 @@
-"""Attacks on classifiers by paraphrases, and how well paraphrases to order are made."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -46,8 +44,9 @@ def says(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
     return ["good" if "fine" in text else "bad" for text in texts]
 
 
-def test_an_example_is_broken_if_right_on_it_and_wrong_on_a_paraphrase() -> None:
-    """Right on 1 and 2, both broken: by "a lovely film" and by "not fine"; 3 was wrong before."""
+def test_an_example_is_broken_by_one_wrongly_labeled_paraphrase() -> None:
+    """Examples 1 and 2 are correct and broken, by "a lovely film" and "not fine". 3 is wrong
+    anyway."""
     found = attack(EXAMPLES, says, PARAPHRASES)
     assert [each.is_broken for each in found] == [True, True, False]
     assert found[0].paraphrases == ("a film that is fine", "a lovely film")
@@ -58,14 +57,14 @@ def test_an_example_is_broken_if_right_on_it_and_wrong_on_a_paraphrase() -> None
     assert report.success == 100
     assert report.agreement == 50
     assert report.queries == 8
-    assert report.overlap == pytest.approx(1 / 3)  # two words of three, and none
+    assert report.overlap == pytest.approx(1 / 3)  # two words of three, and no words
     assert report.perplexity == pytest.approx(6)
     assert np.isnan(report.similarity)
     assert "| 66.7 |" in attack_markdown({"scpn": report})
     assert training_rows(found)[-1] == ["bad", "a mess"]
 
 
-def test_the_table_has_no_column_and_no_cell_without_a_number() -> None:
+def test_the_attack_table_has_no_empty_column_and_no_nan() -> None:
     tame = report_attack(attack(EXAMPLES[:1], says, [["a film that is fine"]]))
     broken = report_attack(attack(EXAMPLES, says, PARAPHRASES))
     assert "nan" not in attack_markdown({"tame": tame})
@@ -80,10 +79,10 @@ def test_the_table_has_no_column_and_no_cell_without_a_number() -> None:
 
 
 @pytest.mark.parametrize(("kind", "pad"), [("Bert", 0), ("Roberta", 1)])
-def test_a_tokenizer_that_knows_no_limit_has_that_of_the_model_and_cuts_are_told(
+def test_a_tokenizer_without_limit_truncates_at_the_models_limit_with_a_warning(
     kind: str, pad: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """RoBERTa numbers its positions from behind the id of padding, so it reads fewer tokens."""
+    """RoBERTa's positions start after the padding id, so it reads fewer tokens."""
     make_config = getattr(transformers, f"{kind}Config")
     config = make_config(
         vocab_size=len(WORDS),
@@ -113,7 +112,7 @@ def test_a_tokenizer_that_knows_no_limit_has_that_of_the_model_and_cuts_are_told
     assert len(caplog.records) == 2
 
 
-def test_the_second_sentence_of_a_pair_stays() -> None:
+def test_the_second_sentence_of_a_pair_is_unchanged() -> None:
     asked: list[tuple[str, str]] = []
 
     def entails(texts: Sequence[str], second: Sequence[str] | None) -> list[str]:
@@ -126,16 +125,16 @@ def test_the_second_sentence_of_a_pair_stays() -> None:
     assert training_rows(found) == [["yes", "b a", "c"]]
 
 
-def test_without_examples_there_is_no_attack() -> None:
-    with pytest.raises(DataError, match="got 0 and 0"):
+def test_an_attack_needs_examples() -> None:
+    with pytest.raises(DataError):
         attack([], says, [])
 
 
-def test_translation_there_and_back_gives_paraphrases() -> None:
+def test_back_translation_gives_paraphrases() -> None:
     def reverse(
         lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
     ) -> list[list[GeneratedText]]:
-        assert writing.max_tokens == 200  # as `Translator.translate` has it
+        assert writing.max_tokens == 200
         counts = range(writing.outputs)
         return [[GeneratedText(f"{line[::-1]}{n}", float("nan")) for n in counts] for line in lines]
 
@@ -143,7 +142,7 @@ def test_translation_there_and_back_gives_paraphrases() -> None:
     assert write(["ab"]) == [["0ab0", "0ab1"]]
 
 
-def test_template_match_counts_what_could_not_be_parsed_as_none() -> None:
+def test_an_unparsed_output_is_no_template_match() -> None:
     wanted = [read_tree("(S (NP (DT)) (VP))")] * 3
     trees = [read_tree("(ROOT (S (NP (PRP)) (VP (VB))))"), read_tree("(S (VP) (NP))"), None]
     assert template_match(trees, wanted) == pytest.approx(100 / 3)
@@ -152,7 +151,7 @@ def test_template_match_counts_what_could_not_be_parsed_as_none() -> None:
 
 
 def test_rouge_by_hand() -> None:
-    """the cat sat / the cat sat down: 3 of 3 and 4 words, 2 of 2 and 3 pairs."""
+    """the cat sat / the cat sat down: 3 of 3 and 4 words, 2 of 2 and 3 bigrams."""
     assert rouge("The cat sat", "the cat sat down", 1) == pytest.approx(6 / 7)
     assert rouge("the cat sat", "the cat sat down", 2) == pytest.approx(4 / 5)
     assert rouge("sat the cat", "the cat sat", None) == pytest.approx(4 / 6)
@@ -163,7 +162,7 @@ def test_figures_of_paraphrases() -> None:
     texts = ["the cat sat on the mat today", "a dog ran"]
     same = measure_paraphrases(texts, texts, texts)
     assert same["BLEU"] == pytest.approx(100)
-    assert same["iBLEU"] == pytest.approx(60)  # 0.8 of 100 less 0.2 of 100
+    assert same["iBLEU"] == pytest.approx(60)  # 0.8 * 100 - 0.2 * 100
     assert same["change"] == 0
     other = measure_paraphrases(["abcd"], ["abcd"], ["abxx"])
     assert other["change"] == 50

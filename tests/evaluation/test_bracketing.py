@@ -1,5 +1,3 @@
-"""Labeled F1 by hand, as EVALB counts."""
-
 from __future__ import annotations
 
 import pytest
@@ -14,7 +12,7 @@ FOUND = """(ROOT (S (NP (PRP She))
 
 
 def test_the_wrong_attachment_costs_one_bracket() -> None:
-    """Gold has S, NP, VP, NP(2-6), NP(2-4), PP, NP: 7; found has all but NP(2-6): 6."""
+    """Gold: S, NP, VP, NP(2-6), NP(2-4), PP, NP. Found: all except NP(2-6)."""
     counts = count_brackets([tree(FOUND)], [tree(GOLD)])
     assert (counts.right, counts.found, counts.gold) == (6, 6, 7)
     assert counts.precision == 100
@@ -24,14 +22,14 @@ def test_the_wrong_attachment_costs_one_bracket() -> None:
     assert (counts.sentences, counts.exact, counts.templates) == (1, 0, 1)
 
 
-def test_a_chain_counts_phrase_by_phrase_and_a_label_as_often_as_it_is_there() -> None:
+def test_every_phrase_of_a_unary_chain_counts() -> None:
     gold, found = tree("(S (VP (VP (VB go))))"), tree("(S (VP (VB go)))")
     counts = count_brackets([found], [gold])
     assert (counts.right, counts.found, counts.gold) == (2, 2, 3)
     assert count_brackets([gold], [found]).precision == pytest.approx(200 / 3)
 
 
-def test_where_punctuation_hangs_does_not_matter() -> None:
+def test_the_attachment_of_punctuation_does_not_matter() -> None:
     gold = tree("(S (NP (NN a)) (, ,) (VP (VB b)) (. .))")
     found = tree("(S (NP (NN a) (, ,)) (VP (VB b) (. .)))")
     assert count_brackets([found], [gold]).f1 == 100
@@ -39,8 +37,7 @@ def test_where_punctuation_hangs_does_not_matter() -> None:
     assert count_brackets([found], [gold], without=()).f1 == pytest.approx(100 / 3)
 
 
-def test_brackets_are_no_punctuation_and_prt_is_advp() -> None:
-    """The root is no bracket, and a phrase of punctuation alone is none."""
+def test_root_and_punctuation_are_no_brackets_and_prt_equals_advp() -> None:
     gold = tree("(S (PRN (-LRB- -LRB-)) (PRT (RP up)))")
     found = tree("(S (PRN (-LRB- -LRB-)) (ADVP (RB up)))")
     assert count_brackets([found], [gold]).f1 == 100
@@ -57,5 +54,5 @@ def test_counts_of_sentences_add_up() -> None:
     assert both.template_match == 100
     none = count_brackets([], [])
     assert none.f1 == none.precision == none.recall == none.exact_match == 0
-    with pytest.raises(ValueError):  # noqa: PT011  # of another sentence
+    with pytest.raises(ValueError):  # noqa: PT011  # trees of different sentences
         count_brackets([tree("(S (NN a))")], [tree(GOLD)])

@@ -1,5 +1,3 @@
-"""Many regressions at once are the regressions one by one."""
-
 from __future__ import annotations
 
 import numpy as np
@@ -25,12 +23,12 @@ RANDOM = np.random.default_rng(5)
 
 
 @pytest.fixture(autouse=True)
-def every_test_draws_the_same_whatever_ran_before() -> None:
+def reset_the_generator() -> None:
     RANDOM.bit_generator.state = np.random.default_rng(5).bit_generator.state
 
 
 def made(rows: int, dim: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Noisy classes on features of very different scales and a mean that is not zero."""
+    """Return noisy classes, and features with different scales and a nonzero mean."""
     features = RANDOM.normal(size=(rows, dim)) * np.geomspace(2, 0.05, dim) + 0.3
     directions = RANDOM.normal(size=(dim, classes))
     labels = (features @ directions + RANDOM.gumbel(size=(rows, classes))).argmax(1)
@@ -40,7 +38,7 @@ def made(rows: int, dim: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
 def objective(
     features: np.ndarray, labels: np.ndarray, weights: np.ndarray, bias: np.ndarray, strength: float
 ) -> float:
-    """C times the sum of losses plus half the squares, by definition; (classes, dim) weights."""
+    """Return C times the sum of losses plus half the squared (classes, dim) weights."""
     scores = features.astype(np.float64) @ weights.T + bias
     if scores.shape[1] == 1:
         losses = np.logaddexp(0, np.where(labels == 1, -1, 1) * scores[:, 0])
@@ -50,7 +48,7 @@ def objective(
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_each_of_many_is_what_scikit_learn_finds(classes: int) -> None:
+def test_every_regression_equals_scikit_learns(classes: int) -> None:
     features, labels = made(600, 20, classes)
     regressions = [
         Regression(RANDOM.random(600) < 0.8, strength) for strength in GRID_FOLDS for _ in range(3)
@@ -61,16 +59,16 @@ def test_each_of_many_is_what_scikit_learn_finds(classes: int) -> None:
         oracle = LogisticRegression(C=regression.strength, tol=1e-9, max_iter=10_000).fit(*rows)
         ours = found.weights[:, number].T.astype(np.float64), found.intercepts[number]
         best = objective(*rows, oracle.coef_, oracle.intercept_, regression.strength)
-        # `fit` stops where a step gains little; with the weakest penalties 2e-4 are left to gain.
+        # `fit` stops when a step gains little. With the weakest penalties 2e-4 remain.
         assert objective(*rows, *ours, regression.strength) == pytest.approx(best, rel=3e-4)
         chosen = found.classes(features)[:, number] == oracle.predict(features)
-        assert chosen.mean() > 0.99  # what is left sits on the border
+        assert chosen.mean() > 0.99  # the rest is on the border
         np.testing.assert_allclose(
             found.probabilities(features)[:, number], oracle.predict_proba(features), atol=0.02
         )
 
 
-def test_a_distribution_as_target_is_examples_weighted_by_it() -> None:
+def test_a_distribution_as_target_equals_weighted_examples() -> None:
     features, _ = made(200, 6, 3)
     shares = RANDOM.dirichlet(np.ones(3), 200)
     found = fit(features, shares, 3, [Regression(np.ones(200, bool), 2.0)])
@@ -92,7 +90,7 @@ def test_the_batch_does_not_change_a_regression(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_allclose(whole, one_by_one, atol=0.01)
 
 
-def test_folds_share_every_class_evenly_and_never_change() -> None:
+def test_folds_are_stratified_and_reproducible() -> None:
     labels = RANDOM.integers(0, 3, 500)
     fold = stratified_folds(labels, 10)
     for label in range(3):
@@ -107,7 +105,7 @@ def test_folds_share_every_class_evenly_and_never_change() -> None:
 def grid_search(
     features: np.ndarray, labels: np.ndarray, grid: tuple[float, ...]
 ) -> LogisticRegression:
-    """scikit-learn's search over ten folds of our making."""
+    """Search with scikit-learn over our ten folds."""
     search = GridSearchCV(
         LogisticRegression(tol=1e-8, max_iter=10_000),
         {"C": grid},
@@ -116,7 +114,7 @@ def grid_search(
     return search.fit(features.astype(np.float64), labels)
 
 
-def test_nested_folds_are_a_search_in_each_fold() -> None:
+def test_nested_folds_equal_a_grid_search_in_each_fold() -> None:
     features, labels = made(200, 6, 2)
     classifiers, fold = nested_folds(features, labels, 2)
     right = classifiers.classes(features) == labels[:, None]
@@ -126,11 +124,11 @@ def test_nested_folds_are_a_search_in_each_fold() -> None:
         seen = fold != number
         search = grid_search(features[seen], labels[seen], GRID)
         score = search.score(features[~seen], labels[~seen])
-        # One of 20 may fall on the other side of the border.
+        # One of 20 may be on the border.
         assert right[~seen, number].mean() == pytest.approx(score, abs=0.051)
 
 
-def test_folds_of_a_training_set_choose_as_scikit_learn_does() -> None:
+def test_training_folds_choose_the_penalty_as_scikit_learn_does() -> None:
     features, labels = made(400, 8, 4)
     train, test = slice(None, 300), slice(300, None)
     search = grid_search(features[train], labels[train], GRID_FOLDS)
@@ -140,7 +138,6 @@ def test_folds_of_a_training_set_choose_as_scikit_learn_does() -> None:
 
 
 def test_the_validation_set_chooses_the_penalty() -> None:
-    """Training labels are noise; on validation rows the commoner class wins, so less is more."""
     features, labels = made(60, 40, 2)
     noise = RANDOM.permutation(labels)
     found = fitted_by_validation((features, noise), (features, noise), 2)

@@ -1,12 +1,9 @@
-"""Translations of systems side by side: words by hand, figures by the libraries, the command."""
-
 from __future__ import annotations
 
 import json
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -22,13 +19,14 @@ from paraphrastic_hf.evaluation.measures.word_scores import (
     repetition_rate,
     tag_f1,
 )
+from tests.evaluation.made_pairs import Lengths
 from tests.texts import SENTENCES
 
 REFERENCES = SENTENCES[:12]
 
 
 def spoiled(share: float) -> list[str]:
-    """The references with some words in another's place."""
+    """Return the references with some words replaced."""
     draw = random.Random(2)
     words = [word for text in REFERENCES for word in text.split()]
     return [
@@ -40,7 +38,7 @@ def spoiled(share: float) -> list[str]:
 SYSTEMS = [("bad", spoiled(0.6)), ("good", spoiled(0.1))]
 
 
-def test_figures_are_those_of_sacrebleu_and_of_the_scorer() -> None:
+def test_scores_equal_sacrebleus_and_the_scorers() -> None:
     report = judge(SYSTEMS, REFERENCES, samples=200)
     scorer = SimileScorer()
     for number, (_, outputs) in enumerate(SYSTEMS):
@@ -60,9 +58,9 @@ def test_figures_are_those_of_sacrebleu_and_of_the_scorer() -> None:
     assert report.signatures["chrF"].startswith("nrefs:1|case:mixed")
 
 
-def test_words_are_right_as_often_as_the_reference_has_them_by_hand() -> None:
-    """Rare words: cat, dog. Of `cat cat` one is right, of `dog` none is written: 2 * 1 / (2 + 2).
-    Of the frequent word two of three are right: 2 * 2 / (3 + 2)."""
+def test_bucket_f1_by_hand() -> None:
+    """Rare words (cat, dog): `cat cat` has one correct, `dog` is missing: 2 * 1 / (2 + 2). The
+    frequent word has two of three correct: 2 * 2 / (3 + 2)."""
     bucket = frequency_bucket({"the": 2000, "cat": 1, "dog": 1})
     found = bucket_f1(
         [["the", "cat", "cat"], ["the", "the"]], [["the", "cat"], ["the", "dog"]], bucket
@@ -70,7 +68,7 @@ def test_words_are_right_as_often_as_the_reference_has_them_by_hand() -> None:
     assert found == {"1001+": pytest.approx(80), "1": pytest.approx(50)}
 
 
-def test_buckets_are_those_of_table_70() -> None:
+def test_buckets_equal_table_70() -> None:
     assert bucket_names() == ["0", "1", "2-5", "6-10", "11-100", "101-1000", "1001+"]
     counts = {str(n): n for n in (1, 2, 5, 6, 10, 11, 100, 101, 1000, 1001)}
     bucket = frequency_bucket(counts)
@@ -79,7 +77,7 @@ def test_buckets_are_those_of_table_70() -> None:
     ]  # fmt: skip
 
 
-def test_a_word_with_another_tag_is_another_word() -> None:
+def test_a_word_with_another_tag_is_wrong() -> None:
     tags = {"saw": "VBD", "cats": "NNS", "Saw": "NN"}
 
     def tag(sentences: object) -> list[list[str]]:
@@ -90,20 +88,13 @@ def test_a_word_with_another_tag_is_another_word() -> None:
     assert [coarse(tag) for tag in ("NNP", "PROPN", "CD")] == ["PROPN", "PROPN", "NUM"]
 
 
-def test_repetition_counts_what_an_output_has_said_before() -> None:
-    assert repetition_rate([["a", "b", "c"], ["a", "b"]]) == 0  # in another output it is none
+def test_repetition_counts_ngrams_repeated_within_an_output() -> None:
+    assert repetition_rate([["a", "b", "c"], ["a", "b"]]) == 0  # repeated only in another output
     assert repetition_rate([["a", "b", "a", "b"], ["c"]]) == pytest.approx(100 / 3)
     assert repetition_rate([["a"], []]) == 0
 
 
-class Lengths:
-    """An encoder that knows how long a text is, and that all texts have something in common."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[1.0, len(text)] for text in texts])
-
-
-def test_other_encoders_and_frequencies_of_other_text_judge_too() -> None:
+def test_other_encoders_and_frequency_texts_can_be_given() -> None:
     report = judge(
         SYSTEMS,
         REFERENCES,
@@ -123,7 +114,7 @@ def test_other_encoders_and_frequencies_of_other_text_judge_too() -> None:
     assert good["part of speech"]["NOUN"] > bad["part of speech"]["NOUN"]
 
 
-def test_the_command_writes_what_the_function_finds(
+def test_the_command_writes_the_result_of_the_function(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -140,7 +131,7 @@ def test_the_command_writes_what_the_function_finds(
     assert main([*command, "-r", "ref.txt", "ref.txt"]) == 2
 
 
-def test_systems_that_do_not_fit_are_refused() -> None:
+def test_invalid_systems_are_refused() -> None:
     for systems in ([("a", REFERENCES), ("a", REFERENCES)], [("a", ["x"])], []):
         with pytest.raises(DataError):
             judge(systems, REFERENCES)

@@ -1,6 +1,3 @@
-"""Accuracies and F1 of two encoders compared example by example: by hand, by brute force, and end
-to end beside what `evaluate` says."""
-
 from __future__ import annotations
 
 from itertools import product
@@ -14,14 +11,7 @@ from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.significance import compare_encoders
 from paraphrastic_hf.evaluation.suites.retrieval import bucc_judged, bucc_scores
 from paraphrastic_hf.mining.bitext import Pairs
-from tests.evaluation.test_retrieval import Letters
-
-
-class Vowels(Letters):
-    """Counts of two vowels: what Letters sees, and less."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return super().encode(texts)[:, [0, 4]]
+from tests.evaluation.made_pairs import Letters, Vowels
 
 
 def accuracy(*right: float) -> Judged:
@@ -29,7 +19,7 @@ def accuracy(*right: float) -> Judged:
     return Judged("", "", "accuracy", hits, np.ones_like(hits))
 
 
-def test_a_score_is_what_was_gained_of_what_there_was_by_parts() -> None:
+def test_a_score_is_the_gain_over_the_possible_gain_by_part() -> None:
     assert accuracy(1, 0, 0.5, 0.5).score == 50
     gained = np.array([[2, 0, 0, 0], [0, 0, 2, 0]])
     possible = np.array([[2, 1, 0, 0], [0, 0, 2, 2]])
@@ -39,8 +29,8 @@ def test_a_score_is_what_was_gained_of_what_there_was_by_parts() -> None:
     assert nothing.score == pytest.approx(100 * (2 / 3 + 0) / 2)
 
 
-def test_the_p_value_is_the_share_of_exchanges_that_differ_as_much() -> None:
-    """By oracle: every way to exchange what two encoders found, in two parts of an F1."""
+def test_the_p_value_equals_the_share_of_exchanges_with_as_large_a_difference() -> None:
+    """Oracle: all exchanges of the results of two encoders, for an F1 with two parts."""
     random = np.random.default_rng(3)
     possible = random.integers(0, 3, size=(2, 2, 8))
     gained = np.minimum(possible, random.integers(0, 3, size=(2, 2, 8)))
@@ -53,22 +43,22 @@ def test_the_p_value_is_the_share_of_exchanges_that_differ_as_much() -> None:
             pair.append(Judged("", "", "F1", *parts).score)
         differences.append(abs(pair[0] - pair[1]))
     expected = np.mean(np.array(differences) >= differences[0] - 1e-9)
-    assert 0.01 < expected < 0.9  # so that it says something
+    assert 0.01 < expected < 0.9
     assert judged_p_value(*sides) == expected
     assert judged_p_value(*sides[::-1]) == expected
 
 
-def test_what_no_test_can_tell_apart() -> None:
+def test_p_values_of_extreme_results() -> None:
     assert judged_p_value(accuracy(1, 0, 1, 0, 1), accuracy(0, 1, 1, 1, 0)) == 1
     assert judged_p_value(accuracy(1, 1, 1, 1), accuracy(0, 0, 0, 0)) == 2 / 2**4
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_f1_by_source_sentence_is_the_f1_of_bucc(seed: int) -> None:
+def test_f1_by_source_sentence_equals_the_f1_of_bucc(seed: int) -> None:
     random = np.random.default_rng(seed)
     sources, targets, mined = 30, 40, int(random.integers(0, 25))
     pairs = Pairs(
-        random.integers(0, 8, mined).astype(np.float32),  # many are equal
+        random.integers(0, 8, mined).astype(np.float32),  # with many ties
         random.permutation(sources)[:mined],
         random.permutation(targets)[:mined],
     )
@@ -82,7 +72,7 @@ def test_f1_by_source_sentence_is_the_f1_of_bucc(seed: int) -> None:
 @pytest.mark.parametrize(
     ("suite", "measure", "datasets"), [("tatoeba", "accuracy", 2), ("bucc", "F1", 3)]
 )
-def test_scores_are_those_of_evaluate(
+def test_compared_scores_equal_those_of_evaluate(
     suite: str, measure: str, datasets: int, retrieval_folder: Path
 ) -> None:
     differences, skipped = compare_encoders(

@@ -1,5 +1,3 @@
-"""The `sts-metrics` suite: metrics of translation as systems on STS."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,7 +18,7 @@ from paraphrastic_hf.metrics.scorer import SimileScorer
 
 @pytest.fixture(autouse=True)
 def _no_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tests with and without nltk's data."""
+    """Replace METEOR, which needs nltk's data."""
 
     def load(progress: bool = False) -> object:
         def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
@@ -32,10 +30,9 @@ def _no_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(matching.MATCHING, "METEOR", load)
 
 
-def test_the_first_sentence_is_the_reference_and_scores_are_those_of_the_metrics(
+def test_the_first_sentence_is_the_reference_of_each_metric(
     sts_folder: Path,
 ) -> None:
-    """Symmetric is the mean of both ways."""
     encoder = SentenceEncoder.from_pretrained("simile")
     results = evaluate(encoder, "sts-metrics", sts_folder)
     pairs = read_sts_year(sts_folder, "2012")[0]
@@ -51,7 +48,7 @@ def test_the_first_sentence_is_the_reference_and_scores_are_those_of_the_metrics
         assert row["scores"][name] == pytest.approx(correlation)
 
 
-def test_the_headline_is_the_mean_of_the_years_which_are_means_of_their_datasets(
+def test_the_headline_is_the_mean_of_yearly_means(
     sts_folder: Path,
 ) -> None:
     def lengths(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:

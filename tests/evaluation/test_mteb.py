@@ -1,8 +1,5 @@
-"""Our encoders in mteb, on local files."""
-
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,48 +9,37 @@ from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.mteb_tasks import MtebEncoder, local_tasks
 from paraphrastic_hf.evaluation.run import evaluate
+from tests.evaluation.made_pairs import Lengths
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # mteb's own
-
-
-@pytest.fixture
-def data() -> Path:
-    """The official files."""
-    pytest.importorskip("mteb")
-    if "PARAPHRASTIC_DATA" not in os.environ:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official files here")
-    return Path(os.environ["PARAPHRASTIC_DATA"]) / "eval"
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of mteb
 
 
 @pytest.mark.slow
-def test_mteb_and_our_suite_agree_on_sts_benchmark(data: Path) -> None:
-    import mteb
+def test_mteb_and_our_suite_agree_on_sts_benchmark(official: Path) -> None:
+    mteb = pytest.importorskip("mteb")
 
     encoder = SentenceEncoder.from_pretrained("english")
-    tasks = local_tasks(data, ["STSBenchmark", "STS16"])
+    tasks = local_tasks(official, ["STSBenchmark", "STS16"])
     results = mteb.evaluate(
         MtebEncoder(encoder), tasks, cache=None, co2_tracker=False, show_progress_bar=False
     )
     theirs = {r.task_name: r.scores["test"][0]["cosine_spearman"] for r in results.task_results}
-    rows = evaluate(encoder, "sts", data)["rows"]
+    rows = evaluate(encoder, "sts", official)["rows"]
     ours = {(row["group"], row["name"]): row["scores"]["spearman"] for row in rows}
     assert 100 * theirs["STSBenchmark"] == pytest.approx(ours["STS-B", "test"], abs=0.05)
     assert 100 * theirs["STS16"] == pytest.approx(ours["2016", "all pairs"], abs=0.05)
 
 
 @pytest.mark.slow
-def test_every_task_fills_from_local_files(data: Path) -> None:
-    tasks = local_tasks(data, ["STS17", "Tatoeba", "XNLI", "SICK-R"])
+def test_every_task_loads_from_local_files(official: Path) -> None:
+    pytest.importorskip("mteb")
+    tasks = local_tasks(official, ["STS17", "Tatoeba", "XNLI", "SICK-R"])
     assert all(task.data_loaded for task in tasks)
     assert set(tasks[1].dataset) == set(tasks[1].hf_subsets)
 
 
-def test_batches_become_one_array_and_cosines() -> None:
+def test_batches_are_joined_and_compared_by_cosine() -> None:
     pytest.importorskip("mteb")
-
-    class Lengths:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return np.array([[len(text), 1.0] for text in texts])
 
     encoder = MtebEncoder(Lengths())
     vectors = encoder.encode([{"text": ["a", "bb"]}, {"text": ["ccc"]}], task_metadata=None)
@@ -63,7 +49,7 @@ def test_batches_become_one_array_and_cosines() -> None:
     assert encoder.mteb_model_meta.name == "paraphrastic/Lengths"
 
 
-def test_a_task_without_files_is_named_and_an_unknown_one_refused(tmp_path: Path) -> None:
+def test_missing_files_and_unknown_tasks_are_errors(tmp_path: Path) -> None:
     pytest.importorskip("mteb")
     with pytest.raises(MissingFileError):
         local_tasks(tmp_path, ["STS12"])

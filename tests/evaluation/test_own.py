@@ -1,5 +1,3 @@
-"""Evaluation on pairs of one's own: by hand, by oracle and beside the suites."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,13 +11,14 @@ from paraphrastic_hf.evaluation.measures.judged import Ranked, best_threshold, r
 from paraphrastic_hf.evaluation.own import evaluate_pairs, retrieval_scores
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.metrics.resampling import drawn_examples
-from tests.evaluation.made_pairs import Angles, Constant, Letters
+from tests.evaluation.made_pairs import Angles, Constant, Letters, Vowels
 
 ROWS = [("a cat", "the cat"), ("a dog", "the dog"), ("red", "read"), ("tea", "tee"), ("hi", "high")]
 
 
 def slow_average_precision(cosines: np.ndarray, labels: np.ndarray) -> float:
-    """The mean of the precision at each positive pair; those of equal cosine are found together."""
+    """Average the precision at each positive pair, where pairs of equal cosine share one
+    threshold."""
     found = [
         labels[cosines >= cosine].mean()
         for cosine, label in zip(cosines, labels, strict=True)
@@ -33,7 +32,7 @@ def slow_accuracy(cosines: np.ndarray, labels: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("measure", ["average precision", "accuracy"])
-def test_measures_of_labels_are_those_of_a_slow_loop_in_every_resample(measure: str) -> None:
+def test_label_measures_equal_a_slow_loop_in_every_resample(measure: str) -> None:
     random = np.random.default_rng(1)
     cosines = random.integers(0, 8, 20) / 8  # many ties
     labels = (random.random(20) < 0.4).astype(float)
@@ -54,9 +53,9 @@ def test_the_best_threshold_gives_the_best_accuracy() -> None:
         assert 100 * found == pytest.approx(ranked.score) or best_threshold(ranked) == 1
 
 
-def test_retrieval_counts_the_place_of_the_answers() -> None:
-    """From the angle 0 the answers lie at 0.1, 0.2 ... 1.2; its own are 2nd, 3rd and 12th. A
-    constant encoder finds one answer in all."""
+def test_retrieval_scores_by_hand() -> None:
+    """The answers are at angles 0.1, 0.2 ... 1.2 from the query. Its own have ranks 2, 3 and 12. A
+    constant encoder finds one answer."""
     near = [f"{n / 10}" for n in range(1, 13)]
     first = ["0.0"] * 3 + ["3"] * 9
     second = [near[1], near[2], near[11], near[0], *near[3:11]]
@@ -68,7 +67,7 @@ def test_retrieval_counts_the_place_of_the_answers() -> None:
     assert (headline["accuracy@1"], headline["accuracy@5"]) == (5, 25)
 
 
-def test_scores_are_those_of_the_suites(sts_folder: Path, retrieval_folder: Path) -> None:
+def test_own_pairs_score_like_the_suites(sts_folder: Path, retrieval_folder: Path) -> None:
     (pairs,) = read_sts17(sts_folder, ["en-en"])
     rows = zip(pairs.first, pairs.second, pairs.scores, strict=True)
     of_suite = evaluate(Letters(), "sts17", sts_folder)["rows"]
@@ -82,14 +81,7 @@ def test_scores_are_those_of_the_suites(sts_folder: Path, retrieval_folder: Path
     assert found == pytest.approx(expected)
 
 
-class Vowels(Letters):
-    """Counts of two vowels, which some texts share."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return super().encode(texts)[:, [0, 4]]
-
-
-def test_the_values_of_rows_decide_what_is_measured() -> None:
+def test_the_values_of_rows_select_the_measures() -> None:
     def figures(*values: object) -> list[str]:
         rows = [(*pair, value) for pair, value in zip(ROWS, values, strict=True)]
         return list(evaluate_pairs(Letters(), rows, samples=5)["headline"])

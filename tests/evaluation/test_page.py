@@ -1,5 +1,3 @@
-"""Results of several models as one page."""
-
 from __future__ import annotations
 
 import json
@@ -35,7 +33,7 @@ def write(folder: Path, model: str, suite: str = "sts", **headline: float) -> Pa
 
 
 class Cells(HTMLParser):
-    """The texts of every table row, and whether all that opens is closed."""
+    """Collects the cells of every table row, and checks that all tags are closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +56,7 @@ class Cells(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def test_models_and_papers_share_the_columns_that_any_of_them_has(tmp_path: Path) -> None:
+def test_the_table_has_the_columns_of_all_models(tmp_path: Path) -> None:
     first = write(tmp_path / "1", "ours", a=60.0, b=10.04)
     second = write(tmp_path / "2", "peer", b=10.26, c=3.0)
     (section,) = merge([first, second])
@@ -78,7 +76,7 @@ def test_models_and_papers_share_the_columns_that_any_of_them_has(tmp_path: Path
     assert "thesis <SP>" not in markdown
 
 
-def test_a_task_that_was_skipped_is_named_once_and_without_folders(tmp_path: Path) -> None:
+def test_a_skipped_task_is_listed_once_without_folders(tmp_path: Path) -> None:
     for name, skipped in (
         ("1", {"x": "no x in /srv/data/eval/xs; https://a.b/c says", "y": "no y"}),
         ("2", {"x": "no x in /var/cache/xs or a/b"}),
@@ -91,12 +89,12 @@ def test_a_task_that_was_skipped_is_named_once_and_without_folders(tmp_path: Pat
     assert "* Skipped, y (model 1): no y\n" in markdown
 
 
-def test_suites_keep_their_order_and_folders_without_results_are_refused(tmp_path: Path) -> None:
+def test_suites_are_in_order_and_invalid_folders_are_refused(tmp_path: Path) -> None:
     one = tmp_path / "1"
     for suite in ("wmt-da", "unheard", "sts"):
         write(one, "ours", suite, a=60.0)
     assert [section.name for section in merge([one])] == ["sts", "wmt-da", "unheard"]
-    assert "**60.0**" not in page_markdown(merge([one]), "Page")  # nothing is best of one model
+    assert "**60.0**" not in page_markdown(merge([one]), "Page")  # a single model is never bold
     for folders in ([one, write(tmp_path / "2", "ours", a=1.0)], [tmp_path]):
         with pytest.raises(DataError):
             merge(folders)

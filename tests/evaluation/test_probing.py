@@ -1,5 +1,3 @@
-"""The `probing` suite on tiny files."""
-
 from __future__ import annotations
 
 import json
@@ -19,27 +17,22 @@ WORDS = ("cat", "dog", "cow", "hen", "ant", "bee", "fox", "owl", "rat", "yak")
 
 
 class Letters:
-    """An encoder: counts of letters and marks."""
-
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.array([[text.count(c) for c in "abcdefgs.,!?"] for text in texts], float)
 
 
 class Lengths:
-    """Another, which tells less."""
-
     def encode(self, texts: list[str]) -> np.ndarray:
         return np.array([[len(text)] for text in texts], float)
 
 
 class Both(Letters):
-    """A model of two encoders."""
-
     encoders = {"semantic": Letters(), "language": Lengths()}
 
 
 def plurals(marks: str = "") -> str:
-    """`the cats eat` is plural, `the cat` with as many letters singular."""
+    """Return `the cats eat` (plural) and `the cat` with as many letters (singular) for all
+    words."""
     return "".join(
         f"the {a}s {b} {marks}\tPlur\nthe {a} {b} {marks}o\tSing\n" for a in WORDS for b in WORDS
     )
@@ -62,14 +55,14 @@ def senteval(root: Path) -> Path:
 
 
 @pytest.mark.parametrize("layout", [x_probe, senteval])
-def test_what_an_embedding_holds_is_found(layout, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_linear_property_is_probed_perfectly(layout, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     results = evaluate(Letters(), "probing", layout(tmp_path))
     assert results["headline"] == {"S. Num.": 100}
     assert results["rows"][0]["size"] == 200
     assert set(results["skipped"]) == set(TASKS) - {"S. Num."}
 
 
-def test_x_probe_s_validation_split_is_cut_in_five_without_overlap(tmp_path: Path) -> None:
+def test_x_probes_validation_split_is_cut_in_five(tmp_path: Path) -> None:
     splits = read_probe("subj_number", x_probe(tmp_path))
     sizes = {name: len(labels) for name, (_, labels) in splits.items()}
     assert sizes == {"train": 160, "validation": 40, "test": 200}
@@ -77,13 +70,13 @@ def test_x_probe_s_validation_split_is_cut_in_five_without_overlap(tmp_path: Pat
     assert splits["validation"][1].count("Plur") == 20
 
 
-def test_each_encoder_of_a_model_is_a_group(tmp_path: Path) -> None:
+def test_each_encoder_of_a_model_has_its_own_group(tmp_path: Path) -> None:
     results = evaluate(Both(), "probing", x_probe(tmp_path))
     scores = {row["group"]: row["scores"]["accuracy"] for row in results["rows"]}
     assert list(scores) == ["semantic", "language"]
     assert scores["semantic"] == 100
-    assert scores["language"] < 60  # both labels are of the same lengths
-    assert results["headline"] == {"S. Num.": 100}  # the first encoder's
+    assert scores["language"] < 60  # both labels have the same lengths
+    assert results["headline"] == {"S. Num.": 100}  # of the first encoder
 
 
 @pytest.mark.slow
@@ -106,7 +99,7 @@ def test_the_command_scores_every_encoder_of_a_generative_model(
     assert "m-en" in capsys.readouterr().out
 
 
-def test_one_label_is_no_task_and_one_that_training_lacks_is_never_right(tmp_path: Path) -> None:
+def test_a_task_with_one_label_is_skipped_and_unseen_labels_are_wrong(tmp_path: Path) -> None:
     folder = put(tmp_path, {"probing/subj_number.txt": "tr\tX\ta\nva\tX\tb\nte\tX\tc\n"})
     put(tmp_path, {"probing/obj_number/va.txt": plurals(), "probing/obj_number/te.txt": plurals()})
     results = evaluate(Letters(), "probing", folder)
@@ -114,10 +107,10 @@ def test_one_label_is_no_task_and_one_that_training_lacks_is_never_right(tmp_pat
     assert results["headline"] == {"O. Num.": 100}
     path = folder / "probing" / "obj_number" / "te.txt"
     path.write_text(plurals().replace("Plur", "Dual"), encoding="utf-8")
-    assert evaluate(Letters(), "probing", folder)["headline"]["O. Num."] <= 50  # never right
+    assert evaluate(Letters(), "probing", folder)["headline"]["O. Num."] <= 50
 
 
-def test_made_tasks_take_text_of_yours_or_the_bitext_beside(
+def test_made_tasks_use_given_text_or_the_bitext(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
@@ -132,7 +125,7 @@ def test_made_tasks_take_text_of_yours_or_the_bitext_beside(
     assert {text.split()[0] for text in french["train"][0]} == {"le", "la"}
     results = evaluate(Letters(), "probing", tmp_path / "eval")
     assert results["headline"]["P. First"] == 100
-    assert "Gend. es" in results["skipped"]  # three times one sentence
+    assert "Gend. es" in results["skipped"]  # the same sentence three times
     (tmp_path / "eval" / "probing_text" / "es.txt").unlink()
     again = evaluate(Letters(), "probing", tmp_path / "eval")
     assert "probing_text/es.txt" in again["skipped"]["Gend. es"]

@@ -1,5 +1,3 @@
-"""Steiger's test and the permutation test of correlations, by hand, by oracle, by invariance."""
-
 from __future__ import annotations
 
 from itertools import product
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from paraphrastic_hf.errors import DataError, ModelError, RecipeError
+from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.significance import (
     Difference,
@@ -18,7 +16,7 @@ from paraphrastic_hf.evaluation.significance import (
     significance_table,
     steiger_p_value,
 )
-from tests.evaluation.made_pairs import Constant, Letters, correlation_p_value
+from tests.evaluation.made_pairs import Constant, Lengths, Letters, correlation_p_value
 
 
 @pytest.mark.parametrize(
@@ -37,22 +35,21 @@ def test_steiger_agrees_with_worked_examples(
     assert steiger_p_value(second, first, between, size) == found
 
 
-def test_steiger_where_there_is_nothing_to_tell() -> None:
+def test_steiger_of_extreme_correlations() -> None:
     assert steiger_p_value(0.5, 0.5, 1.0, 100) == 1
     assert np.isnan(steiger_p_value(0.5, 0.4, 0.3, 3))
     assert steiger_p_value(1.0, -1.0, -1.0, 10) == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize(("r", "size"), [(0.3, 20), (1e-9, 20), (-0.9, 8)])
-def test_opposite_predictions_are_tested_as_one_correlation(r: float, size: int) -> None:
-    """If one prediction is the other turned round, one is better where r is not 0."""
+def test_opposite_predictions_have_the_test_of_one_correlation(r: float, size: int) -> None:
     expected = 2 * stats.t.sf(abs(r) * np.sqrt((size - 3) / (1 - r * r)), size - 3)
     assert steiger_p_value(r, -r, -1.0, size) == pytest.approx(expected)
-    near = steiger_p_value(r, -r, -1.0 + 1e-7, size)  # the equation, near its limit
+    near = steiger_p_value(r, -r, -1.0 + 1e-7, size)  # the general equation near its limit
     assert near == pytest.approx(expected, rel=1e-3)
 
 
-def test_equal_constant_and_rounded_predictions_are_never_better(sts_folder: Path) -> None:
+def test_equal_predictions_up_to_scale_have_p_1(sts_folder: Path) -> None:
     assert steiger_p_value(0.5, np.nextafter(0.5, 1), 1.0, 100) == 1
     gold, one = np.random.default_rng(9).normal(size=(2, 50))
     for other in (one, one * 3.1 + 0.7):
@@ -66,7 +63,7 @@ def test_equal_constant_and_rounded_predictions_are_never_better(sts_folder: Pat
 
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_no_number_is_refused(bad: float, place: int) -> None:
+def test_scores_that_are_not_finite_are_refused(bad: float, place: int) -> None:
     sides = np.random.default_rng(5).normal(size=(3, 9))
     sides[place, 4] = bad
     with pytest.raises(ValueError, match=rf"{bad}.* 5"):
@@ -74,7 +71,7 @@ def test_what_is_no_number_is_refused(bad: float, place: int) -> None:
 
 
 @pytest.mark.slow
-def test_steiger_is_right_five_times_in_a_hundred_where_neither_is_better() -> None:
+def test_steiger_has_5_percent_false_positives() -> None:
     random = np.random.default_rng(0)
     found = 0
     for _ in range(2000):
@@ -86,7 +83,7 @@ def test_steiger_is_right_five_times_in_a_hundred_where_neither_is_better() -> N
 
 
 @pytest.mark.parametrize("measure", ["pearson", "spearman"])
-def test_a_clearly_better_prediction_is_found_whichever_comes_first(measure: str) -> None:
+def test_a_clearly_better_prediction_is_significant(measure: str) -> None:
     random = np.random.default_rng(2)
     gold = random.normal(size=200)
     good, bad = gold + 0.3 * random.normal(size=200), gold + 3 * random.normal(size=200)
@@ -95,8 +92,8 @@ def test_a_clearly_better_prediction_is_found_whichever_comes_first(measure: str
 
 
 @pytest.mark.parametrize("measure", ["pearson", "spearman"])
-def test_the_permutation_test_is_that_of_a_slow_loop(measure: str) -> None:
-    """By oracle: numpy's correlations after each exchange of standardized predictions or ranks."""
+def test_the_permutation_test_equals_a_slow_loop(measure: str) -> None:
+    """Oracle: numpy's correlations after each exchange of standardized predictions or ranks."""
     random = np.random.default_rng(7)
     gold = random.normal(size=7)
     first, second = gold + random.normal(size=7), gold + 1.4 * random.normal(size=7)
@@ -123,13 +120,6 @@ def test_the_two_tests_agree_on_normal_data() -> None:
     assert correlation_p_value(a, b, gold, samples=4000) == pytest.approx(steiger, abs=0.03)
 
 
-class Lengths:
-    """An encoder that knows little."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[len(text), 1.0] for text in texts])
-
-
 def test_scores_are_those_of_the_evaluation(sts_folder: Path) -> None:
     differences, skipped = compare_encoders(Letters(), Lengths(), "sts", sts_folder, samples=50)
     assert not skipped
@@ -139,18 +129,18 @@ def test_scores_are_those_of_the_evaluation(sts_folder: Path) -> None:
         scores = {(row["group"], row["name"]): row["scores"]["pearson"] for row in rows}
         for each in differences:
             assert getattr(each, side) == pytest.approx(scores[each.group, each.name])
-    assert all(each.first > each.second for each in differences)  # letters tell paraphrases
+    assert all(each.first > each.second for each in differences)
     assert all(each.permutation < 0.5 for each in differences)
 
 
-def test_missing_data_is_named_and_the_rest_compared(sts_folder: Path) -> None:
+def test_tasks_without_data_are_skipped(sts_folder: Path) -> None:
     (sts_folder / "sts14" / "STS.gs.images.txt").unlink()
     differences, skipped = compare_encoders(Letters(), Lengths(), "sts", sts_folder, samples=5)
     assert list(skipped) == ["2014"]
     assert len(differences) == 19 + 2 + 7
 
 
-def test_what_cannot_be_compared_is_an_error(sts_folder: Path, tmp_path: Path) -> None:
+def test_unknown_or_unsuitable_suites_are_errors(sts_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="words"):
         compare_encoders(Letters(), Lengths(), "wrods", sts_folder)
     with pytest.raises(RecipeError, match="wmt-da"):
@@ -159,16 +149,7 @@ def test_what_cannot_be_compared_is_an_error(sts_folder: Path, tmp_path: Path) -
         compare_encoders(Letters(), Lengths(), "words", tmp_path)
 
 
-def test_vectors_that_are_none_are_refused(sts_folder: Path) -> None:
-    class Bad(Letters):
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return super().encode(texts) * np.nan
-
-    with pytest.raises(ModelError, match="NaN"):
-        compare_encoders(Letters(), Bad(), "sts17", sts_folder)
-
-
-def test_the_table_marks_what_is_significant() -> None:
+def test_the_table_marks_significant_differences() -> None:
     none = float("nan")
     rows = [
         Difference("g", "x", 1000, "pearson", 50.0, 61.25, 1 / 1001, 0.04, 9, 13),
@@ -184,8 +165,8 @@ def test_the_table_marks_what_is_significant() -> None:
     ]
 
 
-def test_the_mean_difference_counts_the_years_alone_and_no_signs() -> None:
-    """3, 1 and 2 points; STS-B is no dataset of a year."""
+def test_the_mean_difference_is_absolute_and_over_years_only() -> None:
+    """3, 1 and 2 points. STS-B has no year."""
     made = [("2012", 60.0, 63.0), ("2013", 50.0, 49.0), ("2016", 70.0, 72.0), ("STS-B", 10.0, 90.0)]
     rows = [Difference(g, "x", 9, "pearson", a, b, 0.5, 0.5) for g, a, b in made]
     assert mean_difference(rows) == (pytest.approx(2.0), 3)

@@ -1,7 +1,7 @@
 """SICK, Twitter, words and phrases: files of four pairs, scores by hand.
 
-Where the cosines fall and the gold scores are 4 2 3 1 in order, ranks are 4 3 2 1 and 4 2 3 1, so
-Spearman's rho is 1 - 6 * 2 / 60 = 0.8.
+With decreasing cosines and gold scores 4 2 3 1, ranks are 4 3 2 1 and 4 2 3 1, so Spearman's rho is
+1 - 6 * 2 / 60 = 0.8.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def write_twitter(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("suite", "write"), [("sick", write_sick), ("twitter", write_twitter)])
-def test_sick_and_twitter_correlate_the_cosine_with_the_gold_scores(
+def test_sick_and_twitter_correlate_cosines_with_gold_scores(
     suite: str, write, tmp_path: Path
 ) -> None:
     write(tmp_path)
@@ -59,7 +59,7 @@ def test_sick_and_twitter_correlate_the_cosine_with_the_gold_scores(
         evaluate(Angles(), suite, tmp_path / "absent")
 
 
-def test_word_vectors_are_tuned_by_twice_similarity_less_relatedness(tmp_path: Path) -> None:
+def test_the_tuning_score_is_twice_similarity_minus_relatedness(tmp_path: Path) -> None:
     write_words(tmp_path, "WS-353-SIM", GOLD)  # 80
     write_words(tmp_path, "WS-353-REL", [1, 2, 3, 4])  # -100
     results = evaluate(Angles(), "words", tmp_path)
@@ -81,7 +81,7 @@ def test_an_empty_word_set_is_skipped(tmp_path: Path) -> None:
     assert list(results["headline"]) == ["RW"]
     assert "SL999" in results["skipped"]
     row = row_of(results, "words", "RW")
-    assert set(row["scores"]) == {"pearson", "spearman"}  # no words are known to be unknown
+    assert set(row["scores"]) == {"pearson", "spearman"}  # no tokenizer, no unknown words
 
 
 def test_the_share_of_unknown_words_counts_each_word_once(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_the_share_of_unknown_words_counts_each_word_once(tmp_path: Path) -> Non
     assert row["scores"]["unknown words, %"] == pytest.approx(100 * 2 / 5)  # gnu, emu of 5 words
 
 
-def test_each_rating_of_a_bigram_is_a_case_of_its_own(tmp_path: Path) -> None:
+def test_each_rating_of_a_bigram_is_an_example(tmp_path: Path) -> None:
     ratings = [[7, 6, 7], [3, 5, 1], [4, 4, 6], [1, 2, 1]]
     for kind in ("jn", "nn", "vn"):
         write_bigrams(tmp_path, kind, ratings)
@@ -107,7 +107,7 @@ def test_each_rating_of_a_bigram_is_a_case_of_its_own(tmp_path: Path) -> None:
     assert results["headline"]["bigrams average, mean ratings"] == pytest.approx(80)
 
 
-def test_the_sets_of_ppdb_are_correlated_by_rank(tmp_path: Path) -> None:
+def test_the_ppdb_sets_use_spearman(tmp_path: Path) -> None:
     pairs = list(zip(ANGLES, GOLD, strict=True))
     for name in ("ppdb_dev", "ppdb_test"):
         rows = [f"0|||{angle}|||{score}" for angle, score in pairs]
@@ -119,8 +119,8 @@ def test_the_sets_of_ppdb_are_correlated_by_rank(tmp_path: Path) -> None:
     assert headline == dict.fromkeys(names, pytest.approx(80))
 
 
-def test_the_mean_is_of_the_three_sets_whatever_their_sizes(sts_folder: Path) -> None:
-    """Of the second set three pairs of twelve are left, those of the last are in another order."""
+def test_the_development_mean_ignores_sizes(sts_folder: Path) -> None:
+    """The second set has three pairs instead of twelve, the last set another order."""
     sick, phrases = (
         sts_folder / "sick2014/SICK_trial.txt",
         sts_folder / "ppdb_annotated/ppdb_dev.txt",
@@ -137,7 +137,7 @@ def test_the_mean_is_of_the_three_sets_whatever_their_sizes(sts_folder: Path) ->
     assert list(results["headline"].values()) == pytest.approx([*scores, np.mean(scores)])
 
 
-def test_without_one_set_there_is_no_score(sts_folder: Path) -> None:
+def test_the_development_score_needs_all_sets(sts_folder: Path) -> None:
     (sts_folder / "sick2014" / "SICK_trial.txt").unlink()
     with pytest.raises(DataError, match=r"SICK_trial\.txt"):
         evaluate(Letters(), "development", sts_folder)

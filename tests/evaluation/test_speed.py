@@ -1,5 +1,3 @@
-"""The `speed` suite: counts of sentences, on any encoder."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -20,7 +18,7 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 
 
 class Lengths:
-    """An encoder that notes how many texts each call had."""
+    """Records the number of texts of each call."""
 
     def __init__(self) -> None:
         self.calls: list[int] = []
@@ -31,13 +29,13 @@ class Lengths:
 
 
 @pytest.fixture(autouse=True)
-def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "SECONDS", 0.001)
     monkeypatch.setattr(speed, "AT_HAND", 1)  # one batch
 
 
-def test_the_rate_is_of_the_sentences_done_and_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of 10 that take 1, then 2, 4, 8 and 16 seconds: 2.5 sentences a second."""
+def test_the_speed_is_the_median_over_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of 10 take 1, 2, 4, 8 and 16 seconds after the warm-up: the median is 10 / 4."""
     clock, took = [0.0], iter([99, 1, 2, 4, 8, 16])
     monkeypatch.setattr(speed.time, "perf_counter", lambda: clock[0])
 
@@ -48,7 +46,7 @@ def test_the_rate_is_of_the_sentences_done_and_the_median(monkeypatch: pytest.Mo
     assert speed.sentences_per_second(work, batches, 10) == 10 / 4
 
 
-def test_batches_are_as_large_as_said(sts_folder: Path) -> None:
+def test_batches_have_the_given_sizes(sts_folder: Path) -> None:
     encoder = Lengths()
     results = evaluate(encoder, "speed", sts_folder)
     assert set(encoder.calls) == set(speed.BATCH_SIZES)
@@ -57,7 +55,7 @@ def test_batches_are_as_large_as_said(sts_folder: Path) -> None:
     assert all(row["group"].startswith("CPU, ") for row in results["rows"])
 
 
-def test_tokens_are_timed_apart_where_the_encoder_allows(
+def test_tokens_are_timed_separately_if_possible(
     subword: SubwordTokenizer, sts_folder: Path
 ) -> None:
     stock = SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=16)])
@@ -73,15 +71,15 @@ def test_tokens_are_timed_apart_where_the_encoder_allows(
         np.testing.assert_array_equal(encoder.encode(["a cat"]), before)
 
 
-def test_a_table_is_timed_as_it_is_held(sts_folder: Path) -> None:
-    encoder = SentenceEncoder.from_pretrained("tiny")  # in half a byte a number
+def test_the_timed_table_keeps_its_precision(sts_folder: Path) -> None:
+    encoder = SentenceEncoder.from_pretrained("tiny")  # half a byte per number
     evaluate(encoder, "speed", sts_folder)
     held = encoder._weights.table()
     assert held is not None
     assert held.numbers.dtype == np.uint8
 
 
-def test_no_sentence_is_timed_twice_unless_there_are_fewer_than_a_batch(
+def test_timed_sentences_repeat_only_to_fill_a_batch(
     sts_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     met, sentences = speed.read_sentences(sts_folder)
@@ -94,8 +92,8 @@ def test_no_sentence_is_timed_twice_unless_there_are_fewer_than_a_batch(
     assert len(speed.read_sentences(sts_folder)[1]) == distinct
 
 
-def test_a_repetition_goes_on_where_the_last_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches that take 0.4 of the 1 second: three a repetition, after the one to warm up."""
+def test_a_repetition_continues_after_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches take 0.4 of 1 second, so each repetition has three, after one to warm up."""
     clock: list[float] = [0.0]
     given: list[int] = []
     monkeypatch.setattr(speed.time, "perf_counter", lambda: clock[0])
@@ -112,10 +110,10 @@ def test_a_repetition_goes_on_where_the_last_stopped(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.skipif(static.WordTable is None, reason="_words.c is not compiled")
-def test_ours_has_met_other_text_alone(
+def test_the_word_cache_holds_only_other_text(
     subword: SubwordTokenizer, sts_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its tokenizer is asked for a word again after it was made to forget it."""
+    """After forgetting, the tokenizer is called again for a known word."""
     config = AveragingConfig(vocab_size=subword.vocab_size, hidden_size=8)
     encoder = SentenceEncoder(AveragingModel(config), subword)
     asked = Mock(wraps=subword.encode_batch)
@@ -143,7 +141,7 @@ def test_ours_has_met_other_text_alone(
     assert all(set(batch) <= set(sentences) for batch in timed)
 
 
-def test_vectors_that_are_none_are_refused(sts_folder: Path) -> None:
+def test_invalid_vectors_are_refused(sts_folder: Path) -> None:
     class Bad(Lengths):
         def encode(self, texts: list[str]) -> np.ndarray:
             return super().encode(texts)[:, 0]

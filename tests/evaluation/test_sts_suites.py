@@ -1,8 +1,5 @@
-"""Suites made from the STS files: Hard STS, bins and the tracks of 2017."""
-
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +26,7 @@ TABLE_21 = (71, 216, 572, 1097, 1356, 1266, 1010, 3143, 1559, 1818)  # pairs of 
 
 @pytest.fixture
 def hard_folder(sts_folder: Path) -> Path:
-    """With 400 pairs of ten made-up words, any number of them changed and any gold score."""
+    """STS files with 400 pairs of ten random words, with varied overlap and gold scores."""
     random = np.random.default_rng(0)
     lines, gold = [], []
     for i in range(400):
@@ -50,29 +47,29 @@ class Words(Letters):
     tokenizer = WordTokenizer(["a", "the", "."])
 
 
-def test_a_pair_is_in_every_bin_its_number_lies_in() -> None:
+def test_bins_may_overlap() -> None:
     pairs = ScoredPairs("x", "2012", list("abcd"), list("efgh"), [1, 2, 3, 4])
     bins = {"0": (0, 0), "1-2": (1, 2), "9": (9, 9), "2+": (2, 100)}
     found = by_number(pairs, [2, 0, 1, 7], bins, "length")
     assert [(each.name, each.first, each.second, each.scores) for each in found] == [
         ("0", ["b"], ["f"], [2]),
         ("1-2", ["a", "c"], ["e", "g"], [1, 3]),
-        ("2+", ["a", "d"], ["e", "h"], [1, 4]),  # none has 9
+        ("2+", ["a", "d"], ["e", "h"], [1, 4]),
     ]
 
 
-def test_every_pair_of_20_datasets_is_in_one_bin_of_table_21(sts_folder: Path) -> None:
+def test_the_bins_of_table_21_cover_every_pair(sts_folder: Path) -> None:
     rows = evaluate(Letters(), "sts-bins", sts_folder)["rows"]
     sizes = {row["name"]: row["size"] for row in rows if row["group"] == "length"}
     whole = sum(size for name, size in sizes.items() if name != "10+")
-    assert whole == 20 * 12  # 2016 is not among them
+    assert whole == 20 * 12  # without 2016
     assert sizes.get("10+", 0) == sum(
         sizes.get(name, 0) for name in ("10", "11-15", "16-20", "21+")
     )
 
 
-def test_unknown_words_are_those_that_the_vocabulary_lacks() -> None:
-    """To character n-grams a word is known if one of them is."""
+def test_unknown_words_are_not_in_the_vocabulary() -> None:
+    """To character n-grams, a word is known if one of its n-grams is."""
     kept, ngrams = Words(), Words()
     kept.tokenizer = WordTokenizer(["a", "the", "."], keep_unknown=True)
     ngrams.tokenizer = CharNgramTokenizer(ngrams=["cat"])  # type: ignore[assignment]
@@ -83,18 +80,16 @@ def test_unknown_words_are_those_that_the_vocabulary_lacks() -> None:
     assert unknown_share(ngrams, ["cat", "cats", "dog", "cat"]) == pytest.approx(100 / 3)
 
 
-def test_the_bins_of_unknown_words_are_those_of_the_encoder(sts_folder: Path) -> None:
+def test_unknown_word_bins_use_the_encoders_vocabulary(sts_folder: Path) -> None:
     results = evaluate(Words(), "sts-bins", sts_folder)
     sizes = {r["name"]: r["size"] for r in results["rows"] if r["group"] == "unknown words"}
-    assert sizes["0+"] == sizes["1+"] == 20 * 12  # no pair is made of three words
+    assert sizes["0+"] == sizes["1+"] == 20 * 12
     assert "unknown words 0" not in results["headline"]
     assert "unknown words" not in results["skipped"]
 
 
 @pytest.mark.parametrize("tokenizer", [None, CharNgramTokenizer(ngrams=["abc"])])
-def test_without_a_vocabulary_of_words_the_bins_do_not_apply(
-    tokenizer: object, sts_folder: Path
-) -> None:
+def test_unknown_word_bins_need_a_word_tokenizer(tokenizer: object, sts_folder: Path) -> None:
     encoder = Letters()
     if tokenizer is not None:
         encoder.tokenizer = tokenizer
@@ -103,7 +98,7 @@ def test_without_a_vocabulary_of_words_the_bins_do_not_apply(
     assert type(tokenizer).__name__ in results["not_applicable"]["unknown words"]
 
 
-def test_captions_are_told_from_other_pairs_by_their_genre(sts_folder: Path) -> None:
+def test_captions_are_selected_by_genre(sts_folder: Path) -> None:
     assert "STS-B captions" in evaluate(Letters(), "sts-bins", sts_folder)["skipped"]  # no genres
     genres = ["main-captions"] * 3 + ["main-news"] * 2 + ["main-forums"]
     rows = [f"{each}\tf\t2012\t{i}\t{i % 4}\tcat {i}\tcab {i * i}" for i, each in enumerate(genres)]
@@ -137,38 +132,33 @@ def test_hard_sts_is_the_correlation_over_each_split(hard_folder: Path) -> None:
         evaluate(Letters(), "sts-hard", hard_folder)
 
 
-def test_the_tracks_of_2017_stand_in_the_order_of_table_43(sts_folder: Path) -> None:
+def test_the_tracks_of_2017_are_in_the_order_of_table_43(sts_folder: Path) -> None:
     headline = evaluate(Letters(), "sts17", sts_folder)["headline"]
     tracks = ["ar-ar", "ar-en", "es-es", "es-en", "en-en", "tr-en", "es-en-wmt"]
     assert list(headline) == tracks
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_the_papers_figures_have_the_headlines_names(suite: str) -> None:
+def test_published_figures_use_the_headlines_names(suite: str) -> None:
     names = set(SUITES[suite].headline([]))
     if suite in ("wmt-da", "sts-metrics", "bucc"):
-        pytest.skip("its headline has what was run")
+        pytest.skip("its headline depends on the tasks that ran")
     for paper, figures in SUITES[suite].papers.items():
         assert set(figures) <= names, paper
 
 
 @pytest.mark.slow
-def test_the_bins_of_the_official_files_are_those_of_table_21() -> None:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official STS files here")
-    found = {
-        p.name: len(p) for p in SUITES["sts-bins"].tasks["length"].datasets(Path(root) / "eval")
-    }  # type: ignore[attr-defined]
+def test_the_bins_of_the_official_files_match_table_21(official: Path) -> None:
+    datasets = SUITES["sts-bins"].tasks["length"].datasets(official)  # type: ignore[attr-defined]
+    found = {pairs.name: len(pairs) for pairs in datasets}
     names = [name for name in LENGTHS if name != "10+"]
     assert sum(found[name] for name in names) == 12_108
     for name, published in zip(names, TABLE_21, strict=True):
         assert found[name] == pytest.approx(published, rel=0.03)
 
 
-def test_22_datasets_are_20_of_sts_with_sick_and_twitter_and_not_2016() -> None:
-    """Scores 1 to 20 of STS 2012-2015, then 50 of SICK and 60 of Twitter; and those of 2016. The
-    mean of fewer says which lack."""
+def test_the_mean_of_22_datasets_names_missing_ones() -> None:
+    """STS 2012-2015 score 1 to 20, SICK 50, Twitter 60."""
     places = [(year, name) for year, names in STS_DATASETS.items() for name in names]
     of_sts = [Row(*place, 9, {"pearson": score + 1.0}) for score, place in enumerate(places)]
     sick, twitter = (
@@ -187,14 +177,14 @@ def test_22_datasets_are_20_of_sts_with_sick_and_twitter_and_not_2016() -> None:
         assert None in expected.values() or found == pytest.approx(expected)
 
 
-def test_the_suite_has_the_mean_of_as_many_datasets_as_are_in_the_folder(sts_folder: Path) -> None:
+def test_the_suite_averages_the_datasets_in_the_folder(sts_folder: Path) -> None:
     assert not [
         key for key in evaluate(Letters(), "sts", sts_folder)["headline"] if "datasets" in key
     ]
     write_sick(sts_folder)
     without = evaluate(Letters(), "sts", sts_folder)
     assert "21 datasets, no Twitter" in without["headline"]
-    assert not without["skipped"]  # what need not be there is no failure
+    assert not without["skipped"]
     figures = {name: row for name, row in without["papers"].items() if "datasets" in str(row)}
     assert figures["thesis CHARAGRAM-PHRASE (Table 16)"][
         "21 datasets, no Twitter"
@@ -203,7 +193,7 @@ def test_the_suite_has_the_mean_of_as_many_datasets_as_are_in_the_folder(sts_fol
     assert "22 datasets" in evaluate(Letters(), "sts", sts_folder)["headline"]
 
 
-def test_a_damaged_file_of_sick_is_not_taken_for_an_absent_one(sts_folder: Path) -> None:
+def test_a_damaged_file_is_not_treated_as_missing(sts_folder: Path) -> None:
     write_sick(sts_folder)
     path = sts_folder / "sick2014" / "SICK_test_annotated.txt"
     path.write_text(path.read_text(encoding="utf-8").replace("4.0", "four"), encoding="utf-8")

@@ -1,9 +1,6 @@
-"""The `sts` suite end to end: any encoder in, a report out."""
-
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +13,7 @@ from paraphrastic_hf.errors import DataError, ModelError, RecipeError
 from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import headline_table, write_report
 from paraphrastic_hf.evaluation.run import evaluate
-from tests.evaluation.made_pairs import Letters
+from tests.evaluation.made_pairs import Lengths, Letters
 
 
 def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> None:
@@ -32,7 +29,7 @@ def test_any_object_with_encode_is_scored(sts_folder: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("names", [("a", "b"), [f"a rather long name, {i}" for i in range(9)]])
-def test_a_table_too_wide_to_read_is_turned(names: Sequence[str]) -> None:
+def test_a_wide_table_is_transposed(names: Sequence[str]) -> None:
     results = {
         "model": "ours",
         "summary": "What",
@@ -50,7 +47,7 @@ def test_a_table_too_wide_to_read_is_turned(names: Sequence[str]) -> None:
         assert len(table) == 2 + 9
 
 
-def test_the_averages_are_those_of_their_conventions(sts_folder: Path) -> None:
+def test_the_averages_follow_their_conventions(sts_folder: Path) -> None:
     results = evaluate(Letters(), "sts", sts_folder)
     years: dict[str, list[dict]] = {}
     for row in results["rows"]:
@@ -72,7 +69,7 @@ def test_the_averages_are_those_of_their_conventions(sts_folder: Path) -> None:
     assert headline["MTEB"] == pytest.approx(mteb)
 
 
-def test_a_task_without_data_is_named_and_the_others_run(sts_folder: Path, tmp_path: Path) -> None:
+def test_a_task_without_data_is_skipped(sts_folder: Path, tmp_path: Path) -> None:
     (sts_folder / "sts14" / "STS.gs.images.txt").unlink()
     results = evaluate(Letters(), "sts", sts_folder)
     assert list(results["skipped"]) == ["2014"]
@@ -82,15 +79,13 @@ def test_a_task_without_data_is_named_and_the_others_run(sts_folder: Path, tmp_p
     assert results["headline"]["2012"] > 50
     page = write_report(results, tmp_path)[1].read_text(encoding="utf-8")
     assert "STS.gs.images.txt" in page
-    (sts_folder / "sts13" / "STS.input.SMT.txt").unlink()  # which may lack
+    (sts_folder / "sts13" / "STS.input.SMT.txt").unlink()  # SMT is optional
     results = evaluate(Letters(), "sts", sts_folder)
     assert list(results["skipped"]) == ["2014"]
     assert any("24" in note for note in results["notes"])
 
 
-def test_an_interrupted_run_goes_on_with_the_tasks_it_kept(
-    sts_folder: Path, tmp_path: Path
-) -> None:
+def test_an_interrupted_run_reuses_cached_tasks(sts_folder: Path, tmp_path: Path) -> None:
     class Interrupted(Letters):
         calls = 0
 
@@ -110,7 +105,7 @@ def test_an_interrupted_run_goes_on_with_the_tasks_it_kept(
     assert again["rows"] == whole["rows"]
 
 
-def test_what_kept_tasks_took_is_counted(sts_folder: Path, tmp_path: Path) -> None:
+def test_time_and_memory_include_cached_tasks(sts_folder: Path, tmp_path: Path) -> None:
     evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path)
     path = tmp_path / "sts.2012.json"
     kept = json.loads(path.read_text())
@@ -118,7 +113,7 @@ def test_what_kept_tasks_took_is_counted(sts_folder: Path, tmp_path: Path) -> No
     again = evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path)
     assert again["seconds"] >= 1e6
     assert again["peak_memory"] == 10**15
-    del kept["peak_memory"]  # as an older version kept it
+    del kept["peak_memory"]  # results of an older version lack it
     path.write_text(json.dumps(kept))
     again = evaluate(Letters(), "sts", sts_folder, name="letters", keep=tmp_path)
     assert again["peak_memory"] is None
@@ -132,12 +127,9 @@ class Counted(Letters):
         return super().encode(texts)
 
 
-def test_kept_tasks_of_another_model_other_files_or_damaged_ones_do_not_count(
+def test_cached_tasks_of_other_models_or_files_are_not_used(
     sts_folder: Path, tmp_path: Path
 ) -> None:
-    class Lengths:
-        def encode(self, texts: list[str]) -> np.ndarray:
-            return np.array([[len(text), 1.0] for text in texts])
 
     given = {"name": "letters", "keep": tmp_path / "kept"}
     whole = evaluate(Letters(), "sts", sts_folder, **given)
@@ -153,10 +145,9 @@ def test_kept_tasks_of_another_model_other_files_or_damaged_ones_do_not_count(
     assert again["rows"] == evaluate(Letters(), "sts", sts_folder)["rows"]
 
 
-def test_kept_tasks_of_another_protocol_do_not_count(
+def test_cached_tasks_of_another_protocol_are_not_used(
     sts_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when a suite began to divide vectors by their length."""
     encoder = Counted()
     for notes, calls in (((), 7), ((), 7), (("Vectors are 1 long.",), 14)):
         monkeypatch.setitem(SUITES, "sts", replace(SUITES["sts"], notes=notes))
@@ -165,7 +156,7 @@ def test_kept_tasks_of_another_protocol_do_not_count(
 
 
 @pytest.mark.parametrize("bad", ["nan", "shape", "rows"])
-def test_vectors_that_are_none_are_refused(sts_folder: Path, bad: str) -> None:
+def test_invalid_vectors_are_refused(sts_folder: Path, bad: str) -> None:
     class Bad(Letters):
         def encode(self, texts: list[str]) -> np.ndarray:
             vectors = super().encode(texts)
@@ -176,12 +167,9 @@ def test_vectors_that_are_none_are_refused(sts_folder: Path, bad: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_official_files_have_their_published_sizes() -> None:
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official STS files here")
+def test_the_official_files_have_their_published_sizes(official: Path) -> None:
     sizes: dict[str, int] = {}
-    for pairs in read_sts(Path(root) / "eval"):
+    for pairs in read_sts(official):
         sizes[pairs.group] = sizes.get(pairs.group, 0) + len(pairs)
     assert sizes == {"2012": 3108, "2013": 2250, "2014": 3750, "2015": 3000, "2016": 1186}
 
@@ -191,11 +179,11 @@ def test_the_official_files_have_their_published_sizes() -> None:
     [
         (Letters(), "sts", {}, DataError, "sts"),  # no data at all
         (Letters(), "stss", {}, RecipeError, "stss"),
-        (Letters(), "sts", {"keep": Path("kept")}, RecipeError, "Letters"),  # it has no name
+        (Letters(), "sts", {"keep": Path("kept")}, RecipeError, "Letters"),  # no name
         ("english", "sts", {}, TypeError, "english"),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused(
+def test_invalid_evaluations_are_refused(
     encoder: object, suite: str, options: dict, error: type, named: str, tmp_path: Path
 ) -> None:
     with pytest.raises(error, match=named):

@@ -1,5 +1,3 @@
-"""The `transfer` and `xnli` suites on tiny official files."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -18,7 +16,7 @@ PLACES = ("film", "plot", "actor", "scene", "end")
 
 
 class Words:
-    """An encoder: which of some words a text has."""
+    """Encodes a text as the presence of some words."""
 
     known = (*GOOD, *BAD, *PLACES, "who", "where", "not")
 
@@ -35,7 +33,7 @@ def stars(*labeled: tuple[int, tuple[str, ...]]) -> str:
 
 
 def pairs(separator: str, same: str, other: str) -> list[str]:
-    """Pairs of equal words, then of different ones."""
+    """Return pairs of equal words, then of different ones."""
     equal = [f"{word} {place}{separator}{word} {place}" for word in GOOD for place in PLACES]
     apart = [f"{a} film{separator}{b} plot" for a in GOOD for b in (*BAD, "who")]
     return [f"{same}\t{pair}" for pair in equal] + [f"{other}\t{pair}" for pair in apart]
@@ -50,7 +48,7 @@ def sick() -> str:
 
 
 def write_transfer(root: Path) -> Path:
-    """Every corpus of the suite, where each class has words of its own."""
+    """Write every corpus of the suite, with separate words for each class."""
     mrpc = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n" + "".join(
         f"{row[0]}\t1\t2\t{row[2:]}\n" for row in pairs("\t", "1", "0")
     )
@@ -81,7 +79,7 @@ def write_transfer(root: Path) -> Path:
     )
 
 
-def test_what_the_words_tell_apart_is_learned_in_every_task(tmp_path: Path) -> None:
+def test_separable_classes_are_learned_in_every_task(tmp_path: Path) -> None:
     results = evaluate(Words(), "transfer", write_transfer(tmp_path))
     assert results["skipped"] == {}
     headline = results["headline"]
@@ -93,7 +91,7 @@ def test_what_the_words_tell_apart_is_learned_in_every_task(tmp_path: Path) -> N
     assert evaluate(Words(), "transfer", tmp_path)["rows"] == results["rows"]
 
 
-def test_a_missing_corpus_is_named_and_the_others_run(tmp_path: Path) -> None:
+def test_a_task_without_its_corpus_is_skipped(tmp_path: Path) -> None:
     folder = write_transfer(tmp_path)
     (folder / "senteval" / "CR" / "custrev.neg").unlink()
     (folder / "sick2014" / "SICK_trial.txt").unlink()
@@ -111,7 +109,7 @@ def test_a_missing_corpus_is_named_and_the_others_run(tmp_path: Path) -> None:
         evaluate(Bad(), "transfer", folder)
 
 
-def test_scores_are_distributions_around_them() -> None:
+def test_score_distributions_have_the_score_as_mean() -> None:
     expected = [[1, 0, 0, 0, 0], [0, 0, 0.4, 0.6, 0], [0, 0, 0, 0, 1], [0, 0, 0, 1, 0]]
     scores = np.array([1, 3.6, 5, 4.0])
     np.testing.assert_allclose(score_distribution(scores), expected, atol=1e-12)
@@ -119,7 +117,7 @@ def test_scores_are_distributions_around_them() -> None:
 
 
 def test_f1_by_hand() -> None:
-    """Two found, three there, one of them both: precision 1/2, recall 1/3, F1 2/5."""
+    """Two found, three gold, one of them both: precision 1/2, recall 1/3, F1 2/5."""
     assert f1_score(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 1])) == pytest.approx(40)
     assert f1_score(np.zeros(2, int), np.zeros(2, int)) == 0
 
@@ -137,7 +135,7 @@ def xnli(root: Path, *languages: str) -> Path:
     return put(root, {f"xnli/dev-{name}.tsv": "".join(rows) for name in languages})
 
 
-def test_inference_is_learned_in_english_and_tested_elsewhere(tmp_path: Path) -> None:
+def test_inference_transfers_from_english(tmp_path: Path) -> None:
     folder = xnli(tmp_path, "en", "es", "tr")
     path = folder / "xnli" / "dev-tr.tsv"
     rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -146,12 +144,11 @@ def test_inference_is_learned_in_english_and_tested_elsewhere(tmp_path: Path) ->
     assert [row["name"] for row in results["rows"]] == ["en", "es", "tr"]
     headline = results["headline"]
     assert headline["en"] == headline["es"] == 100
-    assert headline["tr"] < 40  # its words say nothing: one class for all
+    assert headline["tr"] < 40  # all pairs have the same words, so one class
     assert "ar, es, tr" not in headline  # no mean of two
 
 
-def test_inference_does_not_depend_on_the_length_of_vectors(tmp_path: Path) -> None:
-    """The penalty would weigh one and not the other."""
+def test_xnli_does_not_depend_on_the_norm_of_vectors(tmp_path: Path) -> None:
     labels = ["entailment", "neutral", "contradiction"] * 50
     rows = "".join(f"{i}\t{i + 150}\t{label}\n" for i, label in enumerate(labels))
     folder = put(tmp_path, {"xnli/dev-en.tsv": rows, "xnli/dev-es.tsv": rows})
@@ -170,7 +167,7 @@ def test_inference_does_not_depend_on_the_length_of_vectors(tmp_path: Path) -> N
     assert 40 < short["en"] < 80
 
 
-def test_languages_out_of_order_or_no_english_are_refused(tmp_path: Path) -> None:
+def test_xnli_needs_english_and_parallel_labels(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         evaluate(Words(), "xnli", xnli(tmp_path / "a", "es"))
     folder = xnli(tmp_path / "b", "en", "es")

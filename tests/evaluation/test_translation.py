@@ -1,8 +1,5 @@
-"""The `wmt-da` suite: metrics against human scores of translations."""
-
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,21 +17,15 @@ from paraphrastic_hf.evaluation.suites.translation import correlations
 from paraphrastic_hf.metrics import matching
 from paraphrastic_hf.metrics.scorer import SimileScorer
 from paraphrastic_hf.text.subword import SubwordTokenizer
+from tests.evaluation.made_pairs import Letters
 from tests.texts import SENTENCES
 
 CONFIGS = list(find_source("wmt_da").configs)
 ROWS = 12
 
 
-class Letters:
-    """An encoder without tokenizer: counts of letters."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[text.count(c) for c in "aeionrstlu"] for text in texts], float)
-
-
 def made_rows(number: int) -> list[tuple[float, str, str]]:
-    """Human score, reference, output."""
+    """Return rows of human score, reference and output."""
     generator = np.random.default_rng(number)
     first, second = generator.integers(len(SENTENCES), size=(2, ROWS))
     scores = generator.normal(size=ROWS).round(3)
@@ -46,7 +37,7 @@ def made_rows(number: int) -> list[tuple[float, str, str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A data root's `eval` folder with tiny tables of all language pairs."""
+    """An `eval` folder with tiny tables of all language pairs."""
     place = tmp_path / "eval" / "wmt_da"
     place.mkdir(parents=True)
     for number, config in enumerate(CONFIGS):
@@ -74,11 +65,11 @@ def absent(message: str) -> object:
 
 @pytest.fixture(autouse=True)
 def _no_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tests with and without nltk's data."""
+    """Replace METEOR, which needs nltk's data."""
     monkeypatch.setitem(matching.MATCHING, "METEOR", absent("wordnet"))
 
 
-def test_correlations_are_spearmans_of_each_pair(folder: Path) -> None:
+def test_correlations_are_spearmans_rho_by_language_pair(folder: Path) -> None:
     def measure(outputs: list[str], references: list[str]) -> dict[str, np.ndarray]:
         return {"length": np.array([float(len(text)) for text in outputs])}
 
@@ -91,7 +82,7 @@ def test_correlations_are_spearmans_of_each_pair(folder: Path) -> None:
         assert row.size == ROWS
 
 
-def test_the_semantic_rows_are_the_scorers_and_the_headline_the_mean_of_a_year(
+def test_semantic_scores_equal_the_scorers_and_are_averaged_by_year(
     folder: Path, encoder: SentenceEncoder, tmp_path: Path
 ) -> None:
     results = evaluate(encoder, "wmt-da", folder)
@@ -106,7 +97,7 @@ def test_the_semantic_rows_are_the_scorers_and_the_headline_the_mean_of_a_year(
         assert len(rows) == 4
         expected = np.mean([row["scores"]["SimiLE"] for row in rows])
         assert results["headline"][f"SimiLE {year}"] == pytest.approx(expected)
-    alone = evaluate(Letters(), "wmt-da", folder)["headline"]  # which has no tokenizer
+    alone = evaluate(Letters(), "wmt-da", folder)["headline"]  # has no tokenizer
     assert "SIM 2015" in alone
     assert not any(name.startswith("SimiLE") for name in alone)
     (tmp_path / "absent").mkdir()
@@ -114,7 +105,7 @@ def test_the_semantic_rows_are_the_scorers_and_the_headline_the_mean_of_a_year(
         evaluate(Letters(), "wmt-da", tmp_path / "absent")
 
 
-def test_metrics_without_their_library_or_data_are_named_and_the_rest_run(
+def test_metrics_without_library_or_data_are_skipped(
     folder: Path, encoder: SentenceEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_sacrebleu(progress: bool = False) -> None:
@@ -133,12 +124,8 @@ def test_metrics_without_their_library_or_data_are_named_and_the_rest_run(
 
 
 @pytest.mark.slow
-def test_the_default_model_on_the_official_files() -> None:
-    """On these segments a plain SP had 54.0 and 48.1 by SIM, 54.6 and 48.5 by SimiLE (issue 5)."""
-    root = os.environ.get("PARAPHRASTIC_DATA")
-    if root is None:
-        pytest.skip("PARAPHRASTIC_DATA is not set: no official WMT files here")
-    results = evaluate(SentenceEncoder.from_pretrained("simile"), "wmt-da", Path(root) / "eval")
+def test_the_default_model_on_the_official_files(official: Path) -> None:
+    results = evaluate(SentenceEncoder.from_pretrained("simile"), "wmt-da", official)
     assert [row["size"] for row in results["rows"]] == [500] * 4 + [560] * 4
     assert results["headline"]["SimiLE 2015"] >= 54.6
     assert results["headline"]["SimiLE 2016"] >= 48.5

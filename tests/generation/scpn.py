@@ -1,4 +1,4 @@
-"""Models of parsed pairs, trained for a few steps: what they write means nothing."""
+"""Paraphrasers trained for a few steps, whose output means nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minimum Bayes risk: the exact rule against loops, the mean against the exact rule."""
+"""Minimum Bayes risk: the exact rule against loops, aggregation against the exact rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = [
 
 
 def drawn_lists(count: int, size: int) -> list[list[str]]:
-    """Lists of like sentences, some of them twice."""
+    """Lists of similar sentences, with duplicates."""
     draw = random.Random(3)
     lists = []
     for _ in range(count):
@@ -36,8 +36,8 @@ def drawn_lists(count: int, size: int) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("metric", ["simile", "sim", "bleu", "chrf"])
-def test_the_exact_rule_is_the_mean_utility_against_every_candidate(metric: str) -> None:
-    """The slow way: one cost of every pair, duplicates counted as often as they are there."""
+def test_the_exact_rule_is_the_mean_utility(metric: str) -> None:
+    """By oracle: one cost of every pair, with duplicates."""
     lists, cost = drawn_lists(4, 6), make_cost(metric)
     weights = [np.arange(1.0, 8.0)] * 4
     found = minimum_bayes_risk(lists, make_utility(metric), weights=weights)
@@ -52,9 +52,7 @@ def test_the_exact_rule_is_the_mean_utility_against_every_candidate(metric: str)
 
 
 @pytest.mark.parametrize(("metric", "fewest"), [("sim", 20), ("simile", 14)])
-def test_the_mean_vector_is_exact_for_sim_and_mostly_chooses_as_simile(
-    metric: str, fewest: int
-) -> None:
+def test_aggregation_is_exact_for_sim_and_close_for_simile(metric: str, fewest: int) -> None:
     lists, utility = drawn_lists(20, 10), make_utility(metric)
     weights = [np.arange(11.0) + (metric != "sim")] * 20
     exact, mean = (
@@ -69,15 +67,14 @@ def test_the_mean_vector_is_exact_for_sim_and_mostly_chooses_as_simile(
             np.testing.assert_allclose(one.utilities, other.utilities, atol=1e-6)
 
 
-def test_the_mean_costs_one_comparison_a_candidate() -> None:
-    """No matrix of all pairs is made."""
+def test_aggregation_makes_no_matrix() -> None:
     utility = SemanticUtility(SimileScorer(similarity="sentences", penalty="none"))
     utility.matrices = None  # type: ignore[assignment,method-assign]
     texts = [f"the cat sleeps {n} times" for n in range(300)]
     assert minimum_bayes_risk([texts], utility, aggregate=True)[0].text in texts
 
 
-def test_of_candidates_that_are_equally_good_the_first_is_taken() -> None:
+def test_the_first_of_equal_candidates_wins() -> None:
     for aggregate in (False, True):
         same = minimum_bayes_risk(
             [["a cat", "a cat"], ["", ""], ["a dog"]], make_utility("simile"), aggregate=aggregate
@@ -85,7 +82,7 @@ def test_of_candidates_that_are_equally_good_the_first_is_taken() -> None:
         assert [decision.index for decision in same] == [0, 0, 0]
 
 
-def test_what_the_model_finds_likely_counts_more() -> None:
+def test_likely_candidates_weigh_more() -> None:
     weights = likelihood_weights([GeneratedText("a", np.log(0.6)), GeneratedText("b", np.log(0.2))])
     np.testing.assert_allclose(weights, [0.75, 0.25])
     lists, utility = [["the dog runs", "a cat sleeps here"]], make_utility("chrf")
@@ -100,10 +97,10 @@ def test_what_the_model_finds_likely_counts_more() -> None:
         ({"weights": [np.array([1.0, -1.0])]}, "weights"),
         ({"weights": [np.array([0.0, 0.0])]}, "weights"),
         ({"weights": [np.array([np.nan, 1.0])]}, "weights"),
-        ({"aggregate": True}, "mean"),
+        ({"aggregate": True}, "aggregate"),
     ],
 )
-def test_what_cannot_be_decided_is_refused(settings: dict[str, Any], named: str) -> None:
+def test_wrong_weights_and_metrics_are_refused(settings: dict[str, Any], named: str) -> None:
     given = {"lists": [["a cat", "a dog"]], "utility": make_utility("bleu"), **settings}
     with pytest.raises(ValueError, match=named):
         minimum_bayes_risk(**given)

@@ -1,4 +1,4 @@
-"""What is drawn follows from the seed of the call alone, whatever else runs in the process."""
+"""Samples depend only on the seed of the call, also with other threads."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def gauging(folder: Path) -> Drawn:
     "made",
     [translating, from_variables, pytest.param(with_templates, marks=pytest.mark.slow), gauging],
 )
-def test_a_seed_decides_though_threads_sample(
-    made: Callable[[Path], Drawn], tmp_path: Path
-) -> None:
+def test_samples_depend_only_on_the_seed(made: Callable[[Path], Drawn], tmp_path: Path) -> None:
     drawn = made(tmp_path)
     seeds = [1, 2, 3, 1] * 6
     expected = {seed: drawn(seed) for seed in set(seeds)}
@@ -89,7 +87,7 @@ def test_a_seed_decides_though_threads_sample(
     assert [repr(each) for each in found] == [repr(expected[seed]) for seed in seeds]
 
 
-def test_draws_are_those_of_transformers(tmp_path: Path) -> None:
+def test_samples_equal_those_of_transformers(tmp_path: Path) -> None:
     """By oracle: `generate(do_sample=True)` from a global state of the same seed."""
     save_marian(tmp_path)
     translator = Translator.from_pretrained(tmp_path)

@@ -1,4 +1,4 @@
-"""What gauges say of models whose likelihood is known."""
+"""Diagnostics of generative models whose likelihood is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIDES = np.array([[0, 1], [2, 3]])
 
 
 def deaf(scale: float, **settings: Any) -> BGTModel:
-    """A model whose decoders do not hear their variables, so that p(x | z) is p(x)."""
+    """A model whose decoders ignore their variables, so that p(x | z) = p(x)."""
     torch.manual_seed(0)
     sizes = {"vocab_size": 12, "hidden_size": 2, "state_size": 8, "num_attention_heads": 2}
     config = BGTConfig(
@@ -45,7 +45,7 @@ def pairs(model: BGTModel) -> dict[tuple[str, str], np.ndarray]:
 
 
 def exact(model: BGTModel) -> float:
-    """-ln p(x) of both sides together, a pair, in nats."""
+    """Return -ln p(x) of both sides, in nats per pair."""
     found = measure(model, SENTENCES, pairs(model), 100)
     tokens = [5 + 2, 2 + 3]  # of each side: 3 and 4, 2 and 3
     nats = [found.nats_per_token[f"reconstruct_{of}"] for of in model.config.languages]
@@ -53,21 +53,21 @@ def exact(model: BGTModel) -> float:
 
 
 @pytest.mark.parametrize(("scale", "draws", "off"), [(0.0, 2, 2e-3), (0.3, 600, 0.1)])
-def test_weights_take_back_what_the_posterior_is_off_by(
+def test_importance_weighting_estimates_the_likelihood(
     scale: float, draws: int, off: float
 ) -> None:
-    """E_q[p(z) / q(z)] = 1, so the estimate is the likelihood itself, with many draws to three
-    standard errors; where the posterior is the prior weights are one."""
+    """E_q[p(z) / q(z)] = 1: the estimate approaches the likelihood, here within 3 standard errors.
+    If the posterior is the prior, all weights are 1."""
     model = deaf(scale)
     assert (measure(model, SENTENCES, pairs(model), 100).kl["semantic"] > 0.01) == (scale > 0)
     found = importance_weighted_nll(model, SENTENCES, pairs(model), 100, draws=draws)
     assert found == pytest.approx(exact(model), abs=off)
 
 
-def test_each_side_is_encoded_once_for_each_variable_that_is_read(
+def test_each_side_is_encoded_once_per_variable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """French alone is reconstructed, from French, and written from English besides."""
+    """Only French is written: from French, and from English."""
     read: list[tuple[str, int]] = []
 
     def watched(model: BGTModel) -> BGTModel:
@@ -89,7 +89,7 @@ def test_each_side_is_encoded_once_for_each_variable_that_is_read(
     assert sorted(name for name, _ in read) == sorted(model.variables())  # pairs are one batch
 
 
-def test_an_autoencoder_of_the_second_language_is_gauged_on_that_language() -> None:
+def test_an_autoencoder_is_measured_on_its_language() -> None:
     settings = {"languages": ["ar", "en"], "reconstructs": ["en"], "translates": []}
     model = deaf(1.0, **settings, has_language_variables=False)
     means = [

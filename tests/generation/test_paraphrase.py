@@ -1,4 +1,4 @@
-"""Paraphrases to order: templates, filters, and what cannot be paraphrased."""
+"""Syntactic paraphrases: templates, filters and remarks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LetterEncoder:
         return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
 
-def test_trees_become_tokens_and_come_back() -> None:
+def test_trees_survive_tokenization() -> None:
     tokenizer = parse_tokenizer()
     text = "(S " + " ".join(f"({label} )" for label in sorted(LABELS)) + " )"
     assert tokenizer.decode(tokenizer.encode_batch([text])[0]) == text
@@ -83,7 +83,7 @@ class Parser:
 
 
 @pytest.mark.parametrize("parser", [Parser().parse, Parser()], ids=["lines", "parser"])
-def test_a_parser_is_a_function_to_trees_or_what_parses_lines(
+def test_a_parser_may_be_a_function_or_an_object(
     parser: Any, models: dict[str, Path], paraphraser: SyntacticParaphraser
 ) -> None:
     given = models["scpn"], models["parse-generator"]
@@ -119,7 +119,7 @@ def test_a_whole_parse_needs_no_generator(given: str, parse: str, models: dict[s
         alone.paraphrase(LINES[:1], TEMPLATES, **LOOSE)
 
 
-def test_templates_of_a_sentence_in_one_batch_are_those_one_by_one(
+def test_batched_templates_equal_single_ones(
     models: dict[str, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     by_template = SyntacticParaphraser.from_pretrained(models["by-template"])
@@ -129,16 +129,16 @@ def test_templates_of_a_sentence_in_one_batch_are_those_one_by_one(
             (alone,) = by_template.paraphrase([line], [template], **LOOSE)[0]
             assert alone.text == together[row][place].text
             assert alone.nats == pytest.approx(together[row][place].nats, abs=1e-4)
-    (whole,) = by_template.paraphrase(LINES[:1], [WHOLE], **LOOSE)[0]  # gives its own template
+    (whole,) = by_template.paraphrase(LINES[:1], [WHOLE], **LOOSE)[0]  # is cut to its template
     assert (whole.text, whole.template) == (together[0][0].text, together[0][0].template)
     (long,) = by_template.paraphrase(["the girl " * 250], TEMPLATES[:1], **LOOSE)[0]
     assert "501" in long.remark
     with caplog.at_level(logging.WARNING):
         by_template.paraphrase(LINES[:1], ["(UCP (NAC) (NAC))"], **LOOSE)
-    assert "(ROOT (UCP (NAC) (NAC)))" in caplog.text  # which training had not
+    assert "(ROOT (UCP (NAC) (NAC)))" in caplog.text  # not in the training data
 
 
-def test_each_sentence_may_have_templates_of_its_own(paraphraser: SyntacticParaphraser) -> None:
+def test_templates_may_differ_per_sentence(paraphraser: SyntacticParaphraser) -> None:
     lines = [LINES[0], "the girl saw it ."]
     own = [[TEMPLATES[0]], [WHOLE, TEMPLATES[1]]]
     together = paraphraser.paraphrase(lines, own, **LOOSE)
@@ -154,7 +154,7 @@ def test_each_sentence_may_have_templates_of_its_own(paraphraser: SyntacticParap
 
 
 @pytest.mark.parametrize("kind", ["by-template", "bart"])
-def test_stock_models_and_ours_answer_alike(models: dict[str, Path], kind: str) -> None:
+def test_stock_models_have_the_same_interface(models: dict[str, Path], kind: str) -> None:
     loaded = SyntacticParaphraser.from_pretrained(models[kind])
     how = GenerationOptions(beams=3, outputs=2, max_tokens=10)
     found = loaded.paraphrase(LINES[:2], TEMPLATES, writing=how, **LOOSE)
@@ -166,7 +166,7 @@ def test_stock_models_and_ours_answer_alike(models: dict[str, Path], kind: str) 
     assert writer.joined is None or writer.joined.batch_size == 3
 
 
-def test_canonicalising_needs_no_template(models: dict[str, Path]) -> None:
+def test_canonicalise_needs_no_template(models: dict[str, Path]) -> None:
     plain = SyntacticParaphraser.from_pretrained(models["paraphraser"])
     found = plain.canonicalise(LINES)
     assert len(found) == 4
@@ -178,7 +178,7 @@ def test_canonicalising_needs_no_template(models: dict[str, Path]) -> None:
         plain.top_templates()
 
 
-def test_what_shares_too_little_is_marked(paraphraser: SyntacticParaphraser) -> None:
+def test_the_filter_remarks_rejected_paraphrases(paraphraser: SyntacticParaphraser) -> None:
     paraphraser.encoder = LetterEncoder()
     (one,) = paraphraser.paraphrase(LINES[:1], [WHOLE], min_overlap=None, min_similarity=0.0)[0]
     assert one.overlap == ngram_overlap(LINES[0], one.text, 1)
@@ -192,12 +192,12 @@ def test_what_shares_too_little_is_marked(paraphraser: SyntacticParaphraser) -> 
 
 
 @pytest.mark.parametrize("template", ["no tree", "(S (NP)", "(S (NP) (VQ))", "", "(S)"])
-def test_what_is_no_template_is_refused(paraphraser: SyntacticParaphraser, template: str) -> None:
+def test_malformed_templates_are_refused(paraphraser: SyntacticParaphraser, template: str) -> None:
     with pytest.raises(DataError):
         paraphraser.paraphrase(LINES, [template], **LOOSE)
 
 
-def test_models_that_do_not_go_together_are_refused(models: dict[str, Path]) -> None:
+def test_unsuitable_models_are_refused(models: dict[str, Path]) -> None:
     with pytest.raises(ModelError):
         SyntacticParaphraser.from_pretrained(models["parse-generator"])
     with pytest.raises(ModelError):
@@ -211,9 +211,7 @@ def test_models_that_do_not_go_together_are_refused(models: dict[str, Path]) -> 
 
 
 @pytest.mark.parametrize("kind", ["scpn", "bart", "paraphraser"])
-def test_what_is_saved_again_writes_the_same_and_knows_its_templates(
-    kind: str, models: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_saved_paraphraser_is_equal(kind: str, models: dict[str, Path], tmp_path: Path) -> None:
     first = SyntacticParaphraser.from_pretrained(models[kind])
     first.save_pretrained(tmp_path / "again")
     again = SyntacticParaphraser.from_pretrained(tmp_path / "again")
@@ -224,7 +222,7 @@ def test_what_is_saved_again_writes_the_same_and_knows_its_templates(
     assert [one.text for one in written[1][0]] == [one.text for one in written[0][0]]
 
 
-def test_a_repository_of_both_models_is_asked_for_with_its_options(
+def test_hub_options_reach_both_repositories(
     models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -246,7 +244,7 @@ def test_a_repository_of_both_models_is_asked_for_with_its_options(
         SyntacticParaphraser.from_pretrained(models["scpn"], revison="old")  # type: ignore[call-arg]
 
 
-def test_the_first_whole_tree_with_the_template_is_taken() -> None:
+def test_the_first_valid_parse_with_the_template_is_chosen() -> None:
     wanted = "(S (NP ) (VP ) )"
     written = ["(S (NP ) (VP )", "(S (VP (VB ) ) )", "(S (NP (DT ) ) (VP ) )"]
     assert first_tree(written, wanted) == "(S (NP (DT ) ) (VP ) )"
@@ -254,7 +252,7 @@ def test_the_first_whole_tree_with_the_template_is_taken() -> None:
     assert first_tree(written[:1], wanted) == ""
 
 
-def test_a_limit_saved_with_a_model_is_not_obeyed(models: dict[str, Path]) -> None:
+def test_a_saved_length_limit_is_ignored(models: dict[str, Path]) -> None:
     writer = TemplatedWriter.from_pretrained(models["scpn"])
     writer.model.generation_config.max_new_tokens = 1
     how = GenerationOptions(sample=True, top_p=1, outputs=5, max_tokens=4)

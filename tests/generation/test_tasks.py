@@ -1,4 +1,4 @@
-"""What a generative model writes, by its configuration."""
+"""Tasks of generative models, from their configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
 
 
 @pytest.mark.parametrize("reconstructs", [["en", "fr"], ["fr"], []])
-def test_a_configuration_tells_the_tasks_of_its_model(reconstructs: list[str]) -> None:
+def test_tasks_follow_from_the_configuration(reconstructs: list[str]) -> None:
     sizes = {"vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
     bgt = BGTConfig(**sizes, reconstructs=reconstructs, has_language_variables=False)
     mgt = MGTConfig(

@@ -34,7 +34,7 @@ def translator(folder: Path) -> Translator:
     return Translator.from_pretrained(folder)
 
 
-def test_lines_keep_their_places_whatever_the_batch(translator: Translator, folder: Path) -> None:
+def test_the_batch_size_does_not_matter(translator: Translator, folder: Path) -> None:
     lines = [SENTENCES[0], "", SENTENCES[1], "  ", *SENTENCES[2:9]]
     together = translator.translate(lines, beams=3, outputs=2)
     alone = Translator.from_pretrained(folder, batch_size=1).translate(lines, beams=3, outputs=2)
@@ -47,8 +47,8 @@ def test_lines_keep_their_places_whatever_the_batch(translator: Translator, fold
             assert all(math.isnan(each.nats) and not each.ids for each in many)
 
 
-def test_an_end_that_a_model_forces_does_not_depend_on_the_batch(folder: Path) -> None:
-    """Such a model would end the longest line of a batch for nothing, and others at a cost."""
+def test_a_forced_end_does_not_depend_on_the_batch(folder: Path) -> None:
+    """A forced end would cost the longest line of a batch nothing, and others something."""
     found = []
     for size in (1, 8):
         translator = Translator.from_pretrained(folder, max_ratio=0.1, batch_size=size)
@@ -60,7 +60,7 @@ def test_an_end_that_a_model_forces_does_not_depend_on_the_batch(folder: Path) -
     assert found[0] == found[1]
 
 
-def test_scores_are_those_by_which_beams_are_compared(translator: Translator) -> None:
+def test_nats_equal_the_scores_of_beams(translator: Translator) -> None:
     (found,) = translator.translate(SENTENCES[:1], beams=4, outputs=4, max_tokens=12)
     inputs = translator.tokenizer(SENTENCES[:1], return_tensors="pt")
     stock = translator.model.generate(
@@ -80,7 +80,7 @@ def test_scores_are_those_by_which_beams_are_compared(translator: Translator) ->
     assert nats == sorted(nats, reverse=True)
 
 
-def test_a_translation_of_ones_own_is_scored_alike(translator: Translator) -> None:
+def test_score_is_minus_the_loss(translator: Translator) -> None:
     lines = ["a cat", "", "the dog sleeps"]
     found = translator.score(lines, ["the red car", "x", ""])
     assert np.isnan(found[1:]).all()
@@ -88,14 +88,12 @@ def test_a_translation_of_ones_own_is_scored_alike(translator: Translator) -> No
     labels = translator.tokenizer(text_target="the red car", return_tensors="pt")["input_ids"]
     loss = translator.model(**inputs, labels=labels).loss
     assert found[0] == pytest.approx(-loss.item(), abs=1e-5)
-    with pytest.raises(ValueError, match="lines"):
+    with pytest.raises(ValueError, match="translations"):
         translator.score(lines, ["one"])
 
 
 @pytest.mark.parametrize("sample", [False, True])
-def test_a_translation_is_at_most_so_long_as_its_own_source_allows(
-    folder: Path, sample: bool
-) -> None:
+def test_max_ratio_limits_the_length(folder: Path, sample: bool) -> None:
     translator = Translator.from_pretrained(folder, max_ratio=0.5)
     lines = ["a", " ".join(SENTENCES[:2])]
     ids = translator.encode(lines)
@@ -106,7 +104,7 @@ def test_a_translation_is_at_most_so_long_as_its_own_source_allows(
     assert len(translator.translate(lines, max_tokens=3)[1][0].ids) == 3
 
 
-def test_a_line_longer_than_the_positions_is_cut(
+def test_long_lines_are_cut_at_the_positions(
     translator: Translator, caplog: pytest.LogCaptureFixture
 ) -> None:
     (ids,) = translator.encode(["a cat sleeps " * 1000])
@@ -117,11 +115,11 @@ def test_a_line_longer_than_the_positions_is_cut(
     assert 0 < len(found[0].ids) < 64
     whole = translator.tokenizer.decode(ids[:-1])
     caplog.clear()
-    assert translator.encode([whole]) == [ids]  # as long as may be, and not cut
+    assert translator.encode([whole]) == [ids]  # the longest line that is not cut
     assert not caplog.messages
 
 
-def test_half_as_many_lines_are_tried_where_memory_runs_out(
+def test_out_of_memory_halves_the_batch(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     wanted = translator.translate(SENTENCES[:8], beams=2)
@@ -138,15 +136,15 @@ def test_half_as_many_lines_are_tried_where_memory_runs_out(
     monkeypatch.setattr(translator.model, "generate", small)
     found = translator.translate(SENTENCES[:8], beams=2)
     assert [w[0].text for w in found] == [w[0].text for w in wanted]
-    assert "trying 4" in caplog.text
+    assert "batch_size 8" in caplog.text
     assert translator.batch_size == 2
-    assert sizes == [8, 4, 2, 2, 2, 2]  # what has failed once is not tried again
+    assert sizes == [8, 4, 2, 2, 2, 2]  # a failed size is not tried again
     monkeypatch.setattr(translator.model, "generate", Mock(side_effect=torch.OutOfMemoryError))
     with pytest.raises(torch.OutOfMemoryError):
         translator.translate(["a cat"])
 
 
-def test_neither_training_nor_surrogates_nor_impossible_padding_matter(
+def test_training_mode_surrogates_and_padding_do_not_matter(
     translator: Translator,
 ) -> None:
     wanted = translator.translate(["a cat"], beams=2)
@@ -155,14 +153,14 @@ def test_neither_training_nor_surrogates_nor_impossible_padding_matter(
     assert translator.model.training
     assert translator.translate([]) == []
     first, second = translator.translate(["\ud800 a cat", "\ufffd a cat"], beams=2)
-    assert first == second  # a lone surrogate is read as what replaces it
+    assert first == second  # a lone surrogate is read as U+FFFD
     translator.model.final_logits_bias[0, translator.tokenizer.pad_token_id] = -math.inf
     found = translator.translate(SENTENCES[:4], beams=1, scores=True)
     assert all(math.isfinite(each[0].nats) for each in found)
     assert len({len(each[0].ids) for each in found}) > 1  # so that some are padded
 
 
-def test_a_translator_has_one_identity_until_how_it_writes_is_changed(
+def test_the_identity_depends_on_the_generation_config(
     translator: Translator, tmp_path: Path
 ) -> None:
     translator.save_pretrained(tmp_path)
@@ -188,7 +186,7 @@ def test_numbers_out_of_range_are_named(
         translator.translate(["a cat"], **options)
 
 
-def test_what_is_no_encoder_decoder_is_named(folder: Path, tmp_path: Path) -> None:
+def test_wrong_models_and_options_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         Translator.from_pretrained(folder).translate("a cat")
     with pytest.raises(ValueError, match="batch_size"):
@@ -201,7 +199,7 @@ def test_what_is_no_encoder_decoder_is_named(folder: Path, tmp_path: Path) -> No
         Translator.from_pretrained(tmp_path / "runs" / "none")
 
 
-def test_what_a_directory_lacks_is_not_drawn_at_random(folder: Path, tmp_path: Path) -> None:
+def test_missing_weights_are_refused(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "model")
     weights = load_file(tmp_path / "model" / "model.safetensors")
     del weights["model.decoder.layers.0.fc1.weight"]
@@ -211,7 +209,7 @@ def test_what_a_directory_lacks_is_not_drawn_at_random(folder: Path, tmp_path: P
 
 
 class Codes:
-    """A tokenizer of languages by codes, as NLLB's or M2M100's."""
+    """A tokenizer with language codes, such as NLLB or M2M100."""
 
     src_lang = tgt_lang = "en_XX"
     unk_token_id = 1
@@ -221,7 +219,7 @@ class Codes:
 
 
 class Marks:
-    """A tokenizer with marks of languages, as that of a Marian model of several."""
+    """A tokenizer with language marks, such as a multilingual Marian."""
 
     unk_token_id = 1
 
@@ -232,7 +230,7 @@ class Marks:
         return {">>de<<": 8, ">>fr<<": 9, ">>": 10, "a": 11}
 
 
-def test_languages_are_told_as_each_tokenizer_wants_it() -> None:
+def test_languages_are_set_by_codes_or_marks() -> None:
     codes = Codes()
     assert Languages.of(codes, "en_XX", "de_DE") == Languages((), 6)
     assert codes.tgt_lang == "de_DE"
@@ -249,7 +247,7 @@ def test_languages_are_told_as_each_tokenizer_wants_it() -> None:
     assert told_language(Marks(), "fr", "de") == "fr"
 
 
-def test_a_language_that_a_model_was_trained_to_write_need_not_be_told(folder: Path) -> None:
+def test_the_trained_target_language_may_be_named(folder: Path) -> None:
     for language in ("en", "de"):
         with pytest.raises(ValueError, match=language):
             Translator.from_pretrained(folder, to=language)
@@ -263,8 +261,8 @@ def test_a_language_that_a_model_was_trained_to_write_need_not_be_told(folder: P
         recipe.unlink()
 
 
-def test_a_model_whose_encoder_gives_more_than_states_translates(tmp_path: Path) -> None:
-    # a copying SCPN without templates also needs to know which words there are to copy
+def test_a_copying_encoder_translates(tmp_path: Path) -> None:
+    # a copying SCPN also needs the source ids
     translator = Translator.from_pretrained(scpn.make("untemplated", tmp_path))
     lines = ["a cat sleeps", "the dog is in the garden"]
     together = translator.translate(lines, beams=2, outputs=2, scores=True)

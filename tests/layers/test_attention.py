@@ -1,4 +1,4 @@
-"""Attention and transformer blocks: the slow loop's result, causal, and padding without effect."""
+"""Attention and transformer blocks against a slow loop; causality, caches and padding."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def states() -> Tensor:
     return torch.randn(3, 5, DIM, generator=seeded(), dtype=torch.float64)
 
 
-def slow(attention: Attention, states: Tensor, memory: Tensor, may_look: Tensor) -> Tensor:
-    """Head by head and state by state; `may_look`, (batch, seq, keys)."""
+def slow(attention: Attention, states: Tensor, memory: Tensor, visible: Tensor) -> Tensor:
+    """Attention head by head and state by state. `visible` is (batch, seq, keys)."""
     size = DIM // HEADS
     queries = attention.query(states)
     keys, values = attention.key_value(memory).split(DIM, -1)
@@ -40,15 +40,17 @@ def slow(attention: Attention, states: Tensor, memory: Tensor, may_look: Tensor)
             for head in range(HEADS):
                 part = slice(head * size, (head + 1) * size)
                 scores = keys[b, :, part] @ queries[b, i, part] / size**0.5
-                seen = may_look[b, i]
+                seen = visible[b, i]
                 weights = torch.softmax(scores[seen], 0)
                 gathered[b, i, part] = weights @ values[b, seen, part]
     return attention.output(gathered)
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_it_is_the_slow_loop(is_causal: bool, attention: Attention, states: Tensor) -> None:
-    """With padding on the left, as in generation; a state that looks nowhere spoils no other."""
+def test_attention_matches_the_slow_loop(
+    is_causal: bool, attention: Attention, states: Tensor
+) -> None:
+    """Includes left padding, as in generation. A state that attends to nothing spoils no other."""
     mask = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 1, 1, 1], [0, 0, 0, 1, 1]]).bool()
     seen = torch.ones(3, 5, 5, dtype=torch.bool)
     seen = seen.tril() if is_causal else seen
@@ -61,9 +63,7 @@ def test_it_is_the_slow_loop(is_causal: bool, attention: Attention, states: Tens
     torch.testing.assert_close(found[mask], expected[mask])
 
 
-def test_another_sequence_is_asked_where_the_mask_allows(
-    attention: Attention, states: Tensor
-) -> None:
+def test_attention_to_a_memory_follows_the_mask(attention: Attention, states: Tensor) -> None:
     memory = torch.randn(3, 4, DIM, generator=seeded(1), dtype=torch.float64)
     mask = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1]]).bool()
     expected = slow(attention, states, memory, mask[:, None].expand(3, 5, 4))
@@ -71,7 +71,9 @@ def test_another_sequence_is_asked_where_the_mask_allows(
 
 
 @pytest.mark.parametrize("steps", [[5], [3, 2], [1, 1, 1, 1, 1], [2, 1, 2]])
-def test_a_cache_changes_nothing(steps: list[int], attention: Attention, states: Tensor) -> None:
+def test_a_cache_does_not_change_the_result(
+    steps: list[int], attention: Attention, states: Tensor
+) -> None:
     cache, parts, at = DynamicCache(), [], 0
     for step in steps:
         parts.append(attention(states[:, at : at + step], is_causal=True, cache=cache))
@@ -80,15 +82,15 @@ def test_a_cache_changes_nothing(steps: list[int], attention: Attention, states:
 
 
 @pytest.mark.parametrize("is_autocast", [False, True])
-@pytest.mark.parametrize("look", ["everywhere", "mask", "causal"])
-def test_training_in_bfloat16_is_float32_but_for_rounding(
-    look: str, is_autocast: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("case", ["everywhere", "mask", "causal"])
+def test_training_in_bfloat16_matches_float32(
+    case: str, is_autocast: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Eight binary digits: outputs and gradients to within 2 %; a query without keys has zeros."""
+    """Eight binary digits: within 2 %. A query without keys gets zeros."""
     parts = torch.randn(3, 2, HEADS, 6, DIM, generator=seeded()).bfloat16()
     mask = torch.rand(2, 1, 6, 6, generator=seeded(1)) > 0.4
     mask[0, 0, 2] = False
-    given = {"everywhere": {}, "mask": {"mask": mask}, "causal": {"is_causal": True}}[look]
+    given = {"everywhere": {}, "mask": {"mask": mask}, "causal": {"is_causal": True}}[case]
 
     def gathered_and_gradients(kind: torch.dtype) -> list[Tensor]:
         copies = [part.to(kind).requires_grad_() for part in parts]
@@ -96,17 +98,17 @@ def test_training_in_bfloat16_is_float32_but_for_rounding(
         return [gathered, *torch.autograd.grad(gathered, copies, parts[0].to(gathered.dtype))]
 
     exact = gathered_and_gradients(torch.float32)
-    monkeypatch.delattr(F, "scaled_dot_product_attention")  # not by the fused kernel
+    monkeypatch.delattr(F, "scaled_dot_product_attention")  # the fused kernel must not be used
     with torch.autocast("cpu", torch.bfloat16, enabled=is_autocast):
         found = gathered_and_gradients(torch.float32 if is_autocast else torch.bfloat16)
     assert found[0].dtype == torch.bfloat16
     for short, long in zip(found, exact, strict=True):
         torch.testing.assert_close(short.float(), long, atol=0.02, rtol=0.02)
-    if look == "mask":
+    if case == "mask":
         assert not found[0][0, :, 2].any()
 
 
-def test_numbers_as_a_mask_are_added_in_bfloat16_too() -> None:
+def test_a_numeric_mask_is_added_in_bfloat16_too() -> None:
     parts = torch.randn(3, 2, HEADS, 6, DIM, generator=seeded()).bfloat16()
     hidden = torch.zeros(2, 1, 6, 6)
     hidden[..., 4:] = -torch.inf
@@ -116,7 +118,7 @@ def test_numbers_as_a_mask_are_added_in_bfloat16_too() -> None:
     )
 
 
-def test_heads_that_cannot_share_a_width_are_refused() -> None:
+def test_a_width_that_heads_do_not_divide_is_refused() -> None:
     with pytest.raises(ValueError, match="dim"):
         Attention(8, 3)
 
@@ -144,7 +146,7 @@ def test_padding_does_not_change_a_block(norm_first: bool, has_memory: bool) -> 
     torch.testing.assert_close(padded, block(states[:1, :4], **alone)[0], atol=1e-6, rtol=1e-5)
 
 
-def test_a_block_that_normalises_sums_gives_normalized_states() -> None:
+def test_a_post_norm_block_returns_normalized_states() -> None:
     torch.manual_seed(0)
     block = TransformerBlock(DIM, HEADS, 16, dropout=0.0)
     states = block(torch.randn(2, 3, DIM, generator=seeded()))

@@ -1,4 +1,4 @@
-"""CKY against every bracketing there is."""
+"""CKY parsing against all bracketings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def total(scores: np.ndarray, spans: Spans) -> float:
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 6])
-def test_the_best_of_all_bracketings_is_found(words: int) -> None:
+def test_cky_finds_the_best_bracketing(words: int) -> None:
     scores = np.random.default_rng(words).normal(size=(1, words + 1, words + 1))
     splits, best = best_splits(scores.astype(np.float32))
     found = bracketing(splits[0], words)
@@ -36,7 +36,7 @@ def test_the_best_of_all_bracketings_is_found(words: int) -> None:
     assert found in list(every_bracketing(0, words))
 
 
-def test_sentences_of_a_batch_do_not_matter_to_each_other() -> None:
+def test_sentences_of_a_batch_are_independent() -> None:
     scores = np.random.default_rng(0).normal(size=(3, 8, 8)).astype(np.float32)
     splits, _ = best_splits(scores)
     for row, words in enumerate((7, 3, 1)):
@@ -44,6 +44,6 @@ def test_sentences_of_a_batch_do_not_matter_to_each_other() -> None:
         assert bracketing(splits[row], words) == bracketing(alone[0], words)
 
 
-def test_five_hundred_words_are_parsed() -> None:
+def test_a_sentence_of_500_words_is_parsed() -> None:
     spans = bracketing(best_splits(np.zeros((1, 501, 501), np.float32))[0][0], 500)
     assert len(spans) == 999

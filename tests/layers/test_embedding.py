@@ -1,4 +1,4 @@
-"""Row-sparse gradients equal dense ones, and hold each used row once."""
+"""Row-sparse gradients equal dense ones and hold each used row once."""
 
 from __future__ import annotations
 
@@ -23,15 +23,8 @@ def random_weights() -> Tensor:
     return torch.rand(7, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-def test_a_bag_by_hand() -> None:
-    """Rows (1, 0) and (0, 1) with weights 2 and 3: (2, 3). A text without ids: (0, 0)."""
-    table = torch.eye(2)
-    sums = weighted_bag(table, torch.tensor([0, 1]), torch.tensor([2, 0]), torch.tensor([2.0, 3.0]))
-    assert sums.tolist() == [[2.0, 3.0], [0.0, 0.0]]
-
-
 def used(layer: str, table: Tensor, is_dense: bool = False) -> Tensor:
-    """The rows, or their weighted sums; dense: from stock parts, with a dense gradient."""
+    """The rows or their weighted sums. `is_dense` uses torch's own lookup with a dense gradient."""
     if layer == "lookup":
         return F.embedding(IDS, table) if is_dense else lookup(table, IDS)
     if not is_dense:
@@ -41,8 +34,8 @@ def used(layer: str, table: Tensor, is_dense: bool = False) -> Tensor:
 
 
 @pytest.mark.parametrize("layer", ["bag", "lookup"])
-def test_sums_rows_and_sparse_gradients_are_those_of_stock_parts(layer: str) -> None:
-    """Compared in float64, where the two orders of adding differ by rounding alone."""
+def test_rows_sums_and_gradients_match_torch(layer: str) -> None:
+    """In float64, where the two orders of adding differ only by rounding."""
     sparse, dense = random_table(), random_table()
     found, expected = used(layer, sparse), used(layer, dense, is_dense=True)
     torch.testing.assert_close(found, expected)
@@ -61,8 +54,8 @@ def test_the_gradient_holds_each_used_row_once(layer: str) -> None:
 
 
 @pytest.mark.parametrize("layer", ["bag", "lookup"])
-def test_a_gradient_that_is_no_block_of_memory_is_read_right(layer: str) -> None:
-    """Autograd hands over expanded and transposed gradients too."""
+def test_a_noncontiguous_gradient_is_read_correctly(layer: str) -> None:
+    """Autograd passes expanded and transposed gradients too."""
     upstream = torch.arange(12.0 if layer == "bag" else 21.0, dtype=torch.float64).reshape(3, -1)
     found = []
     for grad in (upstream.T, upstream.T.contiguous()):
@@ -80,7 +73,7 @@ def test_two_uses_of_a_table_add_their_gradients() -> None:
 
 
 @pytest.mark.parametrize("texts", [0, 3])
-def test_no_ids_at_all_give_zero_vectors_and_no_gradient(texts: int) -> None:
+def test_without_ids_vectors_and_gradients_are_zero(texts: int) -> None:
     table, none = random_table(), torch.zeros(0, dtype=torch.long)
     sums = weighted_bag(table, none, torch.zeros(texts, dtype=torch.long), torch.zeros(0))
     assert sums.tolist() == [[0.0] * 3] * texts
@@ -88,7 +81,7 @@ def test_no_ids_at_all_give_zero_vectors_and_no_gradient(texts: int) -> None:
     assert table.grad.to_dense().abs().max() == 0
 
 
-def test_a_bag_of_rows_is_their_sum_forward_and_backward() -> None:
+def test_bag_rows_sums_rows_with_the_correct_gradient() -> None:
     table = torch.randn(5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     table.requires_grad_()
     ids = torch.tensor([[0, 2], [2, 2], [4, 0], [1, 2]])

@@ -1,4 +1,4 @@
-"""GRAN to GRAN-5 are the equations of the 2017 paper."""
+"""GRAN to GRAN-5 follow the equations of the 2017 paper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 
 from paraphrastic_hf.layers.gated import VARIANTS, GatedRecurrence
 from tests import oracles
-from tests.layers.test_recurrent import LENGTHS, inputs, run, started
+from tests.layers.test_recurrent import LENGTHS, inputs, randomized, run
 
 SIZE = 3
 
@@ -17,8 +17,8 @@ def lists(*tensors: torch.Tensor) -> list[list[list[float]]]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_it_is_the_slow_loop(variant: int) -> None:
-    layer = started(GatedRecurrence(SIZE, variant))
+def test_each_variant_matches_the_slow_loop(variant: int) -> None:
+    layer = randomized(GatedRecurrence(SIZE, variant))
     lstm = layer.lstm
     of_lstm = lists(lstm.weight_x, lstm.weight_h, lstm.bias, lstm.peepholes)
     weight_a = layer.weight_a if layer.weight_a is not None else layer.weight_x
@@ -30,10 +30,10 @@ def test_it_is_the_slow_loop(variant: int) -> None:
     torch.testing.assert_close(run(layer, inputs(SIZE)), torch.tensor(expected).double())
 
 
-def test_without_a_gate_relu_takes_the_place_of_tanh() -> None:
-    layer = started(GatedRecurrence(SIZE, 0, "relu"))
+def test_the_ungated_variant_can_use_relu() -> None:
+    layer = randomized(GatedRecurrence(SIZE, 0, "relu"))
     states = run(layer, inputs(SIZE))
     assert (states >= 0).all()
     assert (states == 0).any()
-    tanh = started(GatedRecurrence(SIZE, 0))
+    tanh = randomized(GatedRecurrence(SIZE, 0))
     torch.testing.assert_close(run(tanh, inputs(SIZE)).clamp(min=0), torch.tanh(states))

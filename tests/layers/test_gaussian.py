@@ -1,4 +1,4 @@
-"""Diagonal Gaussians: by hand and beside torch's own distributions."""
+"""Diagonal Gaussians by hand and against torch's distributions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def posterior() -> Gaussian:
     return Gaussian(mean, log_variance)
 
 
-def test_kl_and_densities_are_those_of_torchs_distributions(posterior: Gaussian) -> None:
+def test_kl_and_densities_match_torch(posterior: Gaussian) -> None:
     normal = Normal(posterior.mean, (0.5 * posterior.log_variance).exp())
     standard = Normal(torch.zeros(()).double(), torch.ones(()).double())
     expected = kl_divergence(normal, standard).sum(-1)
@@ -33,7 +33,7 @@ def test_kl_and_densities_are_those_of_torchs_distributions(posterior: Gaussian)
     torch.testing.assert_close(standard_log_density(points), standard.log_prob(points).sum(-1))
 
 
-def test_draws_have_the_mean_and_variance_and_pass_gradients_to_both() -> None:
+def test_draws_have_the_right_moments_and_gradients() -> None:
     mean = torch.full((200_000, 1), 2.0, requires_grad=True)
     log_variance = torch.full((200_000, 1), math.log(9.0), requires_grad=True)
     torch.manual_seed(0)
@@ -41,18 +41,16 @@ def test_draws_have_the_mean_and_variance_and_pass_gradients_to_both() -> None:
     assert drawn.mean().item() == pytest.approx(2, abs=0.03)  # four standard errors
     assert drawn.std().item() == pytest.approx(3, abs=0.03)
     drawn.sum().backward()
-    assert mean.grad is not None
     assert torch.equal(mean.grad, torch.ones_like(mean))
-    assert log_variance.grad is not None
-    assert log_variance.grad.abs().min() > 0 or log_variance.grad.any()
+    assert log_variance.grad.any()
 
 
-def test_active_units_are_those_whose_means_vary() -> None:
+def test_active_units_have_varying_means() -> None:
     means = torch.tensor([[1.0, 0.0, 0.05], [-1.0, 0.0, -0.05]])
     assert active_units(means) == 1
 
 
-def test_information_is_zero_of_the_prior_and_that_of_the_number_where_all_differ() -> None:
+def test_information_is_0_if_collapsed_and_log_n_if_all_differ() -> None:
     torch.manual_seed(0)
     collapsed = Gaussian(torch.zeros(64, 2), torch.zeros(64, 2))
     assert mutual_information(collapsed) == pytest.approx(0, abs=1e-5)

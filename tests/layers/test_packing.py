@@ -1,4 +1,4 @@
-"""Rows step after step, longest text first, and back."""
+"""Flat, packed and padded token vectors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pack_sequence
 
-from paraphrastic_hf.layers.packing import Packing, padded_from_flat
+from paraphrastic_hf.layers.packing import Packing, Padding, padded_from_flat
 
 LENGTHS = [[3, 1, 4, 4, 2], [1], [0, 2, 0, 3], [5, 5]]
 
@@ -17,10 +17,8 @@ def rows(lengths: list[int]) -> torch.Tensor:
 
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
-def test_the_order_is_that_of_torch_and_unpacking_is_the_way_back(
-    lengths: list[int], backward: bool
-) -> None:
-    """Backward is the order of turned texts."""
+def test_packing_matches_torch_and_unpacking_inverts_it(lengths: list[int], backward: bool) -> None:
+    """Backward order equals the order of reversed texts."""
     packing = Packing.of(torch.tensor(lengths), backward=backward)
     texts = [text for text in rows(lengths).split(lengths) if len(text)]
     texts = [text.flip(0) for text in texts] if backward else texts
@@ -31,13 +29,41 @@ def test_the_order_is_that_of_torch_and_unpacking_is_the_way_back(
     assert torch.equal(packing.unpack(packed), rows(lengths))
 
 
-def test_no_token_is_one_empty_step() -> None:
+def test_no_tokens_give_one_empty_step() -> None:
     packing = Packing.of(torch.tensor([0, 0]))
     assert packing.sizes == [0]
     assert packing.pack(torch.zeros(0, 3)).shape == (0, 3)
 
 
-def test_flat_vectors_go_to_their_places_among_padding() -> None:
+def test_flat_vectors_are_padded() -> None:
     kept = torch.tensor([[True, False], [False, False], [True, True]])
     padded = padded_from_flat(torch.tensor([[1.0], [2.0], [3.0]]), kept)
     assert padded[..., 0].tolist() == [[1, 0], [0, 0], [2, 3]]
+
+
+@pytest.mark.parametrize("lengths", [[2, 0, 3], [3, 3], [1], [0, 0], []])
+@pytest.mark.parametrize("more", [0, 2])
+def test_padding_and_flattening_are_inverse(lengths: list[int], more: int) -> None:
+    longest = max(lengths, default=0) + more
+    padding = Padding.of(torch.tensor(lengths, dtype=torch.int64), None, longest if more else None)
+    rows = torch.randn(sum(lengths), 4, requires_grad=True)
+    padded = padding.pad(rows)
+    expected = torch.zeros(len(lengths), longest, 4)
+    for number, own in enumerate(rows.detach().split(lengths) if lengths else ()):
+        expected[number, : len(own)] = own
+    torch.testing.assert_close(padded.detach(), expected, rtol=0, atol=0)
+    assert torch.equal(padding.flat(padded), rows)
+    text = [number for number, length in enumerate(lengths) for _ in range(length)]
+    assert padding.text.tolist() == text
+    is_token = [[place < length for place in range(longest)] for length in lengths]
+    mask = padding.mask
+    assert all(map(all, is_token)) if mask is None else mask.tolist() == is_token
+    padding.flat(padded).square().sum().backward()
+    torch.testing.assert_close(rows.grad, 2 * rows.detach(), rtol=0, atol=0)
+
+
+def test_padded_positions_have_no_gradient() -> None:
+    padded = torch.randn(2, 3, 4, requires_grad=True)
+    Padding.of(torch.tensor([1, 3])).flat(padded).sum().backward()
+    assert padded.grad is not None
+    assert padded.grad.sum(-1).tolist() == [[4, 0, 0], [4, 4, 4]]

@@ -1,4 +1,4 @@
-"""Means over what the mask keeps."""
+"""Pooling over unmasked or flat tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests import oracles
 
 
 @pytest.mark.parametrize("kind", [torch.long, torch.bool])
-def test_it_is_the_slow_mean(kind: torch.dtype) -> None:
-    """Of nothing kept, as in the last row, it is the zero vector."""
+def test_masked_mean_matches_the_slow_mean(kind: torch.dtype) -> None:
+    """The last row is fully masked and gives the zero vector."""
     generator = torch.Generator().manual_seed(0)
     states = torch.randn(6, 5, 3, generator=generator, dtype=torch.float64)
     mask = torch.randint(2, (6, 5), generator=generator)
@@ -26,7 +26,7 @@ def test_it_is_the_slow_mean(kind: torch.dtype) -> None:
     torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
 
 
-def test_a_masked_nan_comes_through_neither_forward_nor_backward() -> None:
+def test_a_masked_nan_affects_neither_result_nor_gradient() -> None:
     states = torch.ones(1, 3, 2)
     states[0, 1] = torch.nan
     states.requires_grad_()
@@ -56,5 +56,5 @@ def test_flat_rows_are_pooled_by_text_by_hand(
 
 
 @pytest.mark.parametrize("pool", [mean_rows, max_rows, last_rows])
-def test_no_row_at_all_gives_zero_vectors(pool: Callable[..., torch.Tensor]) -> None:
+def test_without_rows_vectors_are_zero(pool: Callable[..., torch.Tensor]) -> None:
     assert pool(torch.zeros(0, 2), torch.tensor([0, 0])).tolist() == [[0, 0], [0, 0]]

@@ -1,4 +1,4 @@
-"""Products are those of torch, whichever library multiplies."""
+"""Products match torch's with either library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPES = (torch.float32, torch.float64, torch.bfloat16)
 @pytest.fixture(
     autouse=True,
     params=[
-        "as this processor has it",
+        "this processor's choice",
         pytest.param("onednn", marks=pytest.mark.skipif(ONEDNN is None, reason="not in torch")),
     ],
 )
@@ -31,7 +31,7 @@ def drawn(*shape: int, dtype: torch.dtype, seed: int = 0) -> Tensor:
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("rows", [0, 1, 7, 33])
-def test_a_product_is_that_of_torch(rows: int, dtype: torch.dtype) -> None:
+def test_a_product_matches_torch(rows: int, dtype: torch.dtype) -> None:
     """A sum in bfloat16 is rounded once or twice, to 8 binary digits."""
     bounds = {"rtol": 0.02, "atol": 0.05} if dtype == torch.bfloat16 else {}
     left, right = drawn(rows, 20, dtype=dtype), drawn(9, 20, dtype=dtype, seed=1)
@@ -41,7 +41,7 @@ def test_a_product_is_that_of_torch(rows: int, dtype: torch.dtype) -> None:
     torch.testing.assert_close(product(left, right), left @ right.T)
 
 
-def test_views_are_multiplied_as_they_are() -> None:
+def test_views_are_multiplied_correctly() -> None:
     left, right = (drawn(*shape, dtype=torch.float32) for shape in ((20, 30), (20, 9)))
     torch.testing.assert_close(product(left.T, right.T), left.T @ right)
     torch.testing.assert_close(
@@ -52,7 +52,7 @@ def test_views_are_multiplied_as_they_are() -> None:
 @pytest.mark.parametrize("dtype", TYPES[:2], ids=str)
 @pytest.mark.parametrize("has_bias", [True, False])
 @pytest.mark.parametrize("rows", [0, 7, 33])
-def test_a_linear_layer_is_that_of_torch_forward_and_backward(
+def test_linear_matches_torch_forward_and_backward(
     rows: int, has_bias: bool, dtype: torch.dtype
 ) -> None:
     given = [drawn(rows, 20, dtype=dtype), drawn(9, 20, dtype=dtype, seed=1)]
@@ -68,7 +68,7 @@ def test_a_linear_layer_is_that_of_torch_forward_and_backward(
         torch.testing.assert_close(ours, theirs)
 
 
-def test_autocast_multiplies_in_the_narrow_type() -> None:
+def test_autocast_multiplies_in_bfloat16() -> None:
     rows, weight = (drawn(*shape, dtype=torch.float32) for shape in ((7, 20), (9, 20)))
     with torch.autocast("cpu", torch.bfloat16):
         assert linear(rows, weight).dtype == torch.bfloat16
@@ -76,13 +76,13 @@ def test_autocast_multiplies_in_the_narrow_type() -> None:
         assert linear(*wide).dtype == F.linear(*wide).dtype == torch.float64
 
 
-@pytest.mark.parametrize("is_layers_own", [True, False])
+@pytest.mark.parametrize("is_leaf", [True, False])
 @pytest.mark.parametrize("has_bias", [True, False])
 @pytest.mark.parametrize("shape", [(16,), (17,), (3, 11), (5, 64), (900,)])
-def test_rows_that_are_added_for_their_shape_change_nothing(
-    shape: tuple[int, ...], has_bias: bool, is_layers_own: bool
+def test_padding_to_a_common_shape_changes_nothing(
+    shape: tuple[int, ...], has_bias: bool, is_leaf: bool
 ) -> None:
-    """Beside products of the same rounded numbers in float32: 8 binary digits are kept."""
+    """Compared with float32 products of the same rounded numbers, to 8 binary digits."""
     made = [drawn(*shape, 20, dtype=torch.float32), drawn(9, 20, dtype=torch.float32, seed=1)]
     made += [drawn(9, dtype=torch.float32, seed=2)] * has_bias
     made = [tensor.bfloat16().float() for tensor in made]
@@ -91,7 +91,7 @@ def test_rows_that_are_added_for_their_shape_change_nothing(
     for ours in (True, False):
         given = [tensor.clone().requires_grad_() for tensor in made]
         rows, weight, *bias = given
-        if not is_layers_own:
+        if not is_leaf:
             weight = weight * 1.0
         with torch.autocast("cpu", torch.bfloat16, enabled=ours):
             found = (linear if ours else F.linear)(rows, weight, *bias)
@@ -106,7 +106,7 @@ def test_rows_that_are_added_for_their_shape_change_nothing(
         assert error < 0.01
 
 
-def test_sizes_come_back() -> None:
+def test_rounded_sizes_recur() -> None:
     sizes = [rounded(count) for count in range(1, 5000)]
     for count, size in enumerate(sizes, 1):
         assert count <= size <= max(count + 15, count * 9 / 8)
@@ -122,7 +122,7 @@ def test_rows_of_another_width_are_refused(is_narrow: bool, width: int) -> None:
         linear(rows, weight)
 
 
-def test_what_comes_out_may_be_written_over() -> None:
+def test_the_result_may_be_modified_in_place() -> None:
     rows = drawn(32, 20, dtype=torch.float32).requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):
         for weight in (drawn(9, 20, dtype=torch.float32), rows[:9] * 1.0):

@@ -1,4 +1,4 @@
-"""Every cell is its equations, text by text, and torch's kernel where there is one."""
+"""Every cell matches its equations, torch's kernel if there is one, and finite differences."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from paraphrastic_hf.layers.gated import GatedRecurrence
 from paraphrastic_hf.layers.packing import Packing
 from paraphrastic_hf.layers.recurrent import (
     LSTM,
     RNN,
     IdentityRNN,
     PeepholeLSTM,
+    lstm_steps,
+    rnn_steps,
     run_kernel,
 )
 from tests import oracles
@@ -20,8 +23,8 @@ LENGTHS = [3, 0, 1, 5, 5]
 INPUT, HIDDEN = 3, 4
 
 
-def started(cell: nn.Module, seed: int = 0) -> nn.Module:
-    """In float64, with nothing at zero but what the equations have not."""
+def randomized(cell: nn.Module, seed: int = 0) -> nn.Module:
+    """Return the cell in float64 with random weights. Biases that the equations lack stay 0."""
     torch.manual_seed(seed)
     cell = cell.double()
     with torch.no_grad():
@@ -48,13 +51,13 @@ def texts() -> list[list[list[float]]]:
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])
-def test_an_rnn_is_the_slow_loop_and_has_one_bias(activation: str) -> None:
+def test_an_rnn_matches_the_slow_loop_and_has_one_bias(activation: str) -> None:
     """`linear` is the identity RNN."""
     if activation == "linear":
-        cell = started(IdentityRNN(INPUT))
+        cell = randomized(IdentityRNN(INPUT))
         weights = [w.tolist() for w in (cell.weight_x, cell.weight_h, cell.bias)]
     else:
-        cell = started(RNN(INPUT, HIDDEN, activation))
+        cell = randomized(RNN(INPUT, HIDDEN, activation))
         weights = [w.tolist() for w in cell.cell.all_weights[0][:3]]
     expected = [h for text in texts() for h in oracles.rnn(text, *weights, activation)]
     torch.testing.assert_close(run(cell, inputs()), torch.tensor(expected, dtype=torch.float64))
@@ -63,8 +66,8 @@ def test_an_rnn_is_the_slow_loop_and_has_one_bias(activation: str) -> None:
 
 @pytest.mark.parametrize("output_gate", [True, False])
 @pytest.mark.parametrize("peepholes", [True, False])
-def test_a_peephole_lstm_is_the_slow_loop(peepholes: bool, output_gate: bool) -> None:
-    cell = started(PeepholeLSTM(INPUT, HIDDEN, peepholes=peepholes, output_gate=output_gate))
+def test_a_peephole_lstm_matches_the_slow_loop(peepholes: bool, output_gate: bool) -> None:
+    cell = randomized(PeepholeLSTM(INPUT, HIDDEN, peepholes=peepholes, output_gate=output_gate))
     weights = [w.tolist() for w in (cell.weight_x, cell.weight_h, cell.bias)]
     seen = None if cell.peepholes is None else cell.peepholes.tolist()
     expected = [h for text in texts() for h in oracles.lstm(text, *weights, seen)]
@@ -72,9 +75,9 @@ def test_a_peephole_lstm_is_the_slow_loop(peepholes: bool, output_gate: bool) ->
 
 
 @pytest.mark.parametrize("cell", [LSTM(INPUT, HIDDEN), RNN(INPUT, HIDDEN, "tanh")], ids=str)
-def test_the_loop_is_the_kernel_of_torch_forward_and_backward(cell: nn.Module) -> None:
-    """A GPU runs the kernel, a CPU the loop, with the same weights."""
-    cell, packing = started(cell), Packing.of(torch.tensor(LENGTHS))
+def test_the_loop_matches_torchs_kernel_forward_and_backward(cell: nn.Module) -> None:
+    """A GPU runs the kernel and a CPU the loop, with the same weights."""
+    cell, packing = randomized(cell), Packing.of(torch.tensor(LENGTHS))
     results = []
     for function in (cell, lambda rows, sizes: run_kernel(cell.cell, rows, sizes)):
         cell.zero_grad()
@@ -87,7 +90,105 @@ def test_the_loop_is_the_kernel_of_torch_forward_and_backward(cell: nn.Module) -
         torch.testing.assert_close(ours, theirs)
 
 
-def test_no_token_gives_no_state() -> None:
+def test_no_tokens_give_no_states() -> None:
     for cell in (LSTM(INPUT, HIDDEN), PeepholeLSTM(INPUT, HIDDEN), RNN(INPUT, HIDDEN, "tanh")):
         assert cell(torch.zeros(0, INPUT), [0]).shape == (0, HIDDEN)
     assert run_kernel(LSTM(INPUT, HIDDEN).cell, torch.zeros(0, INPUT), [0]).shape == (0, HIDDEN)
+
+
+SIZES = [5, 3, 3, 1]
+
+
+def drawn(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.randn(*shape, generator=generator, dtype=torch.float64) * 0.7
+    return values.to(dtype).requires_grad_()
+
+
+def of_lstm(
+    peepholes: bool, output_gate: bool, dtype: torch.dtype = torch.float64, size: int = HIDDEN
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    gates = 4 if output_gate else 3
+    weights = drawn(gates - 1, size, dtype=dtype, seed=2) if peepholes else None
+    projected = drawn(sum(SIZES), gates * size, dtype=dtype)
+    return projected, drawn(gates * size, size, dtype=dtype, seed=1), weights
+
+
+@pytest.mark.parametrize("output_gate", [True, False])
+@pytest.mark.parametrize("peepholes", [True, False])
+def test_the_gradient_of_an_lstm(peepholes: bool, output_gate: bool) -> None:
+    assert torch.autograd.gradcheck(
+        lambda *given: lstm_steps(given[0], SIZES, *given[1:]), of_lstm(peepholes, output_gate)
+    )
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])
+def test_the_gradient_of_an_rnn(activation: str) -> None:
+    given = (drawn(sum(SIZES), HIDDEN), drawn(HIDDEN, HIDDEN, seed=1))
+    assert torch.autograd.gradcheck(lambda x, w: rnn_steps(x, SIZES, w, activation), given)
+
+
+@pytest.mark.parametrize("variant", [3, 4])
+def test_the_gradient_of_a_running_gran(variant: int) -> None:
+    layer = GatedRecurrence(HIDDEN, variant).double()
+    weights = [drawn(*weight.shape, seed=seed) for seed, weight in enumerate(layer.parameters())]
+    names = [name for name, _ in layer.named_parameters()]
+
+    def run(rows: Tensor, *weights: Tensor) -> Tensor:
+        return torch.func.functional_call(
+            layer, dict(zip(names, weights, strict=True)), (rows, SIZES)
+        )
+
+    assert torch.autograd.gradcheck(run, (drawn(sum(SIZES), HIDDEN, seed=9), *weights))
+
+
+@pytest.mark.parametrize("projected_type", [torch.float32, torch.bfloat16])
+def test_narrow_types_give_the_same_recurrence_with_fewer_digits(
+    projected_type: torch.dtype,
+) -> None:
+    """States and gradients of weights stay float32. bfloat16 has 8 binary digits."""
+    digits = 1e-5 if projected_type == torch.float32 else 0.03
+    exact, given = (of_lstm(True, True, dtype, size=30) for dtype in (torch.float64, torch.float32))
+    results = []
+    for projected, weight, peepholes in (exact, (given[0].to(projected_type), *given[1:])):
+        states = lstm_steps(projected, SIZES, weight, peepholes)
+        results.append([states, *torch.autograd.grad(states.sum(), [weight, peepholes])])
+    for wide, narrow in zip(*results, strict=True):
+        assert narrow.dtype == torch.float32
+        assert (narrow - wide).norm() < digits * wide.norm()
+
+
+def test_states_are_equal_without_gradients_and_backward_can_run_twice() -> None:
+    given = of_lstm(True, True)
+    states = lstm_steps(given[0], SIZES, *given[1:])
+    with torch.no_grad():
+        assert torch.equal(lstm_steps(given[0], SIZES, *given[1:]), states)
+    first, again = (torch.autograd.grad(states.sum(), given, retain_graph=True) for _ in range(2))
+    assert all(map(torch.equal, first, again))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        LSTM(3, HIDDEN),
+        PeepholeLSTM(3, HIDDEN),
+        PeepholeLSTM(3, HIDDEN, output_gate=False),
+        RNN(3, HIDDEN, "tanh"),
+        IdentityRNN(3),
+    ],
+    ids=str,
+)
+def test_distinct_tokens_may_be_given_once(cell: nn.Module) -> None:
+    """Four tokens at twelve positions, one of them unused."""
+    cell = randomized(cell)
+    places = torch.tensor([0, 1, 0, 0, 2, 1, 0, 2, 2, 0, 1, 1])
+    results = []
+    for once in (True, False):
+        cell.zero_grad()
+        rows = drawn(4, 3)
+        states = cell(rows, SIZES, places) if once else cell(rows[places], SIZES)
+        states.square().sum().backward()
+        grads = [p.grad.clone() for p in cell.parameters() if p.requires_grad]
+        results.append([states.detach(), rows.grad, *grads])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(ours, theirs)

@@ -1,5 +1,4 @@
-"""The softmax over the pool, against the worked example, the slow loop and sentence-transformers'
-own loss."""
+"""InfoNCE by hand, against the slow loop, and against sentence-transformers' loss."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ def bitext(seed: int, pairs: int = 30, dim: int = 4, groups: int = 10**6) -> Poo
 
 
 def test_by_hand() -> None:
-    """Two pairs of bitext: each sentence at cosine 1 to its partner and 0 to the other's."""
+    """Two pairs of bitext, with cosine 1 to the partner and 0 to the others."""
     rows = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
     pool = Pool(rows, torch.tensor([0, 1, 0, 1]), torch.arange(4))
     # Four terms of log(1 + e^-2), two a pair.
@@ -32,8 +31,8 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("groups", [3, 40, 10**6])
 @pytest.mark.parametrize("languages", [1, 3])
-def test_it_is_the_slow_loop(kind: str, groups: int, languages: int) -> None:
-    """Of any pool, of bitext, and where a list bars some negatives."""
+def test_infonce_matches_the_slow_loop(kind: str, groups: int, languages: int) -> None:
+    """On random pools, on bitext, and with forbidden groups."""
     pools = [random_pool(seed, groups=groups, languages=languages) for seed in range(2)]
     lists = [None, None, None]
     barred, never = with_constraints(random_pool(4), 4)
@@ -45,8 +44,8 @@ def test_it_is_the_slow_loop(kind: str, groups: int, languages: int) -> None:
         infonce_loss(pools[0], "everything", 0.05)
 
 
-def test_of_bitext_it_is_that_of_sentence_transformers_both_ways() -> None:
-    """`MultipleNegativesRankingLoss` has the terms of one side, averaged, scale 1 / T."""
+def test_on_bitext_it_is_sentence_transformers_loss_in_both_directions() -> None:
+    """`MultipleNegativesRankingLoss` is the mean over one side, with scale 1 / T."""
     pool = bitext(2)
     ours, theirs = (pool.embeddings.clone().requires_grad_() for _ in range(2))
     first, second = (F.normalize(theirs[side::2], dim=1) for side in (0, 1))
@@ -60,7 +59,7 @@ def test_of_bitext_it_is_that_of_sentence_transformers_both_ways() -> None:
 
 
 @pytest.mark.parametrize("languages", [1, 3])
-def test_its_gradient_is_the_finite_difference(languages: int) -> None:
+def test_the_gradient_matches_finite_differences(languages: int) -> None:
     pool = random_pool(3, pairs=6, languages=languages, groups=20)
 
     def of(embeddings: torch.Tensor) -> torch.Tensor:
@@ -77,7 +76,7 @@ def test_its_gradient_is_the_finite_difference(languages: int) -> None:
         assert rows.grad[place].item() == pytest.approx(slope.item(), abs=2e-3)
 
 
-def test_in_bfloat16_it_is_nearly_the_same() -> None:
+def test_bfloat16_gives_nearly_the_same_loss_and_gradient() -> None:
     pool = bitext(3, dim=32)
     exact = infonce_loss(pool, "partner_language", 0.1)
     gradients = []
@@ -92,7 +91,7 @@ def test_in_bfloat16_it_is_nearly_the_same() -> None:
     torch.testing.assert_close(*gradients, rtol=0.05, atol=0.02)
 
 
-def test_a_pair_alone_or_among_its_copies_adds_nothing() -> None:
+def test_a_pair_without_negatives_adds_nothing() -> None:
     for pool in (one_language(torch.randn(2, 3)), one_language(torch.randn(8, 3), group=[7] * 8)):
         assert infonce_loss(pool, "partner_language", 0.05).item() == 0
 

@@ -1,4 +1,4 @@
-"""The likelihood of tokens in blocks, beside stock cross-entropy."""
+"""Blockwise log-likelihoods against torch's cross-entropy."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from paraphrastic_hf.losses.likelihood import log_likelihoods
 
 
 @pytest.mark.parametrize("block", [1, 40, 100, 2**18])
-def test_values_and_gradients_are_those_of_stock_cross_entropy(
-    block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Blocks of one token, of two and one left over, of all; each token has its own weight."""
+def test_values_and_gradients_match_torch(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of one token, of two with one left over, and of all."""
     monkeypatch.setattr(likelihood, "BLOCK", block)
     torch.manual_seed(0)
     scores = (30 * torch.randn(7, 20)).requires_grad_()
@@ -27,8 +25,8 @@ def test_values_and_gradients_are_those_of_stock_cross_entropy(
     torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-6)
 
 
-def test_a_second_way_back_is_refused_and_not_wrong() -> None:
-    """The gradient has taken the place of what it is made from."""
+def test_a_second_backward_pass_is_refused() -> None:
+    """The first one overwrote the probabilities."""
     scores = torch.randn(2, 3, requires_grad=True)
     total = log_likelihoods(scores, torch.tensor([0, 1])).sum()
     total.backward(retain_graph=True)
@@ -36,7 +34,7 @@ def test_a_second_way_back_is_refused_and_not_wrong() -> None:
         total.backward()
 
 
-def test_no_token_has_no_likelihood() -> None:
+def test_no_tokens_give_an_empty_result() -> None:
     scores = torch.zeros(0, 3, requires_grad=True)
     found = log_likelihoods(scores, torch.zeros(0, dtype=torch.long))
     found.sum().backward()

@@ -1,4 +1,4 @@
-"""The hinge, against the worked example and the slow loop."""
+"""The hinge by hand and against the slow loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def random_batch(seed: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
 
 
 def unit(cosine: float, sign: int = 1) -> list[float]:
-    """The unit vector of the plane at this cosine to (1, 0)."""
+    """Return the unit vector of the plane with this cosine to (1, 0)."""
     return [cosine, sign * math.sqrt(1 - cosine**2)]
 
 
@@ -34,9 +34,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
 @pytest.mark.parametrize("margin", [0.0, 0.4, 2.0, 7.5])
-def test_it_is_the_slow_loop_over_one_side_or_both(
-    margin: float, similarity: str, sides: int
-) -> None:
+def test_the_hinge_matches_the_slow_loop(margin: float, similarity: str, sides: int) -> None:
     batch = random_batch(0)[: 2 + sides]
     slow = oracles.margin_loss if sides == 2 else oracles.one_sided_margin_loss
     compare = {"cosine": oracles.cosine, "dot": oracles.dot}[similarity]
@@ -44,12 +42,6 @@ def test_it_is_the_slow_loop_over_one_side_or_both(
     s, t, t_, s_ = [*batch, None][:4]
     found = margin_loss(s, t, t_, s_, margin, similarity=similarity).item()
     assert found == pytest.approx(expected, abs=1e-12)
-
-
-def test_its_gradient_is_the_finite_difference() -> None:
-    """2.5 keeps every hinge open: a difference across a corner would be no gradient."""
-    batch = [rows[:3].requires_grad_() for rows in random_batch(1)]
-    assert torch.autograd.gradcheck(lambda *rows: margin_loss(*rows, 2.5), batch)
 
 
 def test_the_zero_vector_has_cosine_0_and_a_finite_gradient() -> None:
@@ -62,7 +54,7 @@ def test_the_zero_vector_has_cosine_0_and_a_finite_gradient() -> None:
     assert torch.isfinite(other.grad).all()
 
 
-def test_an_anchor_without_a_negative_costs_and_moves_nothing() -> None:
+def test_an_anchor_without_a_negative_has_no_loss_and_no_gradient() -> None:
     batch = [rows.requires_grad_() for rows in random_batch(6)]
     none, every = torch.zeros(16, dtype=torch.bool), torch.ones(16, dtype=torch.bool)
     only_second = margin_loss(*batch, 2.0, has_negative_of_first=none, has_negative_of_second=every)
@@ -73,7 +65,7 @@ def test_an_anchor_without_a_negative_costs_and_moves_nothing() -> None:
     assert all(grad.abs().max() == 0 for grad in torch.autograd.grad(loss, batch))
 
 
-def test_other_shapes_and_unknown_similarities_are_refused() -> None:
+def test_unequal_shapes_and_unknown_similarities_are_refused() -> None:
     rows = torch.ones(4, 3)
     with pytest.raises(ValueError, match="2, 3"):
         margin_loss(rows, rows, rows[:2], rows, 0.4)
@@ -81,16 +73,15 @@ def test_other_shapes_and_unknown_similarities_are_refused() -> None:
         margin_loss(rows, rows, rows, rows, 0.4, similarity="angle")
 
 
-# Rows of a batch of 6: each of 4 pairs' s, t, t' and s'; a text may stand in several places, even
-# as its own negative, which is what stands where there is none.
+# s, t, t' and s' of 4 pairs, as rows of a batch of 6. A text without a negative is its own.
 ROWS = torch.tensor([[0, 2, 4, 0], [1, 3, 5, 1], [3, 1, 4, 3], [2, 4, 0, 1]])
 HAS = torch.tensor([[True, True, False, True], [True, True, True, False]])
 
 
-def of_rows_apart(
+def loss_of_selected_rows(
     vectors: Tensor, margin: float, sides: int = 2, similarity: str = "cosine"
 ) -> Tensor:
-    """`margin_loss` of the embeddings taken out of the batch."""
+    """Return `margin_loss` of the embeddings that `ROWS` selects."""
     s, t, t_, s_ = (vectors[row] for row in ROWS)
     return margin_loss(
         *(s, t, t_, s_ if sides == 2 else None),
@@ -105,16 +96,16 @@ def of_rows_apart(
 @pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("margin", [0.0, 0.4, 2.5])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
-def test_of_rows_it_is_the_same_loss_with_the_same_gradient(
+def test_the_loss_of_rows_has_the_same_value_and_gradient(
     margin: float, scale: float, sides: int, similarity: str
 ) -> None:
-    """In float64, to rounding; some hinges are closed but at margin 2.5."""
+    """In float64. At margin 2.5 all hinges are open, at the others some are closed."""
     vectors = random_batch(7)[0][:6] * scale
     rows, has = ROWS[: 2 + sides], HAS[:sides]
     losses, gradients = [], []
     for loss_of in (
         lambda x: margin_loss_of_rows(x, rows, margin, has, similarity),
-        lambda x: of_rows_apart(x, margin, sides, similarity),
+        lambda x: loss_of_selected_rows(x, margin, sides, similarity),
     ):
         leaf = vectors.clone().requires_grad_()
         loss = loss_of(leaf)
@@ -125,15 +116,7 @@ def test_of_rows_it_is_the_same_loss_with_the_same_gradient(
     torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-14 / scale)
 
 
-@pytest.mark.parametrize("sides", [1, 2])
-def test_the_gradient_by_hand_is_the_finite_difference(sides: int) -> None:
-    vectors = random_batch(8)[0][:6].requires_grad_()
-    rows, has = ROWS[: 2 + sides], HAS[:sides]
-    assert torch.autograd.gradcheck(lambda x: margin_loss_of_rows(x, rows, 2.5, has), vectors)
-
-
-def test_half_precision_gets_the_gradient_of_single() -> None:
-    """bfloat16 holds 8 bits: the gradient is that of the rounded vectors, rounded."""
+def test_bfloat16_gets_the_rounded_float32_gradient() -> None:
     vectors = random_batch(9, torch.float32)[0][:6].bfloat16()
     half, single = vectors.clone().requires_grad_(), vectors.float().requires_grad_()
     for leaf in (half, single):
@@ -141,11 +124,11 @@ def test_half_precision_gets_the_gradient_of_single() -> None:
     assert torch.equal(half.grad, single.grad.bfloat16())
 
 
-def test_zero_vectors_among_the_rows_give_finite_numbers() -> None:
+def test_zero_vectors_among_the_rows_have_finite_gradients() -> None:
     vectors = random_batch(10)[0][:6].clone()
     vectors[3] = 0
     vectors.requires_grad_()
     loss = margin_loss_of_rows(vectors, ROWS, 0.4, HAS)
-    torch.testing.assert_close(loss, of_rows_apart(vectors, 0.4))
+    torch.testing.assert_close(loss, loss_of_selected_rows(vectors, 0.4))
     loss.backward()
     assert vectors.grad.isfinite().all()

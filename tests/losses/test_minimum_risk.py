@@ -1,4 +1,4 @@
-"""Expected costs: a case by hand, gradients, and what must be refused."""
+"""Expected costs by hand, their gradients, and invalid input."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from paraphrastic_hf.losses.minimum_risk import (
 )
 
 
-def test_a_list_worked_by_hand() -> None:
-    """Probabilities .06 and .02 share as 3/4 and 1/4; costs 20 and 60 expect 30.
+def test_by_hand() -> None:
+    """Probabilities .06 and .02 become 3/4 and 1/4. Costs 20 and 60 expect 30.
 
-    The gradient of a log-probability is its share times its cost above 30: 3/4 * -10, 1/4 * 30.
+    The gradient is a probability times its cost above 30: 3/4 * -10, 1/4 * 30.
     """
     scores = torch.tensor([[0.06, 0.02]], dtype=torch.float64).log().requires_grad_()
     risk = expected_cost(scores, torch.tensor([[20.0, 60.0]], dtype=torch.float64))
@@ -29,7 +29,7 @@ def test_a_list_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", PROBABILITIES)
-def test_the_gradient_is_that_of_finite_differences(kind: str) -> None:
+def test_the_gradient_matches_finite_differences(kind: str) -> None:
     random = torch.Generator().manual_seed(1)
     sums = -10 * torch.rand(3, 4, generator=random, dtype=torch.float64)
     lengths = torch.randint(3, 9, (3, 4), generator=random)
@@ -44,7 +44,7 @@ def test_the_gradient_is_that_of_finite_differences(kind: str) -> None:
     assert (unfilled == 0).all()
 
 
-def test_candidates_that_cost_the_same_give_no_gradient_at_all() -> None:
+def test_equal_costs_give_a_gradient_of_exactly_0() -> None:
     scores = torch.tensor([[-1.1, -2.3, -0.7]], requires_grad=True)
     risk = expected_cost(scores, torch.full((1, 3), 33.3))
     risk.sum().backward()
@@ -53,7 +53,7 @@ def test_candidates_that_cost_the_same_give_no_gradient_at_all() -> None:
     assert (scores.grad == 0).all()
 
 
-def test_a_list_without_a_candidate_costs_nothing() -> None:
+def test_a_list_without_candidates_costs_nothing() -> None:
     scores = torch.zeros(2, 2, requires_grad=True)
     is_candidate = torch.tensor([[False, False], [True, True]])
     risk = expected_cost(scores, torch.tensor([[math.nan, 7.0], [1.0, 3.0]]), is_candidate)
@@ -64,12 +64,12 @@ def test_a_list_without_a_candidate_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_a_cost_that_is_no_number_is_refused(bad: float) -> None:
+def test_a_cost_that_is_not_finite_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="candidate"):
         expected_cost(torch.zeros(2, 2), torch.tensor([[1.0, 2.0], [3.0, bad]]))
 
 
-def test_shapes_and_choices_without_a_meaning_are_refused() -> None:
+def test_unequal_shapes_and_unknown_choices_are_refused() -> None:
     with pytest.raises(ValueError, match="2, 2"):
         expected_cost(torch.zeros(2, 2), torch.zeros(2, 3))
     with pytest.raises(ValueError, match="kind"):
@@ -78,9 +78,8 @@ def test_shapes_and_choices_without_a_meaning_are_refused() -> None:
         minimum_risk_parts(torch.tensor(1.0), torch.tensor(1.0), 1.5)
 
 
-def test_shares_by_the_mean_of_the_tokens_do_not_favor_short_candidates() -> None:
-    """Two candidates of the same probability a token: by their sums the short one has nearly
-    all."""
+def test_token_scores_do_not_favor_short_candidates() -> None:
+    """Two candidates with equal probability per token. By sequence the short one has nearly all."""
     sums, lengths = torch.tensor([[-4.0, -8.0]]), torch.tensor([[4, 8]])
     costs = torch.tensor([[0.0, 1.0]])
     by_sum = expected_cost(list_scores(sums, lengths, "sequence"), costs)

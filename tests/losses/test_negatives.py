@@ -1,4 +1,4 @@
-"""MAX is the slow loop's choice; RAND and MIX choose nothing the loop would not allow."""
+"""MAX matches a slow loop. RAND and MIX choose only allowed sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def seeded(seed: int) -> torch.Generator:
 def random_pool(
     seed: int, pairs: int = 30, dim: int = 4, groups: int = 40, languages: int = 3
 ) -> Pool:
-    """Sentences of several languages, many of them duplicates of one another."""
+    """Return sentences of several languages, with many equal groups."""
     generator = seeded(seed)
     return Pool(
         torch.randn(2 * pairs, dim, generator=generator),
@@ -44,7 +44,7 @@ def test_max_by_hand() -> None:
 
 
 def with_constraints(pool: Pool, seed: int, most: int = 4) -> tuple[Pool, list[list[int]]]:
-    """The pool with up to `most` groups barred for each sentence, and those as lists."""
+    """Return the pool with up to `most` forbidden groups per sentence, and these as lists."""
     barred = torch.randint(-1, 40, (len(pool.group), most), generator=seeded(seed))
     constrained = Pool(pool.embeddings, pool.language, pool.group, barred)
     return constrained, [[group for group in row if group >= 0] for row in barred.tolist()]
@@ -57,7 +57,7 @@ def free_or_constrained(
 
 
 def hardest(pool: Pool, kind: str, never: list[list[int]], similarity: str = "cosine") -> list[int]:
-    """The slow loop's choices."""
+    """Return the slow loop's choices."""
     rows, language = pool.embeddings.double().tolist(), pool.language.tolist()
     compare = {"cosine": oracles.cosine, "dot": oracles.dot}[similarity]
     return [
@@ -69,7 +69,7 @@ def hardest(pool: Pool, kind: str, never: list[list[int]], similarity: str = "co
 @pytest.mark.parametrize("similarity", ["cosine", "dot"])
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("is_constrained", [False, True])
-def test_max_is_the_slow_loop(is_constrained: bool, kind: str, similarity: str) -> None:
+def test_max_matches_the_slow_loop(is_constrained: bool, kind: str, similarity: str) -> None:
     for seed in range(3):
         pool, never = free_or_constrained(random_pool(seed), is_constrained, seed)
         found = select_negatives(pool, "max", kind, seeded(0), similarity=similarity)
@@ -80,14 +80,14 @@ def test_max_is_the_slow_loop(is_constrained: bool, kind: str, similarity: str) 
 @pytest.mark.parametrize("languages", [[0, 1], [0, 1, 2]], ids=["bitext", "two bitexts"])
 @pytest.mark.parametrize("groups", [8, 100, 10**6])
 @pytest.mark.parametrize("rows_at_a_time", [7, 2048])
-def test_max_of_bitext_is_the_slow_loop(
+def test_max_of_bitext_matches_the_slow_loop(
     kind: str,
     languages: list[int],
     groups: int,
     rows_at_a_time: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Sides of a pair in either order; language 0 with 1, or with 1 and 2."""
+    """Pairs in either order: language 0 with 1, or with 1 and 2."""
     monkeypatch.setattr(negatives, "ROWS_AT_A_TIME", rows_at_a_time)
     pool = random_pool(3, groups=groups)
     others = torch.tensor(languages[1:])[
@@ -105,7 +105,7 @@ def test_max_of_bitext_is_the_slow_loop(
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("groups", [3, 10, 1000])
 @pytest.mark.parametrize("is_constrained", [False, True])
-def test_no_choice_is_ever_forbidden(
+def test_forbidden_sentences_are_never_chosen(
     is_constrained: bool, groups: int, strategy: str, kind: str
 ) -> None:
     for seed in range(5):
@@ -119,7 +119,7 @@ def test_no_choice_is_ever_forbidden(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_there_is_no_negative_where_nothing_is_allowed(strategy: str) -> None:
+def test_without_allowed_sentences_no_negative_is_chosen(strategy: str) -> None:
     lone_pair = one_language(torch.randn(2, 3, generator=seeded(0)))
     all_alike = one_language(torch.randn(8, 3, generator=seeded(0)), group=[7] * 8)
     for pool in (lone_pair, all_alike):
@@ -127,25 +127,25 @@ def test_there_is_no_negative_where_nothing_is_allowed(strategy: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_one_allowed_sentence_is_found_among_many_forbidden(strategy: str) -> None:
-    """Of 400 sentences, 399 are one sentence; only number 123 is another."""
+def test_a_single_allowed_sentence_is_found(strategy: str) -> None:
+    """Of 400 sentences 399 are one group. Only number 123 is another."""
     group = [0] * 400
     group[123] = 1
     pool = one_language(torch.randn(400, 3, generator=seeded(0)), group)
     chosen = select_negatives(pool, strategy, "partner_language", seeded(0)).tolist()
-    # Its own pair, 122 and 123, is both groups, so nothing is left for those two.
+    # The pair 122 and 123 has both groups, so nothing is left for these two.
     assert [i for i, choice in enumerate(chosen) if choice == -1] == [122, 123]
     assert set(chosen) == {-1, 123}
 
 
-def test_ties_go_to_the_earliest() -> None:
+def test_ties_go_to_the_lowest_index() -> None:
     pool = one_language(torch.ones(10, 4))
     assert select_negatives(pool, "max", "partner_language", seeded(0)).tolist() == [2, 2] + [0] * 8
 
 
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_choice_does_not_depend_on_which_others_are_asked_for(strategy: str, kind: str) -> None:
+def test_a_choice_does_not_depend_on_the_other_anchors(strategy: str, kind: str) -> None:
     pool = random_pool(8)
     every = select_negatives(pool, strategy, kind, seeded(3))
     rows = torch.tensor([41, 3, 3, 58, 0])
@@ -154,7 +154,7 @@ def test_a_choice_does_not_depend_on_which_others_are_asked_for(strategy: str, k
 
 
 @pytest.mark.parametrize("strategy", ["rand", "mix"])
-def test_the_generator_decides(strategy: str) -> None:
+def test_the_generator_determines_the_choice(strategy: str) -> None:
     pool = random_pool(9, groups=1000)
     chosen = [
         select_negatives(pool, strategy, "opposite_side", seeded(s)).tolist() for s in (1, 1, 2)
@@ -163,8 +163,8 @@ def test_the_generator_decides(strategy: str) -> None:
     assert chosen[0] != chosen[2]
 
 
-def test_rand_reaches_every_allowed_sentence_and_prefers_none() -> None:
-    """2,000 draws from 10 sentences: 200 each, give or take 5 standard deviations of 13.4."""
+def test_rand_is_uniform_over_allowed_sentences() -> None:
+    """2,000 draws from 10 sentences: 200 each, within 5 standard deviations of 13.4."""
     pool = one_language(torch.randn(12, 3, generator=seeded(0)))
     first = torch.zeros(1, dtype=torch.long)
     generator = seeded(0)
@@ -177,8 +177,8 @@ def test_rand_reaches_every_allowed_sentence_and_prefers_none() -> None:
     assert all(abs(count - 200) < 5 * 13.4 for count in counts[2:])
 
 
-def test_mix_is_max_for_half_of_the_anchors() -> None:
-    """2,000 anchors, and a random choice is hardly ever the MAX one: 1,000, +- 5 x 22.4."""
+def test_mix_uses_max_for_half_of_the_anchors() -> None:
+    """A random choice rarely equals the MAX one: 1,000 of 2,000, within 5 x 22.4."""
     pool = one_language(torch.randn(2000, 8, generator=seeded(0)))
     hardest = select_negatives(pool, "max", "partner_language", seeded(0))
     mixed = select_negatives(pool, "mix", "partner_language", seeded(1))

@@ -1,4 +1,4 @@
-"""The pull toward the initial table, on the rows of a batch, and the L2 penalties on the rest."""
+"""L2 penalties: toward the initial table on the rows of a batch, and on the rest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.models.encoders import VOCAB, new_encoder
 
 
 def test_by_hand() -> None:
-    """Rows 0 and 2 moved by (1, 0) and (0, 2): 1 + 4. Row 1 moved too, but is not in the batch."""
+    """Rows 0 and 2 moved by (1, 0) and (0, 2): 1 + 4. Row 1 moved too but is not in the batch."""
     start = torch.zeros(3, 2)
     table = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0]])
     assert distance_to_start(table, start, torch.tensor([[2, 0], [0, 0]])).item() == 5
 
 
-def test_the_gradient_is_twice_the_way_moved_on_used_rows_and_0_elsewhere() -> None:
+def test_the_gradient_is_twice_the_distance_on_used_rows_and_0_elsewhere() -> None:
     generator = torch.Generator().manual_seed(0)
     start, table = torch.randn(2, 5, 3, generator=generator)
     table.requires_grad_()
@@ -30,7 +30,7 @@ IDS = torch.tensor([[3, 5], [5, 3]])
 
 
 def moved(name: str, away: float, **lambdas: float) -> tuple[Penalty, list[torch.Tensor]]:
-    """The penalty of an encoder whose every parameter has moved by `away`, and where they began."""
+    """Return the penalty of an encoder whose parameters all moved by `away`, and the old values."""
     model = new_encoder(name)
     penalty = Penalty(model, **{"lambda_w": 0, "lambda_c": 0, "lambda_all": 0} | lambdas)
     started = [parameter.detach().clone() for parameter, _ in model.composition()]
@@ -40,39 +40,39 @@ def moved(name: str, away: float, **lambdas: float) -> tuple[Penalty, list[torch
     return penalty, started
 
 
-def test_lambda_w_is_on_the_way_of_used_rows_by_hand() -> None:
+def test_lambda_w_penalizes_the_distance_of_used_rows() -> None:
     """Two rows of 6 numbers, each 0.5 away: 12 x 0.25 = 3, times 0.1."""
     penalty, _ = moved("lstm_avg", 0.5, lambda_w=0.1)
     torch.testing.assert_close(penalty(IDS), torch.tensor(0.3))
 
 
-def test_lambda_c_is_on_all_that_is_no_table() -> None:
+def test_lambda_c_penalizes_all_but_tables() -> None:
     penalty, started = moved("lstm_avg", 0.5, lambda_c=0.1)
     expected = 0.1 * sum((start + 0.5).square().sum() for start in started)
     torch.testing.assert_close(penalty(IDS), expected)
 
 
-def test_lambda_c_pulls_an_identity_rnn_to_its_start() -> None:
+def test_lambda_c_pulls_an_identity_rnn_to_its_initial_value() -> None:
     """Two matrices of 36 numbers and a bias of 6, each 0.5 away: 78 x 0.25."""
     penalty, _ = moved("identity_rnn", 0.5, lambda_c=1)
     torch.testing.assert_close(penalty(IDS), torch.tensor(78 * 0.25))
 
 
-def test_lambda_all_is_on_used_rows_and_the_rest() -> None:
+def test_lambda_all_penalizes_used_rows_and_the_rest() -> None:
     penalty, _ = moved("charagram", 0.5, lambda_all=0.1)
     model = penalty.model
     used = model.embedding.weight[[3, 5]].square().sum() + model.bias.square().sum()
     torch.testing.assert_close(penalty(IDS), 0.1 * used)
 
 
-def test_each_table_of_a_mixture_counts_with_its_own_rows() -> None:
+def test_each_table_of_a_mixture_is_penalized_on_its_own_rows() -> None:
     """One row of 6 of each of two tables, each 0.5 away: 12 x 0.25."""
     penalty, _ = moved("word_plus_lstm", 0.5, lambda_w=1)
     ids = torch.tensor([[3, VOCAB + 7]])
     torch.testing.assert_close(penalty(ids), torch.tensor(3.0))
 
 
-def test_without_a_lambda_there_is_nothing_to_do() -> None:
+def test_without_a_lambda_the_penalty_is_inactive() -> None:
     penalty, _ = moved("lstm_avg", 0.5)
     assert not penalty.is_active
     assert penalty(IDS).item() == 0

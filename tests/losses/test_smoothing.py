@@ -1,4 +1,4 @@
-"""The smoothed cross-entropy: by hand, and torch's own as its oracle."""
+"""Smoothed cross-entropy by hand and against torch's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
-def test_the_sum_is_that_of_torch(share: float) -> None:
+def test_the_sum_matches_torch(share: float) -> None:
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(7, 5, generator=generator, requires_grad=True)
     targets = torch.randint(5, (7,), generator=generator)
@@ -35,14 +35,14 @@ def test_the_sum_is_that_of_torch(share: float) -> None:
 
 
 @pytest.mark.parametrize("block", [1, 11, 500_000])
-def test_neither_the_block_nor_half_precision_changes_it(
+def test_block_size_and_bfloat16_do_not_change_the_result(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In bfloat16 scores are what they are; the rest is float32's, the gradient but rounded."""
+    """Computed in float32. In bfloat16 only the gradient is rounded."""
     monkeypatch.setattr(likelihood, "BLOCK", block)
     generator = torch.Generator().manual_seed(0)
     given = (4 * torch.randn(7, 5, generator=generator)).bfloat16()
-    given[0, 2] = 12  # a right token that is almost sure, of whose gradient little is left
+    given[0, 2] = 12  # a nearly certain target, with a tiny gradient
     targets = torch.tensor([2, 0, 1, 4, 3, 0, 2])
     expected = F.cross_entropy(
         exact := given.float().requires_grad_(), targets, label_smoothing=0.001

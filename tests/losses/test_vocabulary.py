@@ -1,4 +1,4 @@
-"""The softmax over a part of the vocabulary: exact where that is the whole, unbiased elsewhere."""
+"""Sampled softmax: exact with the whole vocabulary, otherwise unbiased."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paraphrastic_hf.losses.vocabulary import draw_candidates
 TARGETS = np.array([[3, 5], [5, 9]])
 
 
-def test_every_token_of_the_batch_is_there_and_weights_count_the_vocabulary() -> None:
+def test_candidates_hold_the_batch_and_weights_sum_to_the_vocabulary() -> None:
     found = draw_candidates(TARGETS, 100, 10, np.random.default_rng(0))
     ids = found.ids.tolist()
     assert ids == sorted(set(ids))
@@ -24,7 +24,7 @@ def test_every_token_of_the_batch_is_there_and_weights_count_the_vocabulary() ->
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_with_all_others_drawn_it_is_the_whole_softmax_loss_and_gradient(smoothing: float) -> None:
+def test_with_all_tokens_drawn_loss_and_gradient_are_exact(smoothing: float) -> None:
     found = draw_candidates(TARGETS, 20, 1000, np.random.default_rng(0))
     assert found.ids.tolist() == list(range(20))
     torch.manual_seed(0)
@@ -39,8 +39,7 @@ def test_with_all_others_drawn_it_is_the_whole_softmax_loss_and_gradient(smoothi
     torch.testing.assert_close(gradient, of_torch)
 
 
-def test_the_sum_over_the_vocabulary_is_right_on_average() -> None:
-    """The mean of many estimates of sum exp(score) comes to the sum itself."""
+def test_the_estimated_sum_is_unbiased() -> None:
     scores = torch.randn(200, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     random = np.random.default_rng(2)
     estimates = []
@@ -52,7 +51,7 @@ def test_the_sum_over_the_vocabulary_is_right_on_average() -> None:
     assert abs(np.mean(estimates) - truth) < 4 * error
 
 
-def test_weights_in_the_gradient_are_those_of_the_equation() -> None:
+def test_the_weighted_gradient_matches_the_equation() -> None:
     torch.manual_seed(0)
     logits = torch.randn(5, 7, dtype=torch.float32, requires_grad=True)
     targets, weights = torch.tensor([0, 1, 2, 3, 6]), torch.rand(7) * 3 + 1

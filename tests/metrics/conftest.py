@@ -1,5 +1,3 @@
-"""Small encoders of each kind, made in memory."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -20,7 +18,6 @@ WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sleeps", "a", "dog",
 
 
 def averaging(tokenizer: TextTokenizer) -> SentenceEncoder:
-    """8 random numbers a token."""
     torch.manual_seed(3)
     config = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=8)
     return SentenceEncoder(AveragingModel(config).eval(), tokenizer)
@@ -33,21 +30,20 @@ def encoder(subword: SubwordTokenizer) -> SentenceEncoder:
 
 @pytest.fixture
 def saved(encoder: SentenceEncoder, tmp_path: Path) -> Path:
-    """The encoder as a model directory."""
     encoder.save_pretrained(tmp_path / "saved")
     return tmp_path / "saved"
 
 
 @pytest.fixture
 def stock(subword: SubwordTokenizer) -> SentenceTransformer:
-    """sentence-transformers' own averaging of the same pieces."""
+    """sentence-transformers' static averaging of the same pieces."""
     torch.manual_seed(3)
     return SentenceTransformer(modules=[StaticEmbedding(subword.to_fast(), embedding_dim=8)])
 
 
 @pytest.fixture(scope="session")
 def transformer_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sentence-transformers model directory: one layer of BERT over `WORDS`, 16 positions."""
+    """A sentence-transformers model: one layer of BERT over `WORDS`, 16 positions."""
     folder = tmp_path_factory.mktemp("transformer")
     vocabulary = {token: i for i, token in enumerate(WORDS)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))

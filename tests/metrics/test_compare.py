@@ -1,5 +1,3 @@
-"""Ties, disagreements and reports of two systems, by hand; several systems in a table."""
-
 from __future__ import annotations
 
 import csv
@@ -30,7 +28,8 @@ from tests.texts import SENTENCES
 
 
 def word_share(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-    """In BLEU's place: the share of the hypothesis' words that are in the references, x 100."""
+    """Return the share of the hypothesis' words that are in the references, x 100, instead of
+    BLEU."""
     pairs = zip(hypotheses, references, strict=True)
     shares = [np.mean([word in " ".join(rs).split() for word in h.split()] or 0) for h, rs in pairs]
     return 100 * np.array(shares)
@@ -66,12 +65,12 @@ def comparison(scorer: SimileScorer) -> Comparison:
     ],
 )
 def test_ties_by_hand(scores: list[float], lists: list[int], expected: Ties) -> None:
-    """Thesis 7.5.1: 50, 50, 47 have the differences 0, 3, 3; 10 and 20 of another list 10."""
+    """Thesis 7.5.1: 50, 50, 47 have the differences 0, 3, 3. 10 and 20 of another list have 10."""
     assert count_ties(np.array(scores, float), np.array(lists)) == expected
     assert count_ties(np.arange(16.0), np.repeat([0, 1], 8)).pairs == 2 * 28
 
 
-def test_two_systems_are_lists_of_two_with_the_scores_of_the_scorer_and_of_bleu(
+def test_a_comparison_has_the_scores_and_ties_of_both_systems(
     comparison: Comparison, scorer: SimileScorer
 ) -> None:
     assert not comparison.is_nbest
@@ -96,9 +95,9 @@ def made(bleu: list[list[float]], sim: list[list[float]], second: str) -> Compar
     return Comparison(("x", "y"), hypotheses, references, scores, {}, False, {}, "")
 
 
-def test_the_order_of_disagreement_by_hand() -> None:
-    """7.7: |change of BLEU| - |change of SIM| is 8 - 30 = -22, 40 - 2 = 38, 0 - 0, -5 + 5 = 0; the
-    third segment's outputs are the same text and are left out."""
+def test_the_order_by_disagreement_by_hand() -> None:
+    """7.7: |change of BLEU| - |change of SIM| is 8 - 30, 40 - 2, 0 - 0, 5 - 5. The third segment
+    has equal outputs and is left out."""
     comparison = made(
         [[10, 50, 20, 30], [18, 10, 20, 25]], [[60, 70, 50, 40], [90, 68, 50, 45]], "wxcz"
     )
@@ -114,7 +113,7 @@ def test_equal_systems_have_no_disagreement(scorer: SimileScorer, tmp_path: Path
     assert all(path.stat().st_size for path in write_comparison(same, systems, tmp_path))
 
 
-def test_nbest_lists_are_scored_each_with_its_references(scorer: SimileScorer) -> None:
+def test_nbest_lists_are_scored_with_their_references(scorer: SimileScorer) -> None:
     nbest = [["the cat", "a cat", "the cat"], [], ["warm bread"], ["the same", "same"]]
     found = compare(scorer, word_share, ("a", "b"), (FIRST, SECOND), REFERENCES, nbest)
     assert found.is_nbest
@@ -125,7 +124,7 @@ def test_nbest_lists_are_scored_each_with_its_references(scorer: SimileScorer) -
     assert found.scores["SIM"].shape == (2, 4)
 
 
-def test_wrong_numbers_of_segments_and_equal_names_are_refused(scorer: SimileScorer) -> None:
+def test_unequal_segments_and_equal_names_are_refused(scorer: SimileScorer) -> None:
     for names, sides, nbest in (
         (("a", "b"), (FIRST, SECOND[:3]), None),
         (("x", "x"), (FIRST, SECOND), None),
@@ -138,12 +137,12 @@ def test_wrong_numbers_of_segments_and_equal_names_are_refused(scorer: SimileSco
         compare_systems(scorer, [("old", FIRST)], REFERENCES, samples=0)
 
 
-def test_nbest_lines_of_moses_are_read() -> None:
+def test_nbest_lists_of_moses_are_read() -> None:
     lines = ["0 ||| a cat ||| LM0= -3 ||| -1.5", "1 ||| ", "0 |||a  dog||| -2"]
     assert read_nbest(lines, 3, "n.txt") == [["a cat", "a  dog"], [""], []]
 
 
-def test_nbest_lists_as_translate_writes_them() -> None:
+def test_nbest_lists_of_translate_are_read() -> None:
     file = io.StringIO()
     texts = [["a cat", "a ||| dog"], ["", "1\t2"]]
     written = [[Sentence(text, -0.5, ()) for text in each] for each in texts]
@@ -164,12 +163,12 @@ def report(comparison: Comparison, scorer: SimileScorer, **options: Any) -> str:
     return comparison_markdown(comparison, results, **{"count": 2, "plots": False, **options})
 
 
-def test_markdown_rows_have_their_columns_whatever_the_text(
+def test_markdown_rows_are_complete_for_any_text(
     comparison: Comparison, scorer: SimileScorer
 ) -> None:
     sides = ["cat " * 250_000, *FIRST[1:]], SECOND
     long = compare(scorer, word_share, ("one|1", "two"), sides, REFERENCES)
-    assert len(report(long, scorer, count=9)) < 10_000  # a long text is cut
+    assert len(report(long, scorer, count=9)) < 10_000
     text = report(comparison, scorer, count=9)
     rows = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("| ")]
     assert {row.count("|") for row in rows} == {7, 5}
@@ -179,7 +178,7 @@ def test_markdown_rows_have_their_columns_whatever_the_text(
     assert "the boat leaves at noon*" in text  # one line
 
 
-def test_sentences_and_names_of_systems_are_no_markup(scorer: SimileScorer, tmp_path: Path) -> None:
+def test_sentences_and_names_are_escaped(scorer: SimileScorer, tmp_path: Path) -> None:
     hostile = ["<script>x</script>", "<img src=x onerror=y>", "[x](javascript:\ry)", "`a` <b>c</b>"]
     names = ("<i>one", "[two](javascript:y)")
     found = compare(scorer, word_share, names, (hostile, hostile[::-1]), hostile)
@@ -195,21 +194,21 @@ def test_sentences_and_names_of_systems_are_no_markup(scorer: SimileScorer, tmp_
     assert not kinds & {"html_inline", "link_open", "image"}
     assert "html_block" not in {token.type for token in MarkdownIt().parse(text)}
     assert "&lt;script>" in text
-    assert "\r" not in text  # which would break a row
+    assert "\r" not in text  # it would break a row
     page = MarkdownIt().enable("table").render(text)
     assert "<script" not in page
     assert "<img" not in page
 
 
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (1, 2), (9, 6)])
-def test_as_many_examples_are_shown_to_tuple(
+def test_count_limits_the_examples(
     comparison: Comparison, scorer: SimileScorer, count: int, shown: int
 ) -> None:
     text = report(comparison, scorer, count=count)
     assert sum(line.endswith("|  |  |  |  |") for line in text.splitlines()) == shown
 
 
-def test_a_report_is_five_files(
+def test_a_report_has_five_files(
     comparison: Comparison, scorer: SimileScorer, tmp_path: Path
 ) -> None:
     results = compare_systems(scorer, [("one|1", FIRST), ("two", SECOND)], REFERENCES, samples=20)
@@ -280,21 +279,19 @@ def test_systems_have_their_intervals_and_significance(scorer: SimileScorer) -> 
 
 
 @pytest.mark.parametrize("segments", [1, 4, 5])
-def test_few_segments_have_the_p_that_they_can_show_and_one_has_no_interval(
-    scorer: SimileScorer, segments: int
-) -> None:
+def test_few_segments_have_their_lowest_p_value(scorer: SimileScorer, segments: int) -> None:
     systems = [("a", SENTENCES[:segments]), ("b", SENTENCES[5 : 5 + segments])]
     results = compare_systems(scorer, systems, SENTENCES[:segments], samples=99)
     table = system_table(results).splitlines()
     assert ("[" in table[1]) == (segments > 1)
     values = results[1].to_dict()
-    assert values["p_value"] == 2 / 2**segments  # a is better on each
+    assert values["p_value"] == 2 / 2**segments  # a wins every segment
     assert (values["simile_interval"] is None) == (segments == 1)
     assert values["samples"] == 99
     json.dumps(values, allow_nan=False)
 
 
-def test_corpus_bleu_stands_beside_sim_in_the_report(scorer: SimileScorer, tmp_path: Path) -> None:
+def test_the_report_contains_corpus_bleu(scorer: SimileScorer, tmp_path: Path) -> None:
     systems = [("one|1", FIRST * 2), ("two", SECOND * 2)]
     references = REFERENCES * 2
     results = compare_systems(scorer, systems, references, samples=20)
@@ -312,7 +309,7 @@ def test_corpus_bleu_stands_beside_sim_in_the_report(scorer: SimileScorer, tmp_p
     assert values["two"]["interval"] == [bleu[1].bleu.low, bleu[1].bleu.high]
 
 
-def test_bleu_and_chrf_are_sacrebleus() -> None:
+def test_bleu_and_chrf_equal_sacrebleus() -> None:
     sacrebleu = pytest.importorskip("sacrebleu")
     hypotheses, lists = ["the cat sat down"], [["the cat sat up", "a cat sat down"]]
     for name, expected in (
@@ -322,7 +319,7 @@ def test_bleu_and_chrf_are_sacrebleus() -> None:
         assert load_matching(name)(hypotheses, lists).tolist() == [expected.score]
 
 
-def test_a_library_and_data_that_are_absent_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_and_data_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     with pytest.raises(DataError, match="paraphrastic-hf"):
         load_matching("BLEU")

@@ -1,5 +1,3 @@
-"""Corpus BLEU resampled over its counts: by hand, and by sacrebleu as the oracle."""
-
 from __future__ import annotations
 
 from itertools import product
@@ -14,7 +12,7 @@ WORDS = ["the", "a", "cat", "dog", "sees", "hears", "small", "old", "near", "hou
 
 
 def made(seed: int, segments: int, share: float, references: list[str]) -> list[str]:
-    """The references with a share of their words changed."""
+    """Replace a share of the references' words."""
     random = np.random.default_rng(seed)
     return [
         " ".join(
@@ -30,17 +28,17 @@ def made_references(segments: int, seed: int = 0) -> list[str]:
 
 
 def test_counts_by_hand() -> None:
-    """Of `a b c d e` against `a b x d e`: a, b, d, e match, then `a b` and `d e`."""
+    """`a b c d e` against `a b x d e`: a, b, d, e match, and `a b` and `d e`."""
     assert bleu_counts(["a b c d e"], [["a b x d e"]]).tolist() == [[5, 5, 4, 2, 0, 0, 5, 4, 3, 2]]
 
 
-def test_an_empty_hypothesis_counts_nothing() -> None:
+def test_an_empty_hypothesis_has_bleu_0() -> None:
     assert bleu_counts([""], [["a b"]]).tolist() == [[0, 2, 0, 0, 0, 0, 0, 0, 0, 0]]
     assert bleu_of_counts(np.zeros(10)) == 0
 
 
 @pytest.mark.parametrize("segments", [1, 2, 30])
-def test_bleu_of_summed_counts_is_sacrebleus(segments: int) -> None:
+def test_bleu_of_summed_counts_equals_sacrebleus(segments: int) -> None:
     references = made_references(segments)
     others = made(5, segments, 0.3, references)
     hypotheses = made(1, segments, 0.4, references)
@@ -49,8 +47,8 @@ def test_bleu_of_summed_counts_is_sacrebleus(segments: int) -> None:
     assert bleu_of_counts(bleu_counts(hypotheses, lists).sum(0)) == pytest.approx(expected)
 
 
-def test_intervals_are_those_of_resampled_texts() -> None:
-    """By oracle: each resample's lines are scored by sacrebleu, one corpus after another."""
+def test_intervals_equal_those_of_resampled_texts() -> None:
+    """Oracle: sacrebleu scores the lines of each resample."""
     segments, samples = 12, 60
     references = made_references(segments, seed=2)
     systems = [made(seed, segments, 0.4, references) for seed in (3, 4)]
@@ -72,8 +70,8 @@ def test_intervals_are_those_of_resampled_texts() -> None:
         assert (each.bleu.low, each.bleu.high) == (pytest.approx(low), pytest.approx(high))
 
 
-def test_p_is_that_of_all_exchanges_of_texts() -> None:
-    """By oracle: sacrebleu scores both corpora after each exchange."""
+def test_p_equals_the_share_over_all_exchanged_texts() -> None:
+    """Oracle: sacrebleu scores both corpora after each exchange."""
     segments = 6
     references = made_references(segments, seed=2)
     systems = [made(seed, segments, 0.4, references) for seed in (3, 4)]
@@ -88,7 +86,7 @@ def test_p_is_that_of_all_exchanges_of_texts() -> None:
     assert found[1].p_value == np.mean(np.abs(differences) >= abs(differences[0]) - 1e-9)
 
 
-def test_equal_systems_have_p_1_and_better_ones_at_least_one_in_all_draws_and_one() -> None:
+def test_p_of_equal_and_of_much_better_systems() -> None:
     references = made_references(30)
     worse = made(1, 30, 0.5, references)
     found = compare_bleu([("a", worse), ("b", worse), ("c", references)], references, samples=9)

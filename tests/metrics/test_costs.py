@@ -1,5 +1,3 @@
-"""Costs of candidates: the thesis's formulas, other libraries' figures, and what is refused."""
-
 from __future__ import annotations
 
 import math
@@ -30,12 +28,12 @@ LISTS = [
 
 
 def candidates() -> list[tuple[str, str]]:
-    """Each candidate with its reference."""
+    """Return each candidate with its reference."""
     return [(text, r) for texts, r in zip(LISTS, REFERENCES, strict=True) for text in texts]
 
 
 def shuffled_pairs(count: int) -> list[tuple[str, str]]:
-    """Sentences of repeated words, more or less alike."""
+    """Return pairs of sentences with some words in common."""
     draw = random.Random(5)
     words = [
         "a", "the", "cat", "cat's", "dog", "dogs", "sat", "sits", "on", "mat,", "mats.", "3.5",
@@ -49,7 +47,7 @@ def shuffled_pairs(count: int) -> list[tuple[str, str]]:
     return pairs
 
 
-def test_bleu_is_smoothed_as_the_thesis_says_and_sacrebleu_does(
+def test_smoothed_bleu_equals_sacrebleus(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cut, metric = word_cutter(), BLEU(smooth_method="add-k", smooth_value=1)
@@ -58,7 +56,7 @@ def test_bleu_is_smoothed_as_the_thesis_says_and_sacrebleu_does(
         assert smoothed_bleu(cut(hypothesis), cut(reference)) == pytest.approx(expected, abs=1e-9)
 
 
-def test_chrf_is_sacrebleus() -> None:
+def test_chrf_equals_sacrebleus() -> None:
     metric = CHRF()
     for hypothesis, reference in shuffled_pairs(200):
         expected = metric.sentence_score(hypothesis, [reference]).score / 100
@@ -67,8 +65,8 @@ def test_chrf_is_sacrebleus() -> None:
 
 
 def test_bleu_by_hand() -> None:
-    """Four words, three right: 3/4, then 1 + 1 of 3 + 1, 0 + 1 of 2 + 1, 0 + 1 of 1 + 1; as long
-    as the reference."""
+    """Four words, three correct: 3/4, then (1 + 1) / (3 + 1), (0 + 1) / (2 + 1), (0 + 1) / (1 +
+    1)."""
     cost = make_cost("bleu")([["a b x d"]], ["a b c d"])
     assert cost[0] == pytest.approx(1 - (3 / 4 * 2 / 4 * 1 / 3 * 1 / 2) ** 0.25)
     shorter = make_cost("bleu")([["a"]], ["a b c"])
@@ -76,9 +74,7 @@ def test_bleu_by_hand() -> None:
 
 
 @pytest.mark.parametrize("penalty", ["both", "excess", "brevity", "none"])
-def test_semantic_costs_are_what_the_scorer_says_pair_by_pair(
-    penalty: str, encoder: SentenceEncoder
-) -> None:
+def test_semantic_costs_equal_the_scorers(penalty: str, encoder: SentenceEncoder) -> None:
     scorer = SimileScorer(encoder, penalty=penalty)
     hypotheses, references = zip(*candidates(), strict=True)
     expected = 1 - scorer.score(hypotheses, references).simile
@@ -100,7 +96,7 @@ def test_half_is_the_mean_of_bleu_and_simile(encoder: SentenceEncoder) -> None:
     np.testing.assert_allclose(half, (bleu + simile) / 2)
 
 
-def test_sim_has_no_penalty_and_the_right_translation_costs_nothing() -> None:
+def test_sim_has_no_length_penalty_and_the_reference_costs_0() -> None:
     sim, simile = (make_cost(name)(LISTS, REFERENCES) for name in ("sim", "simile"))
     repeated, right = 6, 1
     assert simile[repeated] > sim[repeated] + 0.1
@@ -110,7 +106,7 @@ def test_sim_has_no_penalty_and_the_right_translation_costs_nothing() -> None:
 
 
 def share_of_words(candidates: list[str], references: list[str]) -> list[float]:
-    """Percent of the reference's words that a candidate has."""
+    """Return the percentage of the reference's words in each candidate."""
     found = []
     for ours, theirs in zip(candidates, references, strict=True):
         words = theirs.split()
@@ -146,8 +142,8 @@ def test_a_metric_of_evaluate_is_a_cost(monkeypatch: pytest.MonkeyPatch, tmp_pat
     [[0.5, math.nan], [math.inf, 0.5], [0.5, 1.5], [0.5], ["x", "y"], None, ZeroDivisionError],
     ids=str,
 )
-def test_what_is_no_cost_is_refused_by_name(given: object) -> None:
-    """A function that fails is named with the line that did."""
+def test_invalid_results_of_a_function_are_errors(given: object) -> None:
+    """An exception of the function is reported with its file and line."""
 
     def cost(*_: object) -> object:
         if given is ZeroDivisionError:
@@ -164,13 +160,13 @@ def test_what_is_no_cost_is_refused_by_name(given: object) -> None:
     [
         ({"metric": "meteor"}, r"cost\.metric"),
         ({"metric": "function"}, r"cost\.name"),
-        ({"metric": "bleu", "name": "a:b"}, "metric"),
-        ({"metric": "function", "name": "nowhere:at_all"}, "module"),
+        ({"metric": "bleu", "name": "a:b"}, r"cost\.name"),
+        ({"metric": "function", "name": "nowhere:at_all"}, "nowhere"),
         ({"metric": "function", "name": "math:tau"}, "math"),
-        ({"metric": "function", "name": "math:hypot", "limits": [1, 0]}, "two numbers"),
-        ({"metric": "evaluate", "name": "./nowhere"}, "evaluate"),
+        ({"metric": "function", "name": "math:hypot", "limits": [1, 0]}, r"cost\.limits"),
+        ({"metric": "evaluate", "name": "./nowhere"}, "nowhere"),
     ],
 )
-def test_costs_without_a_meaning_are_refused(settings: dict[str, object], message: str) -> None:
+def test_invalid_cost_settings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         make_cost(**settings)  # type: ignore[arg-type]

@@ -1,5 +1,3 @@
-"""`evaluate.load("simile")` offline, from a Hub Space, and by two processes at once."""
-
 from __future__ import annotations
 
 import hashlib
@@ -86,10 +84,10 @@ def default_result() -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_by_bare_name_offline_from_any_directory(
+def test_the_installed_metric_loads_by_name_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A socket that connects fails the process, and so does a file that `compute` writes."""
+    """A network connection fails the process, and so does a file that `compute` writes."""
     home = tmp_path / "home"
     monkeypatch.setenv("HF_HOME", str(home))
     monkeypatch.delenv("HF_MODULES_CACHE")
@@ -103,7 +101,7 @@ def test_by_bare_name_offline_from_any_directory(
 
 
 @pytest.mark.slow
-def test_from_the_space_that_publish_makes(tmp_path: Path) -> None:
+def test_the_metric_loads_from_a_published_space(tmp_path: Path) -> None:
     with running() as hub:
         variables = environment(hub.address, tmp_path / "home")
         variables["HF_MODULES_CACHE"] = str(tmp_path / "modules")
@@ -115,7 +113,7 @@ def test_from_the_space_that_publish_makes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_process_0_of_two_has_the_result_of_one(saved: Path, tmp_path: Path) -> None:
+def test_process_0_of_two_gets_the_full_result(saved: Path, tmp_path: Path) -> None:
     texts = SENTENCES[:15]
     lists = [[text[::-1], texts[0]] for text in texts]
     expected = SimileScorer(saved).score(texts, lists).to_dict(segments=True)
@@ -125,7 +123,7 @@ def test_process_0_of_two_has_the_result_of_one(saved: Path, tmp_path: Path) -> 
     assert got == [[0, expected], [1, None]]
 
 
-def test_the_cache_is_where_the_variables_of_evaluate_say(
+def test_the_cache_follows_evaluates_variables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HF_MODULES_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
@@ -140,7 +138,7 @@ def test_the_cache_is_where_the_variables_of_evaluate_say(
     assert install_metric().is_relative_to(tmp_path / "own")
 
 
-def test_installing_again_changes_nothing_and_the_folder_is_named_by_the_content(
+def test_installing_again_changes_nothing(
     tmp_path: Path,
 ) -> None:
     first = install_metric(tmp_path)
@@ -153,14 +151,13 @@ def test_installing_again_changes_nothing_and_the_folder_is_named_by_the_content
 
 
 def newest(root: Path) -> Path:
-    """The copy that `evaluate` takes: of the folders, the one whose script changed last."""
+    """Return the copy that `evaluate` uses, the most recently changed one."""
     folder = root / "evaluate_modules" / "metrics" / "evaluate-metric--simile"
     scripts = [path for path in folder.iterdir() if len(path.name) == 64]
     return max(scripts, key=lambda path: (path / "simile.py").stat().st_mtime) / "simile.py"
 
 
-def test_the_copy_installed_last_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An older version, then this one; and this one again after the other came back."""
+def test_the_last_installed_copy_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "simile.py").write_text("# an older version")
     with monkeypatch.context() as patch:
@@ -176,7 +173,7 @@ def test_the_copy_installed_last_wins(tmp_path: Path, monkeypatch: pytest.Monkey
     assert newest(tmp_path / "cache") == own
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(
+def test_an_unwritable_folder_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -184,9 +181,7 @@ def test_a_folder_that_cannot_be_written_is_an_error(
     assert "install-metric" in capsys.readouterr().err
 
 
-def test_a_space_has_module_card_page_and_requirements(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_exported_space_is_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install-metric", "--space", str(tmp_path / "space")]) == 0
     printed = capsys.readouterr().out.split()
     assert printed == [str(tmp_path / "space" / name) for name in SPACE_FILES]

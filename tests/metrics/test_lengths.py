@@ -1,5 +1,3 @@
-"""Lengths in tokens and in characters, of every kind of tokenizer, by the slow loop."""
-
 from __future__ import annotations
 
 from pathlib import Path
@@ -20,7 +18,7 @@ TEXTS = [*SENTENCES, "", " ", "\0", "zzz ☃☃ qqq", "<unk> <pad>", "a"]
 
 
 @pytest.mark.parametrize("kind", ["subword", "word", "char_ngram"])
-def test_our_tokenizers_by_the_slow_loop(kind: str, request: pytest.FixtureRequest) -> None:
+def test_lengths_equal_a_slow_loop(kind: str, request: pytest.FixtureRequest) -> None:
     tokenizer: Any = request.getfixturevalue(kind)
     names = tokenizer.tokens()
     pieces = [[names[i] for i in tokenizer.encode_batch([text])[0]] for text in TEXTS]
@@ -30,7 +28,7 @@ def test_our_tokenizers_by_the_slow_loop(kind: str, request: pytest.FixtureReque
     assert characters.tolist() == [len(" ".join(row)) for row in pieces]
 
 
-def test_characters_are_those_that_the_2019_release_counts(saved: Path, encoder: Any) -> None:
+def test_characters_are_counted_like_the_2019_release(saved: Path, encoder: Any) -> None:
     """Its evaluate.py takes `len` of sentencepiece's pieces joined by spaces."""
     released = sentencepiece.SentencePieceProcessor(str(saved / "spiece.model"))
     counts = [len(" ".join(released.EncodeAsPieces(normalize(text)))) for text in SENTENCES]
@@ -38,14 +36,14 @@ def test_characters_are_those_that_the_2019_release_counts(saved: Path, encoder:
 
 
 def test_a_character_length_by_hand(encoder: Any) -> None:
-    """One piece has no space beside it, and no piece no length below 0."""
+    """Characters are counted without outer spaces. No pieces have length 0."""
     piece = max((token for token in encoder.tokenizer.tokens() if "▁" in token), key=len)
     text = piece.replace("▁", "")
     assert length_counter(encoder)([text, ""]).tolist() == [1, 0]
     assert length_counter(encoder, "characters")([text, ""]).tolist() == [len(text) + 1, 0]
 
 
-def test_stock_static_embeddings_count_as_our_encoder_does(
+def test_stock_static_embeddings_have_equal_lengths(
     stock: SentenceTransformer, encoder: Any
 ) -> None:
     texts = [text for text in TEXTS if "☃" not in text and "\0" not in text]
@@ -55,10 +53,10 @@ def test_stock_static_embeddings_count_as_our_encoder_does(
         np.testing.assert_array_equal(own, other)
 
 
-def test_a_transformer_counts_without_special_tokens_padding_and_cuts(
+def test_transformer_lengths_ignore_special_tokens_padding_and_truncation(
     transformer: SentenceTransformer,
 ) -> None:
-    """`cats` is cat + ##s; encoding sets padding and a limit on the tokenizer."""
+    """`cats` is cat + ##s. `encode` sets padding and truncation on the tokenizer."""
     texts = ["the cats sleeps", "dog", "", "the cat " * 20]
     for _ in range(2):
         assert length_counter(transformer)(texts).tolist() == [4, 1, 0, 40]

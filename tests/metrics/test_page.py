@@ -1,8 +1,3 @@
-"""The page of the metric's Space: it is built, it answers, and what is wrong is said on it.
-
-`tests/space/test_browser.py` runs it and reads what it shows.
-"""
-
 from __future__ import annotations
 
 import json
@@ -18,7 +13,7 @@ from paraphrastic_hf.metrics.scorer import SimileScorer
 from tests import fresh
 
 CARD = RepoCard((MODULE / "README.md").read_text(encoding="utf-8"))
-# in a process of its own, since gradio leaves event loops open
+# gradio leaves event loops open, so it runs in a separate process
 ASKED = """
 import json, runpy, sys
 
@@ -36,7 +31,7 @@ print(json.dumps([labels, example, said, rows, wrong]))
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("gradio") is None, reason="gradio is in the extra space")
-def test_the_page_is_built_and_gives_the_scores_of_the_metric(tmp_path: Path) -> None:
+def test_the_page_shows_the_scores_of_the_metric(tmp_path: Path) -> None:
     done = fresh.run(ASKED, str(MODULE / "app.py"), folder=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     labels, example, said, rows, wrong = json.loads(done.stdout.splitlines()[-1])
@@ -44,7 +39,7 @@ def test_the_page_is_built_and_gives_the_scores_of_the_metric(tmp_path: Path) ->
         "hypotheses",
         "references",
         "model",
-        "similarity of",
+        "similarity",
         "alpha",
         "length penalty",
     ]
@@ -55,14 +50,14 @@ def test_the_page_is_built_and_gives_the_scores_of_the_metric(tmp_path: Path) ->
     assert "2" in wrong
 
 
-def test_its_card_is_that_of_a_metric_with_a_page() -> None:
-    """The Hub lists as metrics the Spaces with these tags."""
+def test_the_card_describes_a_metric_space() -> None:
+    """The Hub lists Spaces with these tags as metrics."""
     front: dict[str, Any] = CARD.data.to_dict()
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["sdk"] == "gradio"
     assert (MODULE / front["app_file"]).is_file()
     assert front["description"]
-    assert PLACE in CARD.text  # which publishing replaces
+    assert PLACE in CARD.text  # publishing replaces it
     space = Path(__file__).parents[2] / "hub_cards" / "spaces" / "paraphrastic" / "README.md"
     same = RepoCard(space.read_text(encoding="utf-8")).data.to_dict()
     for key in ("sdk_version", "python_version"):

@@ -1,5 +1,3 @@
-"""Scores from strings: by the slow loop, in any order and block, on hostile text."""
-
 from __future__ import annotations
 
 import math
@@ -17,6 +15,7 @@ from paraphrastic_hf.encoders.load import load_encoder
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.metrics import scorer as module
 from paraphrastic_hf.metrics.scorer import SimileScorer
+from tests.evaluation.made_pairs import Letters
 from tests.oracles import cosine, mean_of_rows
 from tests.texts import SENTENCES
 
@@ -27,7 +26,8 @@ LISTS = [SENTENCES[i : i + 1 + i % 4] for i in range(3, 13)]  # 1 to 4 reference
 def slow_scores(
     encoder: SentenceEncoder, hypothesis: str, references: list[str], power: float
 ) -> tuple[list[float], list[float]]:
-    """SimiLE and SIM with each reference, straight from 7.2.1, after row / |row|^(1 - power)."""
+    """Return SimiLE and SIM with each reference by 7.2.1, for rows scaled to the norm
+    |row|^power."""
     table = encoder.model.get_input_embeddings().weight.tolist()
     table = [[x * (math.hypot(*row) or 1) ** (power - 1) for x in row] for row in table]
     ids = encoder.tokenizer.encode_batch([hypothesis, *references])
@@ -42,20 +42,20 @@ def slow_scores(
 
 @pytest.mark.parametrize(("several", "join"), [("best", max), ("mean", np.mean)])
 @pytest.mark.parametrize("power", [0.5, 1])
-def test_several_references_by_the_slow_loop(
+def test_several_references_equal_a_slow_loop(
     encoder: SentenceEncoder, several: str, join: Any, power: float
 ) -> None:
     scorer = SimileScorer(encoder.with_norm_power(power), several=several)
     scores = scorer.score(HYPOTHESES, LISTS)
     slow = [slow_scores(encoder, h, rs, power) for h, rs in zip(HYPOTHESES, LISTS, strict=True)]
-    # encode's vectors are in single precision
+    # `encode` computes in single precision.
     np.testing.assert_allclose(scores.simile, [join(values) for values, _ in slow], atol=1e-6)
     np.testing.assert_allclose(scores.sim, [join(values) for _, values in slow], atol=1e-6)
     assert scores.score == pytest.approx(np.mean(scores.simile), abs=1e-15)
     assert scores.sim_score == pytest.approx(np.mean(scores.sim), abs=1e-15)
 
 
-def test_the_default_model_is_english_with_even_rows() -> None:
+def test_the_default_model_is_english_with_more_even_norms() -> None:
     scorer = SimileScorer(similarity="sentences")
     english = SentenceEncoder.from_pretrained("english")
     even = english.with_norm_power(0.5)
@@ -69,8 +69,7 @@ def test_the_default_model_is_english_with_even_rows() -> None:
     )
 
 
-def test_lists_tuples_arrays_and_generators_are_scored_alike(encoder: SentenceEncoder) -> None:
-    """And one reference is the same as a list of one."""
+def test_sequences_of_any_type_have_equal_scores(encoder: SentenceEncoder) -> None:
     scorer, references = SimileScorer(encoder), SENTENCES[10:20]
     plain = scorer.score(HYPOTHESES, references)
     listed = scorer.score(HYPOTHESES, [[text] for text in references])
@@ -86,7 +85,7 @@ def test_lists_tuples_arrays_and_generators_are_scored_alike(encoder: SentenceEn
 def test_blocks_do_not_change_the_scores(
     encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch, several: str, size: int
 ) -> None:
-    """A block of 3 cuts the four references of one hypothesis in two."""
+    """A block of 3 splits the four references of one hypothesis."""
     scorer = SimileScorer(encoder, several=several)
     whole = scorer.score(HYPOTHESES, LISTS)
     monkeypatch.setattr(module, "SEGMENTS_AT_A_TIME", size)
@@ -105,7 +104,7 @@ def test_the_corpus_score_does_not_depend_on_the_order(encoder: SentenceEncoder)
     assert scores[0].sim_score == scores[1].sim_score
 
 
-def test_the_same_text_has_the_score_1_and_the_empty_text_0(encoder: SentenceEncoder) -> None:
+def test_equal_texts_score_1_and_empty_ones_0(encoder: SentenceEncoder) -> None:
     scores = SimileScorer(encoder).score(
         ["the cat sleeps", "", "the cat sleeps", "", "☃"], ["the cat sleeps", "a", "", "", "☃"]
     )
@@ -126,8 +125,7 @@ def test_hostile_text_has_a_finite_score(
     assert (np.abs(scores.simile) <= np.abs(scores.sim)).all()
 
 
-def test_lowercasing_is_that_of_the_texts(word: Any) -> None:
-    """A model that keeps case sees `CAT` and `cat` as two words; with `lowercase` as one."""
+def test_lowercase_applies_to_the_texts(word: Any) -> None:
     from paraphrastic_hf.text.word import WordTokenizer
     from tests.metrics.conftest import averaging
 
@@ -181,7 +179,7 @@ def test_bad_segments_are_named(
         ({"alpha": math.nan}, "alpha"),
     ],
 )
-def test_options_that_do_not_exist_are_refused(
+def test_invalid_options_are_refused(
     encoder: SentenceEncoder, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TypeError if "alfa" in options else ValueError, match=message):
@@ -197,14 +195,12 @@ def test_options_that_do_not_exist_are_refused(
         (load_encoder, "devise", "device"),
     ],
 )
-def test_a_mistyped_keyword_of_a_loader_suggests_its_own_and_those_of_the_hub(
-    load: Any, name: str, meant: str
-) -> None:
+def test_a_mistyped_keyword_gets_a_suggestion(load: Any, name: str, meant: str) -> None:
     with pytest.raises(TypeError, match=f"'{name}'.*'{meant}'"):
         load(**{name: "x"})
 
 
-def test_a_sentence_transformers_model_scores_as_ours_of_the_same_table(
+def test_a_stock_model_with_the_same_table_has_equal_scores(
     stock: SentenceTransformer, encoder: SentenceEncoder
 ) -> None:
     import torch
@@ -213,11 +209,11 @@ def test_a_sentence_transformers_model_scores_as_ours_of_the_same_table(
         stock[0].embedding.weight.copy_(encoder.model.get_input_embeddings().weight)
     scorers = [SimileScorer(model) for model in (encoder, stock)]
     ours, theirs = (scorer.score(HYPOTHESES, LISTS) for scorer in scorers)
-    # means of float32 rows, added in another order
+    # float32 rows are added in another order.
     np.testing.assert_allclose(theirs.simile, ours.simile, rtol=0, atol=1e-6)
 
 
-def test_a_transformer_is_scored_by_its_folder(
+def test_a_transformer_loads_from_its_folder(
     transformer_folder: Path, transformer: SentenceTransformer
 ) -> None:
     scores = SimileScorer(transformer_folder).score(["the cat sleeps"], ["a cat sleeps a"])
@@ -226,14 +222,7 @@ def test_a_transformer_is_scored_by_its_folder(
     assert scores.score == pytest.approx(expected, abs=1e-6)
 
 
-class Letters:
-    """An encoder with nothing but `encode`."""
-
-    def encode(self, texts: list[str]) -> np.ndarray:
-        return np.array([[text.count(c) for c in "abcdefgh"] for text in texts], float)
-
-
-def test_an_object_with_encode_alone_is_scored_without_a_penalty() -> None:
+def test_an_object_with_only_encode_needs_penalty_none() -> None:
     scores = SimileScorer(Letters(), penalty="none").score(["ab", "abc"], ["a", "abc"])
     np.testing.assert_allclose(scores.simile, [math.sqrt(0.5), 1])
     assert "model:Letters" in scores.signature
@@ -242,7 +231,7 @@ def test_an_object_with_encode_alone_is_scored_without_a_penalty() -> None:
         SimileScorer(Letters())
 
 
-def test_an_encoder_that_returns_nonsense_is_refused(encoder: SentenceEncoder) -> None:
+def test_invalid_vectors_are_refused(encoder: SentenceEncoder) -> None:
     class Bad(Letters):
         def encode(self, texts: list[str]) -> np.ndarray:
             return super().encode(texts)[:-1]
@@ -253,7 +242,7 @@ def test_an_encoder_that_returns_nonsense_is_refused(encoder: SentenceEncoder) -
             SimileScorer(model, penalty="none").score(["the cat"], ["a cat"])
 
 
-def test_a_model_directory_that_is_none_is_refused(saved: Path, tmp_path: Path) -> None:
+def test_an_incomplete_model_directory_is_refused(saved: Path, tmp_path: Path) -> None:
     for name in ("spiece.model", "tokenizer.json", "tokenizer_config.json"):
         (saved / name).unlink()
     for folder in (saved, tmp_path / "absent"):
@@ -261,7 +250,7 @@ def test_a_model_directory_that_is_none_is_refused(saved: Path, tmp_path: Path) 
             SimileScorer(folder)
 
 
-def test_plain_numbers_hold_the_segments_when_asked(encoder: SentenceEncoder) -> None:
+def test_to_dict_includes_segments_on_request(encoder: SentenceEncoder) -> None:
     scores = SimileScorer(encoder).score(HYPOTHESES, LISTS)
     assert scores.to_dict() == {
         "simile": scores.score,

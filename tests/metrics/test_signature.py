@@ -1,5 +1,3 @@
-"""Signatures: equal for one model however it came, different for whatever changes a score."""
-
 from __future__ import annotations
 
 import json
@@ -30,7 +28,7 @@ def fields(signature: str) -> dict[str, str]:
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
 
-def test_a_signature_names_all_that_a_score_depends_on(saved: Path) -> None:
+def test_a_signature_contains_all_settings(saved: Path) -> None:
     scorer = SimileScorer(saved)
     named = fields(scorer.score(["a"], ["a"]).signature)
     assert named == {
@@ -47,7 +45,6 @@ def test_a_signature_names_all_that_a_score_depends_on(saved: Path) -> None:
 
 
 def test_one_model_has_one_signature(saved: Path, tmp_path: Path) -> None:
-    """From its directory, a copy, torch, after scoring, and saved again."""
     expected = SimileScorer(saved).signature()
     shutil.copytree(saved, tmp_path / "elsewhere" / "saved")
     assert SimileScorer(tmp_path / "elsewhere" / "saved").signature() == expected
@@ -63,7 +60,7 @@ def test_one_model_has_one_signature(saved: Path, tmp_path: Path) -> None:
     assert SimileScorer(tmp_path / "again" / "saved").signature() == expected
 
 
-def test_neither_the_path_nor_strides_nor_precision_change_the_hash_of_equal_numbers(
+def test_the_weights_hash_depends_only_on_the_numbers(
     saved: Path, encoder: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = weights_hash(SentenceEncoder.from_pretrained(saved))
@@ -96,7 +93,7 @@ def test_an_option_that_changes_scores_changes_the_signature(
     assert plain.signature() != other.signature()
 
 
-def test_what_counts_of_several_references_is_named_where_there_are_several(
+def test_the_signature_contains_several_only_with_several_references(
     encoder: SentenceEncoder,
 ) -> None:
     best, mean = (SimileScorer(encoder, several=s) for s in ("best", "mean"))
@@ -108,8 +105,8 @@ def test_what_counts_of_several_references_is_named_where_there_are_several(
     assert fields(best.score(["a", "b"], uneven).signature)["nrefs"] == "var"
 
 
-def test_alphas_of_one_signature_have_one_score(encoder: SentenceEncoder) -> None:
-    """exp(-0.123 x) at x = 8 moves by 2e-6 between these two."""
+def test_alphas_with_equal_signatures_have_equal_scores(encoder: SentenceEncoder) -> None:
+    """exp(-0.123 x) at x = 8 differs by 2e-6 between these two."""
     scorers = [SimileScorer(encoder, alpha=alpha) for alpha in (0.1234566, 0.1234574)]
     scores = [each.score(["the cat"], ["the cat " * 9]) for each in scorers]
     assert scores[0].signature != scores[1].signature or scores[0].score == pytest.approx(
@@ -125,7 +122,7 @@ def test_one_changed_weight_changes_the_signature(saved: Path, encoder: Sentence
     assert fields(SimileScorer(encoder).signature())["tokenizer"] == fields(expected)["tokenizer"]
 
 
-def test_tokenizers_that_differ_have_different_hashes(
+def test_different_tokenizers_have_different_hashes(
     sentences: list[str], subword: SubwordTokenizer, word: WordTokenizer, char_ngram: Any
 ) -> None:
     others = [
@@ -152,7 +149,7 @@ def test_tokenizers_that_differ_have_different_hashes(
     assert len({tokenizer_hash(tokenizer) for tokenizer in tokenizers}) == len(tokenizers)
 
 
-def test_a_stock_model_has_one_signature_before_and_after_encoding_and_saving(
+def test_a_stock_models_signature_survives_encoding_and_saving(
     stock: SentenceTransformer, transformer: SentenceTransformer, tmp_path: Path
 ) -> None:
     expected = SimileScorer(transformer).signature()
@@ -184,7 +181,6 @@ def test_settings_that_change_a_stock_models_vectors_change_the_signature(
 
 @pytest.fixture
 def recurrent(subword: SubwordTokenizer, tmp_path: Path) -> Path:
-    """The directory of a recurrent encoder, of both directions."""
     torch.manual_seed(5)
     size = {"vocab_size": subword.vocab_size, "hidden_size": 8, "embedding_size": 8}
     model = RecurrentModel(RecurrentConfig(**size, cell="rnn", bidirectional=True, merge="add"))
@@ -193,7 +189,7 @@ def recurrent(subword: SubwordTokenizer, tmp_path: Path) -> Path:
 
 
 def with_settings(folder: Path, **settings: Any) -> Path:
-    """A copy of a model directory with other values in its `config.json`."""
+    """Copy a model directory with other values in its `config.json`."""
     copy = Path(tempfile.mkdtemp(dir=folder.parent)) / folder.name
     shutil.copytree(folder, copy)
     path = copy / "config.json"
@@ -217,10 +213,10 @@ NO_MATTER |= {"word_dropout": 0.5, "initializer_std": 0.5}
     ],
 )
 @pytest.mark.filterwarnings("ignore")
-def test_models_of_the_same_numbers_are_told_apart_by_settings_that_change_vectors(
+def test_identity_depends_on_settings_that_change_vectors(
     kind: str, settings: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
-    """Scores, kept tasks and work folders all go by `identity`."""
+    """Scores, cached tasks and work folders all depend on `identity`."""
     folder = request.getfixturevalue(kind)
     one, other = map(load_encoder, (folder, with_settings(folder, **settings)))
     assert weights_hash(one) == weights_hash(other)
@@ -230,10 +226,11 @@ def test_models_of_the_same_numbers_are_told_apart_by_settings_that_change_vecto
 
 
 @pytest.mark.parametrize("kind", ["saved", "recurrent"])
-def test_a_model_has_one_identity_however_it_is_loaded(
+def test_identity_does_not_depend_on_the_loader(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """The stock tokenizer of an average is another program, so its digits are left out."""
+    """sentence-transformers uses another tokenizer program, so the tokenizer's digits are left
+    out."""
     folder = request.getfixturevalue(kind)
     encoder = SentenceEncoder.from_pretrained(folder)
     encoder.save_pretrained(tmp_path / "again")

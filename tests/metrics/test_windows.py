@@ -1,5 +1,3 @@
-"""SIM by windows: the definition, in C and in numpy, and what it depends on."""
-
 from __future__ import annotations
 
 from typing import Any
@@ -31,7 +29,7 @@ TEXTS = ["the cat sleeps on the mat", "a dog sleeps", "on the mat the cat sleeps
 
 
 def some_texts(draw: np.random.Generator, texts: int, dimension: int) -> tuple[np.ndarray, Ragged]:
-    """Rows, the first of which is all zeros, and texts of up to 12 tokens, the first one empty."""
+    """Return rows, the first one zero, and texts of up to 12 tokens, the first one empty."""
     rows = draw.normal(size=(20, dimension)).astype(np.float32) + 0.5
     rows[0] = 0
     lengths = [0, *draw.integers(1, 13, texts - 1)]
@@ -40,7 +38,7 @@ def some_texts(draw: np.random.Generator, texts: int, dimension: int) -> tuple[n
 
 @pytest.mark.parametrize("dimension", [1, 15, 16, 17, 32, 50, 64])
 @pytest.mark.parametrize("way", WAYS)
-def test_it_is_the_f1_of_the_best_cosines_of_windows(
+def test_sim_by_windows_equals_a_slow_loop(
     way: Any, dimension: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "match", way)
@@ -58,8 +56,8 @@ def test_it_is_the_f1_of_the_best_cosines_of_windows(
         np.testing.assert_allclose(found, expected, atol=3e-6)
 
 
-def test_a_text_is_one_like_itself_only_and_nothing_like_an_empty_one() -> None:
-    """Words in another order are another text to windows, and the same to sentences."""
+def test_windows_of_equal_empty_and_reordered_texts() -> None:
+    """Windows depend on word order, sentences do not."""
     scores = SimileScorer().score(TEXTS, TEXTS)
     assert scores.sim.tolist() == [1, 1, 1, 0, 1]
     assert SimileScorer().score(["", "a cat"], ["a cat", ""]).simile.tolist() == [0, 0]
@@ -69,7 +67,7 @@ def test_a_text_is_one_like_itself_only_and_nothing_like_an_empty_one() -> None:
     assert SimileScorer().score(*turned).sim[0] < 0.99
 
 
-def test_it_is_the_same_either_way_round_and_whatever_stands_beside() -> None:
+def test_sim_by_windows_is_symmetric_and_independent_of_the_batch() -> None:
     scorer = SimileScorer()
     other = TEXTS[1:] + TEXTS[:1]
     together = scorer.score(TEXTS * 200, other * 200).sim  # by several threads
@@ -78,7 +76,7 @@ def test_it_is_the_same_either_way_round_and_whatever_stands_beside() -> None:
     np.testing.assert_array_equal(scorer.score(other, TEXTS).sim, alone)
 
 
-def test_what_comes_after_a_thousand_tokens_is_not_compared() -> None:
+def test_tokens_after_the_limit_are_ignored() -> None:
     rows = np.eye(4, dtype=np.float32)
     long = [1, 2] * (MOST_TOKENS // 2)
     texts = TextWindows(rows, Ragged.from_lists([long, [*long, 3, 3], [3, *long]]))
@@ -86,7 +84,7 @@ def test_what_comes_after_a_thousand_tokens_is_not_compared() -> None:
     assert same == 1 > other
 
 
-def test_windows_are_for_models_that_average(transformer: Any) -> None:
+def test_windows_need_an_averaging_model(transformer: Any) -> None:
     assert SimileScorer(transformer).similarity == "sentences"
     with pytest.raises(ModelError):
         SimileScorer(transformer, similarity="windows")
@@ -94,7 +92,7 @@ def test_windows_are_for_models_that_average(transformer: Any) -> None:
         SimileScorer(similarity="words")
 
 
-def test_the_signature_says_so_and_the_paper_s_says_nothing(encoder: SentenceEncoder) -> None:
+def test_the_signature_names_windows(encoder: SentenceEncoder) -> None:
     assert "|sim:windows5|" in SimileScorer().signature()
     assert "|sim:" not in SimileScorer(encoder).signature()
     assert "|sim:windows5|" in SimileScorer(encoder, similarity="windows").signature()
@@ -102,7 +100,7 @@ def test_the_signature_says_so_and_the_paper_s_says_nothing(encoder: SentenceEnc
 
 
 @pytest.mark.slow
-def test_the_default_is_known_by_what_it_is_and_not_by_its_name(
+def test_the_default_model_is_recognized_by_its_content(
     encoder: SentenceEncoder, tmp_path: Any
 ) -> None:
     encoder.save_pretrained(tmp_path / "simile")
@@ -118,7 +116,7 @@ def test_the_default_is_known_by_what_it_is_and_not_by_its_name(
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_a_row_that_is_no_number_gives_none(
+def test_rows_that_are_not_finite_give_nan(
     way: Any, number: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(windows, "match", way)
@@ -129,7 +127,7 @@ def test_a_row_that_is_no_number_gives_none(
         assert np.isnan(texts.sim(np.array([0, 1]), np.array([1, 0]))).all()
 
 
-def test_costs_and_decisions_can_go_by_windows() -> None:
+def test_costs_and_utilities_support_windows() -> None:
     scorer = SimileScorer()
     lists = [TEXTS[:2], TEXTS[2:4]]
     expected = scorer.score([*lists[0], *lists[1]], [TEXTS[0]] * 2 + [TEXTS[4]] * 2).simile
@@ -162,9 +160,7 @@ def test_costs_and_decisions_can_go_by_windows() -> None:
         ({"reach": -1}, ValueError),
     ],
 )
-def test_arrays_that_do_not_fit_together_are_refused(
-    change: dict[str, Any], error: type[Exception]
-) -> None:
+def test_inconsistent_arrays_are_refused(change: dict[str, Any], error: type[Exception]) -> None:
     given = {
         "rows": np.zeros((2, 2), np.float32),
         "ids": np.array([0, 1], np.int32),

@@ -30,7 +30,7 @@ def vectors(count: int, seed: int, dim: int = 6) -> np.ndarray:
 def by_matrix(
     source: np.ndarray, target: np.ndarray, k: int, score: str, candidates: str
 ) -> list[tuple[float, int, int]]:
-    """The definitions once more, over the whole matrix in plain Python."""
+    """The definitions in plain Python, over the whole matrix."""
     unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (source, target)]
     cosine = (unit[0].astype(float) @ unit[1].T.astype(float)).tolist()
     n, m = len(source), len(target)
@@ -73,7 +73,7 @@ def test_the_three_scores_by_hand() -> None:
     np.testing.assert_allclose(np.concatenate(values), [0.8 / 0.65, 0.15, 0.8], rtol=1e-6)
 
 
-def test_a_ratio_over_nothing_is_finite() -> None:
+def test_the_ratio_of_a_zero_mean_is_finite() -> None:
     zero = np.zeros(1)
     assert margin_score(zero, zero, zero, "ratio") == 0
     assert margin_score(np.array([0.5]), -np.ones(1), zero, "ratio") == pytest.approx(5)
@@ -81,7 +81,7 @@ def test_a_ratio_over_nothing_is_finite() -> None:
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("candidates", CANDIDATES)
-def test_pairs_are_those_of_the_whole_matrix(score: str, candidates: str) -> None:
+def test_pairs_equal_those_of_the_whole_matrix(score: str, candidates: str) -> None:
     source, target = vectors(60, 1), vectors(45, 2)
     wanted = by_matrix(source, target, 3, score, candidates)
     for memory in (0.002, 100):
@@ -91,7 +91,7 @@ def test_pairs_are_those_of_the_whole_matrix(score: str, candidates: str) -> Non
         np.testing.assert_allclose(found.score, [w[0] for w in wanted], rtol=1e-4, atol=1e-6)
 
 
-def test_a_sentence_near_everything_loses_by_margin_but_not_by_cosine() -> None:
+def test_margins_correct_for_hubs() -> None:
     """Target 0 lies between the sources, nearer to source 0 than its own translation is."""
     angles = {"source": (0, 25, 50), "target": (24, -26, 51)}
     source, target = (
@@ -103,7 +103,7 @@ def test_a_sentence_near_everything_loses_by_margin_but_not_by_cosine() -> None:
     assert dict(zip(ratio.source, ratio.target, strict=True))[0] == 1
 
 
-def test_of_equal_scores_the_lower_source_then_the_lower_target_wins() -> None:
+def test_ties_are_in_the_order_of_source_and_target() -> None:
     same = np.ones((3, 2))
     assert mine(same, same[:2]).source.tolist() == [0]  # every candidate is row 0, either way
     neighbors = Neighbors(np.full((2, 2), 0.5, np.float32), np.array([[0, 1], [0, 1]]))
@@ -113,7 +113,7 @@ def test_of_equal_scores_the_lower_source_then_the_lower_target_wins() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.integers(1, 5))
-def test_one_to_one_means_once(seed: int, n: int, m: int, k: int) -> None:
+def test_one_to_one_uses_each_sentence_once(seed: int, n: int, m: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     source, target = (rng.integers(-1, 2, (count, 2)).astype(float) for count in (n, m))
     pairs = mine(source, target, k=k)
@@ -134,13 +134,13 @@ def test_the_threshold_is_the_lowest_score() -> None:
     "given",
     [lambda t: t.bfloat16(), lambda t: t.requires_grad_(), list, lambda t: t.half().numpy()],
 )
-def test_vectors_may_be_tensors_of_any_type(given: Callable[[torch.Tensor], object]) -> None:
+def test_vectors_may_be_tensors_of_any_dtype(given: Callable[[torch.Tensor], object]) -> None:
     tensor = torch.from_numpy(vectors(20, 1))
     found = mine(given(tensor.clone()), tensor.flip(0), k=2, score="cosine")
     assert sorted(found.source + found.target) == [19] * 20
 
 
-def test_what_is_to_be_skipped_is_neither_paired_nor_counted() -> None:
+def test_skipped_targets_are_no_partners_and_no_neighbors() -> None:
     side = vectors(80, 6)
     skip = np.arange(80)
     pairs = mine(side, side, skip=skip, k=3, one_to_one=False)
@@ -153,7 +153,7 @@ def test_what_is_to_be_skipped_is_neither_paired_nor_counted() -> None:
     assert pairs.score[0] == pytest.approx(matrix[i, j] / ((mean[i] + mean[j]) / 2), rel=1e-5)
 
 
-def test_one_side_empty_gives_no_pairs() -> None:
+def test_an_empty_side_gives_no_pairs() -> None:
     assert len(mine(vectors(5, 7), np.zeros((0, 6))).score) == 0
     assert len(mine(np.zeros((4, 6)), vectors(5, 7)).score) == 0
 
@@ -167,6 +167,6 @@ def test_one_side_empty_gives_no_pairs() -> None:
         ({"k": 0}, "k"),
     ],
 )
-def test_wrong_options_are_clear_errors(options: dict, message: str) -> None:
+def test_wrong_options_are_refused(options: dict, message: str) -> None:
     with pytest.raises(DataError, match=message):
         mine(np.eye(2), np.eye(2), **options)

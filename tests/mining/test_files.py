@@ -1,4 +1,4 @@
-"""From text files to pairs of lines: duplicates, empty lines, the work folder and the command."""
+"""Mining of text files: duplicates, empty lines, the work folder and the command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 
 
 class Words:
-    """Encodes a text as the sum of a random vector of each word; counts what it is asked for."""
+    """Encodes a text as the sum of random word vectors, and records the texts."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -58,7 +58,7 @@ def texts(mined: MinedLines) -> list[tuple[str, str]]:
 LINES = ["the cat", "a dog runs", "red house", "no way", "seven trees"]
 
 
-def test_equal_lines_are_one_sentence_which_stands_where_it_came_first(tmp_path: Path) -> None:
+def test_equal_lines_count_once_at_their_first_place(tmp_path: Path) -> None:
     source = side("the cat", "a dog", " the cat ", "the cat")
     target = side("a dog", "a dog", "the cat")
     mined = mine_lines(source, target, Words(), tmp_path, score="cosine")
@@ -80,7 +80,7 @@ def test_lines_without_text_are_in_no_pair(tmp_path: Path, empty: tuple[str, ...
     assert mined.pairs.source.tolist() == [len(empty)]
 
 
-def test_of_lines_with_equal_vectors_the_first_is_the_partner_of_all(tmp_path: Path) -> None:
+def test_the_first_of_equal_vectors_wins(tmp_path: Path) -> None:
     lines = ["the cat", "cat the", "red house"]
     mined = mine_lines(side(*lines), side(*lines), Words(), tmp_path)
     assert sorted(texts(mined)) == [("red house", "red house"), ("the cat", "the cat")]
@@ -97,7 +97,7 @@ def test_different_never_pairs_equal_lines(tmp_path: Path) -> None:
     assert len(mined.pairs.score) == 4
 
 
-def test_any_text_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_stored_lines_are_unchanged(tmp_path: Path) -> None:
     lines = ["tab\there", "separators\u2028\u0085inside", "日本語 🙂", "in\rside"]
     blocks = [lines[:1], lines[1:3], [], lines[3:]]
     store = TextStore.write(tmp_path, blocks)
@@ -105,7 +105,7 @@ def test_any_text_comes_back_as_it_was(tmp_path: Path) -> None:
     assert len(store) == 4
 
 
-def test_an_interrupted_run_encodes_only_what_is_missing(
+def test_a_resumed_run_encodes_only_missing_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LINES_AT_A_TIME", 2)
@@ -122,9 +122,9 @@ def test_an_interrupted_run_encodes_only_what_is_missing(
     assert len(encoder.asked) == 2 * len(LINES)  # all is kept
 
 
-def test_other_texts_or_another_model_are_encoded_anew(tmp_path: Path) -> None:
+def test_other_text_or_another_model_is_encoded_again(tmp_path: Path) -> None:
     class Others(Words):
-        """Known by its name, since it shows no weights."""
+        """Identified by its name, because it has no weights."""
 
         name = "other"
 
@@ -153,7 +153,6 @@ def test_lines_with_a_known_stamp_are_not_read_again(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def model(subword: SubwordTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved model of random rows."""
     path = tmp_path_factory.mktemp("model")
     encoder = AveragingModel(AveragingConfig(vocab_size=subword.vocab_size, hidden_size=32))
     SentenceEncoder(encoder, subword).save_pretrained(path)
@@ -205,7 +204,7 @@ def test_the_command_reads_standard_input_and_prints(
     assert all(len(line.split("\t")) == 3 for line in printed)
 
 
-def test_wrong_arguments_are_one_line(
+def test_wrong_arguments_are_one_line_of_error(
     model: Path, two_files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [str(path) for path in two_files]
@@ -221,7 +220,7 @@ def test_wrong_arguments_are_one_line(
         assert named in line
 
 
-def test_what_is_refused_leaves_no_work_folder(
+def test_a_refused_command_leaves_no_work_folder(
     model: Path, two_files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)  # as if it were not installed
@@ -261,7 +260,7 @@ def test_wrong_options_are_refused_before_anything_is_encoded(
     assert not encoder.asked
 
 
-def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+def test_nan_vectors_are_refused(tmp_path: Path) -> None:
     encoder = Words()
     encoder.encode = lambda texts: np.full((len(texts), 16), np.nan)  # type: ignore[method-assign]
     with pytest.raises(ModelError):
@@ -269,7 +268,7 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "source/vectors.npy", "target/text", "source"])
-def test_a_work_folder_with_files_of_others_is_refused_and_left(
+def test_a_work_folder_with_other_files_is_refused(
     name: str,
     model: Path,
     two_files: tuple[Path, Path],
@@ -294,7 +293,7 @@ def mining(model: Path, two_files: tuple[Path, Path], tmp_path: Path) -> list[st
     return ["mine", *map(str, two_files), "--model", str(model), "--quiet", *output]
 
 
-def test_text_that_changed_under_the_same_size_and_time_is_read_again(
+def test_changed_text_is_read_again_despite_equal_size_and_time(
     mining: list[str], two_files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     assert main(mining) == 0
@@ -309,7 +308,7 @@ def test_text_that_changed_under_the_same_size_and_time_is_read_again(
     assert {row.split("\t")[1] for row in rows} <= set(lines)
 
 
-def test_a_work_folder_is_of_one_command_at_a_time(
+def test_a_work_folder_is_locked(
     mining: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     work = tmp_path / "work"
@@ -327,10 +326,8 @@ def test_a_work_folder_is_of_one_command_at_a_time(
 @pytest.mark.parametrize(
     ("kilobytes", "file"), [(8, "source/text"), (100, "target/text"), (200, "source/vectors.npy")]
 )
-def test_a_full_disk_is_one_error_that_names_the_file(
-    kilobytes: int, file: str, tmp_path: Path
-) -> None:
-    """In a process of its own, which a write to mapped memory would end by SIGBUS."""
+def test_a_full_disk_names_the_file(kilobytes: int, file: str, tmp_path: Path) -> None:
+    """Uses a process of its own, because a write to mapped memory would end it by SIGBUS."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(disk)]
@@ -351,7 +348,7 @@ def test_a_full_disk_is_one_error_that_names_the_file(
     assert str(disk / "work" / file) in said
 
 
-def test_a_work_folder_goes_on_where_reading_was_cut_off(tmp_path: Path) -> None:
+def test_interrupted_reading_is_repeated(tmp_path: Path) -> None:
     def cut_off() -> Any:
         yield ["the cat"]
         raise KeyboardInterrupt
@@ -365,7 +362,7 @@ def test_a_work_folder_goes_on_where_reading_was_cut_off(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("size", [0, 40, 200])
 @pytest.mark.parametrize("name", ["vectors.npy", "text", "ends.npy", "hashes.npy"])
-def test_damaged_files_of_a_work_folder_are_made_anew(name: str, size: int, tmp_path: Path) -> None:
+def test_damaged_work_files_are_rebuilt(name: str, size: int, tmp_path: Path) -> None:
     sides = [side(*LINES * 10, stamp="x"), side(*LINES[::-1], stamp="y")]
     expected = texts(mine_lines(*sides, Words(), tmp_path))
     with (tmp_path / "source" / name).open("r+b") as file:
@@ -380,7 +377,6 @@ ENGLISH += ["A dog at the station eats the big red apple."]
 
 
 def mined_scores(folder: Path, *options: str) -> list[float]:
-    """Scores of the pairs that the command finds among French and English lines."""
     for name, lines in (("fr", FRENCH), ("en", ENGLISH)):
         (folder / name).write_text("\n".join(lines), encoding="utf-8")
     output = str(folder / "pairs.tsv")
@@ -391,7 +387,7 @@ def mined_scores(folder: Path, *options: str) -> list[float]:
 
 
 @pytest.mark.slow
-def test_the_default_threshold_is_that_of_the_packaged_model_and_its_score_alone(
+def test_only_the_packaged_model_with_ratio_has_a_default_threshold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = ("--model", "multilingual")
@@ -415,7 +411,7 @@ def test_the_default_threshold_is_that_of_the_packaged_model_and_its_score_alone
     ("lines", "is_warned"),
     [(["你好，世界", "今天下雨了"], True), (FRENCH, False), (["12", "?"], False)],
 )
-def test_a_side_whose_letters_the_model_does_not_know_is_warned_of(
+def test_an_unknown_script_is_warned_of(
     lines: list[str], is_warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     encoder = SentenceEncoder.from_pretrained("english")

@@ -1,4 +1,4 @@
-"""Nearest neighbors both ways: against the whole matrix, however it is cut."""
+"""Nearest neighbors in both directions, compared with the whole matrix."""
 
 from __future__ import annotations
 
@@ -26,14 +26,12 @@ def rows(count: int, seed: int, dim: int = 8) -> UnitRows:
 
 
 def by_matrix(source: UnitRows, target: UnitRows, k: int) -> Neighbors:
-    """The whole matrix, sorted."""
     matrix = source.take(slice(None)).astype(np.float64) @ target.take(slice(None)).T
     order = np.argsort(-matrix, axis=1, kind="stable")[:, :k]
     return Neighbors(np.take_along_axis(matrix, order, 1), order)
 
 
 def assert_same(found: tuple[Neighbors, ...], wanted: tuple[Neighbors, ...]) -> None:
-    """To the bit."""
     for ours, theirs in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(ours.ids, theirs.ids)
         np.testing.assert_array_equal(ours.scores, theirs.scores)
@@ -54,7 +52,7 @@ def test_two_by_three_by_hand() -> None:
 
 @pytest.mark.parametrize("memory", [0.001, 0.01, 0.1, 64])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_neighbors_are_those_of_the_whole_matrix(memory: float, precision: str) -> None:
+def test_neighbors_equal_those_of_the_whole_matrix(memory: float, precision: str) -> None:
     source, target = rows(157, 1), rows(203, 2)
     forward, backward = nearest(source, target, 3, memory=memory, precision=precision)
     for found, wanted in (
@@ -65,7 +63,7 @@ def test_neighbors_are_those_of_the_whole_matrix(memory: float, precision: str) 
         np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-6)  # float32 sums
 
 
-def test_neither_the_cut_nor_a_map_changes_a_bit(tmp_path: Path) -> None:
+def test_tiling_and_memory_maps_change_no_bit(tmp_path: Path) -> None:
     source, target = rows(300, 3, 31), rows(260, 4, 31)
     plans = {plan_search(source, target, 4, memory) for memory in (0.005, 0.05, 100)}
     assert len(plans) == 3
@@ -87,7 +85,7 @@ def test_blocks_and_tiles_fit_the_memory(memory: float) -> None:
     assert used <= max(memory * 2**20 - state, min(memory, 64) * 2**20)
 
 
-def test_of_equal_neighbors_the_lower_comes_first() -> None:
+def test_tied_neighbors_are_in_order() -> None:
     vectors = np.repeat(np.eye(3, dtype=np.float32), [4, 2, 3], axis=0)  # rows 0-3, 4-5, 6-8
     side = UnitRows(vectors)
     for memory in (0.0005, 1):
@@ -96,7 +94,7 @@ def test_of_equal_neighbors_the_lower_comes_first() -> None:
         np.testing.assert_array_equal(forward.ids, backward.ids)
 
 
-def test_cosines_do_not_depend_on_lengths_and_zero_rows_are_nobodys() -> None:
+def test_lengths_do_not_matter_and_zero_rows_are_skipped() -> None:
     vectors = np.random.default_rng(6).standard_normal((40, 5)).astype(np.float32)
     scaled = vectors * np.linspace(1, 100, 40, dtype=np.float32)[:, None]
     scaled[[0, 17]] = 0
@@ -107,7 +105,7 @@ def test_cosines_do_not_depend_on_lengths_and_zero_rows_are_nobodys() -> None:
     np.testing.assert_array_equal(forward.ids, whole.ids[side.rows])
 
 
-def test_fewer_rows_than_k_and_none_at_all() -> None:
+def test_k_may_exceed_the_rows() -> None:
     forward, backward = nearest(rows(5, 1), rows(2, 2), 4)
     assert forward.ids.shape == (5, 2)
     assert backward.ids.shape == (2, 4)
@@ -117,8 +115,8 @@ def test_fewer_rows_than_k_and_none_at_all() -> None:
 
 
 @pytest.mark.parametrize("mode", [None, "r", "c"])
-def test_rows_are_taken_in_any_order(mode: Any, tmp_path: Path) -> None:
-    """Also when last minus first looks like a run; changes of a copy-on-write map stay."""
+def test_rows_may_be_taken_in_any_order(mode: Any, tmp_path: Path) -> None:
+    """Also if the ids only look consecutive. Changes of a copy-on-write map are kept."""
     vectors = np.random.default_rng(8).standard_normal((2000, 4)).astype(np.float32)
     np.save(tmp_path / "x.npy", vectors)
     given = np.load(tmp_path / "x.npy", mmap_mode=mode)
@@ -130,7 +128,7 @@ def test_rows_are_taken_in_any_order(mode: Any, tmp_path: Path) -> None:
         np.testing.assert_allclose(side.take(np.array(ids, int)), unit[list(ids)], rtol=1e-6)
 
 
-def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target, keep = rows(200, 10), rows(150, 11), tmp_path / "search.npz"
     monkeypatch.setattr(module, "SAVE_SECONDS", 0)
     compare, strips = module._Search.compare, []
@@ -156,7 +154,7 @@ def test_an_interrupted_search_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     assert_same(again, nearest(source, target, 3))
 
 
-def test_a_damaged_search_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_search_starts_again(tmp_path: Path) -> None:
     source, target, keep = rows(20, 12), rows(15, 13), tmp_path / "search.npz"
     wanted = nearest(source, target, 3, keep=keep, key="a")
     keep.write_bytes(keep.read_bytes()[:200])
@@ -178,7 +176,7 @@ def test_wrong_options_and_vectors_are_refused() -> None:
 
 
 @needs_faiss
-def test_faiss_is_the_exact_search_if_it_looks_into_every_cell() -> None:
+def test_faiss_with_all_cells_is_exact() -> None:
     source, target = rows(900, 16, 16), rows(800, 17, 16)
     exact = nearest(source, target, 4)
     assert_same(nearest_by_faiss(source, target, 4), exact)
@@ -186,10 +184,10 @@ def test_faiss_is_the_exact_search_if_it_looks_into_every_cell() -> None:
     assert_same(every, exact)
     few = nearest_by_faiss(source, target, 4, kind="ivf", probes=1)
     share = (few[0].ids == exact[0].ids).mean()
-    assert 0.05 < share < 0.9  # of 20 cells one
+    assert 0.05 < share < 0.9  # one of 20 cells
 
 
-def test_without_faiss_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_faiss_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(DataError, match=r"paraphrastic-hf\[mining\]"):
         nearest_by_faiss(rows(3, 1), rows(3, 2), 1)

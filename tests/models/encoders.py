@@ -1,4 +1,4 @@
-"""One small encoder of every family and setting, for tests that hold for all."""
+"""A small encoder of every family and setting, for tests of all encoders."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MIXTURES = {
 
 
 def new_encoder(name: str, **settings: Any) -> SentenceEncoderModel:
-    """The encoder of that name, from seed 0, in evaluation mode."""
+    """Return the encoder of that name, initialized from seed 0, in evaluation mode."""
     torch.manual_seed(0)
     if name in MIXTURES:
         combine, parts = MIXTURES[name]

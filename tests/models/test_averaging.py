@@ -1,4 +1,4 @@
-"""g(x) = 1/n sum_i W[x_i], whichever way the batch is laid out and the table is read."""
+"""g(x) = 1/n sum_i W[x_i] for any layout of the batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXTS = [[3, 7, 7, 2], [5], [], [19, 2, 11, 4, 6, 8]]
 def padded(
     texts: list[list[int]], extra: int = 0, left: bool = False, filler: int = 0
 ) -> tuple[Tensor, Tensor]:
-    """Ids and mask, `extra` positions wider than they need to be."""
+    """Return ids and mask, with `extra` columns more than needed."""
     width = max(map(len, texts)) + extra
     ids = torch.full((len(texts), width), filler)
     mask = torch.zeros(len(texts), width, dtype=torch.long)
@@ -53,7 +53,7 @@ def test_without_a_mask_every_position_is_a_token(model: AveragingModel) -> None
     assert torch.equal(embed(model, ids), embed(model, ids, torch.ones_like(ids)))
 
 
-def test_a_full_output_and_a_tuple_hold_token_vectors_and_their_mean(model: AveragingModel) -> None:
+def test_outputs_hold_token_vectors_and_their_mean(model: AveragingModel) -> None:
     ids, mask = padded(TEXTS)
     output = model(ids, mask)
     assert output.last_hidden_state.shape == (4, 6, 6)
@@ -75,7 +75,7 @@ def test_ids_and_mask_of_different_shapes_are_refused(model: AveragingModel) -> 
 def test_dropout_keeps_the_expectation(
     settings: dict[str, float], pooled_only: bool, sparse: bool
 ) -> None:
-    """The mean of 10,000 copies, to 5 standard errors: rows are about 1, so 5 x 0.7 / 100."""
+    """Mean of 10,000 copies within 5 standard errors: rows are about 1, so 5 x 0.7 / 100."""
     model = new_model(sparse, **settings)
     ids = torch.tensor([[3, 7, 2]]).expand(10_000, 3)
     found = embed(model.train(), ids, pooled_only=pooled_only)
@@ -83,20 +83,20 @@ def test_dropout_keeps_the_expectation(
     torch.testing.assert_close(found.mean(0), embed(model.eval(), ids)[0], rtol=0, atol=0.035)
 
 
-def test_word_dropout_takes_whole_rows() -> None:
+def test_word_dropout_zeroes_whole_rows() -> None:
     states = new_model(word_dropout=0.5).train()(torch.full((1, 200), 3)).last_hidden_state[0]
     dropped = (states == 0).sum(1)
     assert set(dropped.tolist()) == {0, 6}
 
 
-def test_dropout_rests_in_evaluation() -> None:
+def test_dropout_is_off_in_evaluation() -> None:
     ids, mask = padded(TEXTS)
     dropping = new_model(word_dropout=0.5, embedding_dropout=0.5).eval()
     assert torch.equal(embed(dropping, ids, mask), embed(new_model().eval(), ids, mask))
 
 
-def test_the_initial_table_has_the_spread_asked_for_and_no_padding_row() -> None:
-    """20,000 normal numbers: their standard deviation is right to 2%, four of its own."""
+def test_the_initial_table_has_the_configured_spread() -> None:
+    """20,000 normal numbers: their standard deviation is known to 2 %, 4 of its own."""
     torch.manual_seed(0)
     table = AveragingModel(
         AveragingConfig(vocab_size=201, hidden_size=100, initializer_std=0.01)
@@ -106,7 +106,7 @@ def test_the_initial_table_has_the_spread_asked_for_and_no_padding_row() -> None
     assert abs(table[1:].mean().item()) < 4 * 0.01 / 20_000**0.5
 
 
-def test_the_table_can_be_replaced_by_a_table_alone(model: AveragingModel) -> None:
+def test_the_table_can_only_be_replaced_by_a_table(model: AveragingModel) -> None:
     table = nn.Embedding(20, 6)
     model.set_input_embeddings(table)
     assert model.get_input_embeddings() is table

@@ -1,4 +1,4 @@
-"""What holds for every encoder: the contract, padding, saving, gradients, learning."""
+"""Properties of every encoder: interface, padding, saving, gradients, learning."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import Tensor
 from transformers import AutoModel
-from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from paraphrastic_hf.losses.margin import margin_loss
 from paraphrastic_hf.models import MODEL_CLASSES
 from paraphrastic_hf.models.base import SentenceEncoderModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessConfig, RelatednessModel
 from tests.models.encoders import NAMES, VOCAB, new_encoder
+from tests.models.saving import check_saving
 from tests.models.test_averaging import embed, padded
 
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -22,7 +22,7 @@ EMPTY = new_encoder("averaging").config.to_dict()
 
 
 def texts(model: SentenceEncoderModel) -> list[list[int]]:
-    """Of 6, 1, 0 and 9 tokens of each part of a mixture, or of the only one."""
+    """Return texts of 6, 1, 0 and 9 tokens, for each part of a mixture."""
     found: list[list[int]] = [[], [], [], []]
     for part in range(model.config.vocab_size // VOCAB):
         for text, own in zip(found, [[3, 7, 7, 2, 9, 3], [5], [], [*range(11, 20)]], strict=True):
@@ -35,8 +35,8 @@ def test_every_family_is_tested() -> None:
 
 
 @EVERY
-def test_padding_and_company_do_not_change_the_embedding(name: str) -> None:
-    """Wherever it stands and whatever is there, also within a text; masked states are zeros."""
+def test_padding_and_other_texts_do_not_change_the_embedding(name: str) -> None:
+    """Padding at either end or within a text, with any ids. Masked states are zeros."""
     model = new_encoder(name)
     ids, mask = padded(texts(model))
     expected = embed(model, ids, mask)
@@ -55,7 +55,7 @@ def test_padding_and_company_do_not_change_the_embedding(name: str) -> None:
 
 
 @EVERY
-def test_flat_ids_have_the_embeddings_of_padded_ones(name: str) -> None:
+def test_flat_and_padded_ids_give_equal_embeddings(name: str) -> None:
     model = new_encoder(name)
     flat = torch.tensor([token for text in texts(model) for token in text], dtype=torch.int32)
     found = model(flat, lengths=torch.tensor([len(text) for text in texts(model)]))
@@ -63,7 +63,7 @@ def test_flat_ids_have_the_embeddings_of_padded_ones(name: str) -> None:
     assert torch.equal(found.sentence_embedding, embed(model, *padded(texts(model))))
 
 
-def test_flat_ids_that_do_not_fit_are_refused() -> None:
+def test_flat_ids_need_matching_lengths_and_no_mask() -> None:
     model, ids = new_encoder("averaging"), torch.tensor([3, 4])
     for wrong in ({"lengths": torch.tensor([1])}, {"lengths": torch.tensor([2, 1])}):
         with pytest.raises(ValueError, match="lengths"):
@@ -73,7 +73,7 @@ def test_flat_ids_that_do_not_fit_are_refused() -> None:
 
 
 @EVERY
-def test_a_text_without_tokens_is_the_zero_vector(name: str) -> None:
+def test_a_text_without_tokens_has_the_zero_vector(name: str) -> None:
     model = new_encoder(name)
     size = model.config.hidden_size
     assert embed(model, *padded(texts(model)))[2].tolist() == [0.0] * size
@@ -82,18 +82,10 @@ def test_a_text_without_tokens_is_the_zero_vector(name: str) -> None:
 
 
 @EVERY
-def test_a_saved_model_comes_back(name: str, tmp_path: Path) -> None:
-    """Weights to the bit; vectors to rounding, which depends on where the weights lie in memory."""
+def test_a_saved_model_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
     model = new_encoder(name)
-    model.save_pretrained(tmp_path)
-    remote = get_class_from_dynamic_module(model.config.auto_map["AutoModel"], str(tmp_path))
-    assert remote.__module__.startswith("transformers_modules")
-    for loaded in (AutoModel.from_pretrained(tmp_path), remote.from_pretrained(tmp_path)):
-        assert loaded.config.to_dict().keys() == model.config.to_dict().keys()
-        for key, weight in model.state_dict().items():
-            assert torch.equal(loaded.state_dict()[key], weight), key
-        found = embed(loaded.eval(), *padded(texts(model)))
-        torch.testing.assert_close(found, embed(model, *padded(texts(model))))
+    batch = padded(texts(model))
+    check_saving(model, tmp_path, AutoModel, lambda loaded: embed(loaded, *batch))
 
 
 def gradients(name: str, sparse: bool) -> list[Tensor]:
@@ -107,7 +99,7 @@ def gradients(name: str, sparse: bool) -> list[Tensor]:
 
 
 @EVERY
-def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
+def test_sparse_and_dense_gradients_are_equal_and_not_0(name: str) -> None:
     for ours, theirs in zip(gradients(name, True), gradients(name, False), strict=True):
         assert ours.abs().max() > 0
         torch.testing.assert_close(ours, theirs)
@@ -123,8 +115,8 @@ def test_tables_and_composition_are_all_parameters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm_avg", "lstm_avg_plain", "bilstm_max", "bigran"])
-def test_recurrent_weights_start_normal_with_biases_at_zero(name: str) -> None:
-    """Some 100 numbers: their spread is known to 7 %, and 4 of that are 28 %."""
+def test_recurrent_weights_are_initially_normal_and_biases_0(name: str) -> None:
+    """About 100 numbers: their spread is known to 7 %, times 4 is 28 %."""
     model = new_encoder(name, recurrent_std=0.01)
     found = dict(model.cells.named_parameters())
     weights = torch.cat([p.flatten() for key, p in found.items() if "bias" not in key])
@@ -133,7 +125,7 @@ def test_recurrent_weights_start_normal_with_biases_at_zero(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["projection", "dan", "char_cnn", "bilstm_tanh"])
-def test_dense_layers_start_glorot_uniform_with_biases_at_zero(name: str) -> None:
+def test_dense_layers_are_initially_glorot_uniform_and_biases_0(name: str) -> None:
     head = RelatednessModel(RelatednessConfig(encoder=EMPTY, head_size=60)).head
     modules = [*new_encoder(name).modules(), *head.modules()]
     layers = [module for module in modules if isinstance(module, torch.nn.Linear)]
@@ -145,7 +137,7 @@ def test_dense_layers_start_glorot_uniform_with_biases_at_zero(name: str) -> Non
 
 
 def test_rows_used_by_hand() -> None:
-    """Three tables of 20 rows: ids 3 and 7 are the first's, 25 is row 5 of the second's."""
+    """Three tables of 20 rows: ids 3 and 7 belong to the first, 25 is row 5 of the second."""
     model = new_encoder("word_trigram_lstm")
     inputs = {"input_ids": torch.tensor([[7, 3, 25], [3, 0, 0]])}
     rows = [rows.tolist() for _, rows in model.rows_used(inputs)]
@@ -154,7 +146,7 @@ def test_rows_used_by_hand() -> None:
 
 @EVERY
 def test_a_tiny_model_overfits_eight_pairs(name: str) -> None:
-    """Every pair nearer than its text is to the next pair's, by the whole margin."""
+    """Every pair gets closer than its text is to the next pair's, by the full margin."""
     model = new_encoder(name).train()
     torch.manual_seed(3)
     parts = model.config.vocab_size // VOCAB
@@ -173,8 +165,8 @@ def test_a_tiny_model_overfits_eight_pairs(name: str) -> None:
 
 
 @EVERY
-def test_half_precision_embeddings_are_near_single_precision_ones(name: str) -> None:
-    """bfloat16 keeps 8 bits; a recurrence of nine steps adds up some of their errors."""
+def test_bfloat16_embeddings_are_near_float32_ones(name: str) -> None:
+    """bfloat16 keeps 8 bits. A recurrence of nine steps adds up some of their errors."""
     model = new_encoder(name)
     exact = embed(model, *padded(texts(model)))
     half = embed(model.bfloat16(), *padded(texts(model)))

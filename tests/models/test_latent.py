@@ -1,4 +1,4 @@
-"""What holds of every generative model of pairs, in each of the rows of Tables 48 and 56."""
+"""Properties of every generative model of pairs, for the rows of Tables 48 and 56."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MASK = (TEXTS != 0).long()
 
 @pytest.fixture(params=MODELS)
 def file(request: pytest.FixtureRequest) -> Any:
-    """The tests of a family, which make its models and pairs."""
+    """The test module of a family, which builds its models and pairs."""
     return MODELS[request.param][0]
 
 
@@ -28,8 +28,7 @@ def model(request: pytest.FixtureRequest, file: Any) -> Any:
 
 
 def test_every_weight_is_trained(model: Any, file: Any) -> None:
-    """The keys' bias moves every score of a query alike, which a softmax does not see. The same
-    matrix holds the values' bias, so none is named here."""
+    """The keys' bias cannot change a softmax, but it shares a tensor with the values' bias."""
     found = file.terms(model.train(), sample=True, smoothing=0.1)
     total = sum(found.nll.values()) + sum(found.kl.values(), torch.zeros(()))
     total.backward()
@@ -37,12 +36,12 @@ def test_every_weight_is_trained(model: Any, file: Any) -> None:
     assert [name for name, each in weights if each.grad is None or not each.grad.any()] == []
 
 
-def test_padding_and_company_do_not_change_an_embedding(model: Any) -> None:
+def test_padding_and_other_texts_do_not_change_an_embedding(model: Any) -> None:
     close = {"atol": 1e-6, "rtol": 1e-5}
     for variable in model.eval().variables():
         model.read_variable(variable)
         together = model(TEXTS, MASK).sentence_embedding
-        lengths = torch.cat([MASK.sum(1), torch.zeros(1, dtype=torch.long)])  # and an empty text
+        lengths = torch.cat([MASK.sum(1), torch.zeros(1, dtype=torch.long)])  # plus an empty text
         flat = model(TEXTS[MASK.bool()], lengths=lengths).sentence_embedding
         torch.testing.assert_close(together, flat[:2], **close)
         assert flat[0].any()
@@ -53,7 +52,7 @@ def test_padding_and_company_do_not_change_an_embedding(model: Any) -> None:
         torch.testing.assert_close(model(junk, MASK).sentence_embedding, together)
 
 
-def test_rows_used_name_every_row_that_has_a_gradient(model: Any, file: Any) -> None:
+def test_rows_used_include_every_row_with_a_gradient(model: Any, file: Any) -> None:
     for table in model.train().sparse_tables():
         table.sparse = True
     candidates = [Candidates(ids.unique(), torch.ones(len(ids.unique()))) for ids in file.BOTH]
@@ -65,8 +64,8 @@ def test_rows_used_name_every_row_that_has_a_gradient(model: Any, file: Any) -> 
             assert set(table.weight.grad.coalesce().indices()[0].tolist()) <= named[id(table)]
 
 
-def test_what_is_generated_is_what_the_scores_say(model: Any) -> None:
-    """With and without a cache, in a batch: each token is the likeliest after those before it."""
+def test_greedy_generation_follows_the_logits(model: Any) -> None:
+    """In a batch, with a cache if the decoder has one."""
     for task in model.eval().tasks():
         ids = model.generate(
             TEXTS, attention_mask=MASK, task=task, max_new_tokens=6, do_sample=False

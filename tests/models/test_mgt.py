@@ -1,5 +1,4 @@
-"""The multilingual generative transformer: one encoder and one decoder for several languages. What
-holds of every latent model is in `test_latent.py`."""
+"""Multilingual generative transformer: one encoder and one decoder for several languages."""
 
 from __future__ import annotations
 
@@ -9,13 +8,13 @@ from typing import Any
 
 import pytest
 import torch
-from huggingface_hub.errors import StrictDataclassError
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
 from paraphrastic_hf.losses.vocabulary import Candidates
 from paraphrastic_hf.models.generative.latent import PairTerms, Side
 from paraphrastic_hf.models.generative.mgt import MGTConfig, MGTModel
+from tests.models.test_bgt import side
 
 VOCAB, END = 20, 19
 SIZES: dict[str, Any] = {
@@ -51,10 +50,6 @@ def make(row: str, **settings: Any) -> MGTModel:
     return MGTModel(MGTConfig(**{**SIZES, **ROWS[row], **settings}))
 
 
-def side(language: str, ids: torch.Tensor, candidates: Candidates | None = None) -> Side:
-    return Side(language, ids, (ids != 0).sum(1), candidates)
-
-
 def sides(candidates: Sequence[Candidates | None] = (None, None)) -> list[Side]:
     return [side(*of) for of in zip(("fr", "zh"), BOTH, candidates, strict=True)]
 
@@ -63,7 +58,7 @@ def terms(model: MGTModel, **options: Any) -> PairTerms:
     return model.pair_terms(sides(), torch.tensor([0, 1]), **{"sample": False, **options})
 
 
-def test_the_prior_pulls_at_a_side_as_often_as_it_is_chosen() -> None:
+def test_the_kl_weighs_sides_by_how_often_they_are_chosen() -> None:
     model = make("mgt").eval()
     found = [
         model.pair_terms(sides(), chosen=torch.tensor(chosen), sample=False).kl["semantic"].item()
@@ -76,7 +71,7 @@ def test_the_prior_pulls_at_a_side_as_often_as_it_is_chosen() -> None:
     assert found == pytest.approx([*own, sum(own) / 2], rel=1e-5)
 
 
-def test_only_the_languages_of_a_pair_are_written_and_inferred() -> None:
+def test_only_the_languages_of_a_pair_are_used() -> None:
     found = terms(make("mgt"))
     assert set(found.nll) == {
         f"{v}_{c}" for v in ("translate", "reconstruct") for c in ("fr", "zh")
@@ -84,7 +79,7 @@ def test_only_the_languages_of_a_pair_are_written_and_inferred() -> None:
     assert set(found.kl) == {"semantic", "fr", "zh"}
 
 
-def test_each_variable_of_a_sentence_is_another_vector() -> None:
+def test_the_variables_of_a_sentence_differ() -> None:
     model = make("mgt").eval()
     vectors = [model.reading(name)(FRENCH[:1]).sentence_embedding for name in model.variables()]
     for number, first in enumerate(vectors):
@@ -92,7 +87,7 @@ def test_each_variable_of_a_sentence_is_another_vector() -> None:
 
 
 @pytest.mark.parametrize("row", ["mgt", "every place", "translation scored apart"])
-def test_a_translation_is_scored_with_zeros_or_by_a_layer_of_its_own(row: str) -> None:
+def test_translations_are_scored_with_zeros_or_their_own_layer(row: str) -> None:
     """The loss of one translation, from the weights and torch's cross-entropy."""
     model = make(row).eval()
     text, other = CHINESE[1], FRENCH[0]
@@ -111,7 +106,7 @@ def test_a_translation_is_scored_with_zeros_or_by_a_layer_of_its_own(row: str) -
     torch.testing.assert_close(found.nll["translate_zh"], expected)
 
 
-def test_a_new_language_leaves_what_the_model_knows_as_it_was(tmp_path: Path) -> None:
+def test_adding_a_language_changes_nothing_else(tmp_path: Path) -> None:
     model = make("mgt").eval()
     before = terms(model)
     vectors = model(FRENCH).sentence_embedding
@@ -134,7 +129,7 @@ def test_a_new_language_leaves_what_the_model_knows_as_it_was(tmp_path: Path) ->
         model.add_language("semantic")
 
 
-def test_a_translator_takes_in_a_language_without_a_variable_of_it() -> None:
+def test_a_model_without_language_variables_can_add_a_language() -> None:
     model = make("translation").eval()
     before = model(FRENCH).sentence_embedding
     model.add_language("it")
@@ -143,23 +138,6 @@ def test_a_translator_takes_in_a_language_without_a_variable_of_it() -> None:
     assert model.variables() == ["semantic"]
 
 
-def test_what_to_write_must_be_said() -> None:
+def test_generation_needs_a_task() -> None:
     with pytest.raises(ValueError, match="translate_en"):
         make("mgt").eval().generate(FRENCH, max_new_tokens=2)
-
-
-@pytest.mark.parametrize(
-    ("settings", "key"),
-    [
-        ({"languages": ["en"]}, "languages"),
-        ({"languages": ["en", "fr", "en"]}, "languages"),
-        ({"languages": ["en", "semantic"]}, "semantic"),
-        ({"encoder_kind": "lstm"}, "encoder_kind"),
-        ({"reconstructs": False}, "has_language_variables"),
-        ({"encoder_kind": "average"}, "has_language_variables"),
-        ({**PLAIN, "has_translation_scorer": True}, "has_translation_scorer"),
-    ],
-)
-def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], key: str) -> None:
-    with pytest.raises(StrictDataclassError, match=key):
-        MGTConfig(**{**SIZES, **settings})

@@ -1,4 +1,4 @@
-"""An encoder that is defined outside the package: one call, and everything takes it."""
+"""An encoder defined outside the package is trained, loaded and published like ours."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ MIXTURE = f"{PAIRS}\nparts:\n{PART.format('toy')}{PART.format('averaging')}{TRAI
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A recipe that names the toy, whose file Python finds; it is forgotten again in the end."""
+    """A recipe that names the toy encoder, which is importable from here and then forgotten."""
     (tmp_path / "toy_encoder.py").write_text(CODE_OF_A_USER, encoding="utf-8")
     (tmp_path / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -103,9 +103,7 @@ def forget(kind: str) -> None:
         MODEL_MAPPING._extra_content.pop(model_class.config_class)
 
 
-def test_a_recipe_trains_it_and_all_that_takes_encoders_takes_it(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_a_recipe_trains_it_and_every_command_accepts_it(recipe: Path, tmp_path: Path) -> None:
     run, out = tmp_path / "mine", tmp_path / "out"
     assert main(["train", str(recipe), "--output", str(run), "--quiet"]) == 0
     assert json.loads((run / "config.json").read_text())["gain"] == 2.0
@@ -122,7 +120,7 @@ def test_a_recipe_trains_it_and_all_that_takes_encoders_takes_it(
     assert evaluate_pairs(encoder, gold)["rows"]
     assert main(["evaluate", str(run), "--pairs", str(gold)]) == 0
     words = ["publish", "model", str(run), "me/toy", "--private", "--dry-run", str(out)]
-    assert main(words) != 0  # code of others is sent only if asked for
+    assert main(words) != 0  # needs --allow-code
     assert main([*words, "--allow-code"]) == 0
     assert (out / "toy_encoder.py").read_text(encoding="utf-8") == CODE_OF_A_USER
     card = (out / "README.md").read_text(encoding="utf-8")
@@ -130,9 +128,7 @@ def test_a_recipe_trains_it_and_all_that_takes_encoders_takes_it(
     exec(code_of((run / "README.md").read_text(encoding="utf-8")), {})
 
 
-def test_it_starts_a_run_is_a_part_of_a_mixture_and_carries_a_head(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_it_can_start_a_run_join_a_mixture_and_have_a_head(recipe: Path, tmp_path: Path) -> None:
     train(load_recipe(recipe), tmp_path / "one")
     train(load_recipe(recipe, ["--start", str(tmp_path / "one")]), tmp_path / "two")
     toy = SentenceEncoder.from_pretrained(tmp_path / "two").model
@@ -144,9 +140,7 @@ def test_it_starts_a_run_is_a_part_of_a_mixture_and_carries_a_head(
     assert type(head.encoder) is type(toy)
 
 
-def test_its_code_is_loaded_from_beside_the_weights_only_if_trusted(
-    recipe: Path, tmp_path: Path
-) -> None:
+def test_its_saved_code_is_loaded_only_if_trusted(recipe: Path, tmp_path: Path) -> None:
     train(load_recipe(recipe), tmp_path / "mine")
     wanted = SentenceEncoder.from_pretrained(tmp_path / "mine").encode("a cat sleeps")
     forget("toy")
@@ -177,7 +171,7 @@ def test_mistakes_in_a_recipe_are_named(
     assert not (tmp_path / "mine" / "model.safetensors").exists()
 
 
-def test_only_an_encoder_with_a_type_of_its_own_is_registered() -> None:
+def test_only_an_encoder_with_its_own_type_is_registered() -> None:
     averaging = FAMILIES["averaging"]
     unnamed = type("Unnamed", (averaging.config_class,), {"model_type": ""})
     for wrong in (dict, print):
@@ -189,12 +183,12 @@ def test_only_an_encoder_with_a_type_of_its_own_is_registered() -> None:
             register_encoder(own)
 
 
-def test_kinds_that_need_no_torch_are_the_families() -> None:
+def test_encoder_kinds_list_all_families() -> None:
     assert {*ENCODER_KINDS} == {*FAMILIES, CODE}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_states_and_pooling_alone_make_an_encoder_of_flat_ids(name: str) -> None:
+def test_the_default_embed_flat_matches_each_models_own(name: str) -> None:
     model, lengths = new_encoder(name), torch.tensor([2, 0, 3])
     ids = torch.tensor([3, 4, 5, 3, 6])
     torch.testing.assert_close(

@@ -1,4 +1,4 @@
-"""The span parser: its scores do not depend on the batch, and its loss is the equation."""
+"""Span parser: scores do not depend on the batch, and the loss follows its equation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 from transformers import AutoModelForTokenClassification
 
 from paraphrastic_hf.models.encoders.charagram import CharagramConfig
 from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+from tests.models.saving import check_saving
 
 WORDS = CharagramConfig(vocab_size=12, hidden_size=6, activation="relu", initializer_std=1.0)
 IDS = torch.tensor([[2, 3, 4], [5, 6, 0], [7, 0, 0]])
@@ -36,7 +36,7 @@ def run(model: ParserModel, sentences: Tensor, **labels: Tensor) -> Any:
 
 
 @pytest.mark.parametrize("layers", [1, 2])
-def test_padding_and_other_sentences_do_not_matter(layers: int) -> None:
+def test_padding_and_other_sentences_do_not_change_scores(layers: int) -> None:
     model = new_model(layers=layers)
     both, alone = run(model, SENTENCES), run(model, SENTENCES[1:, :2])
     torch.testing.assert_close(both.logits[1:, :2], alone.logits)
@@ -45,8 +45,7 @@ def test_padding_and_other_sentences_do_not_matter(layers: int) -> None:
     assert not both.span_scores[1, 3:].any()
 
 
-def test_a_span_has_a_score_by_its_places_alone() -> None:
-    """The equation of the module docstring, span by span."""
+def test_span_scores_match_the_equation() -> None:
     model = new_model(layers=1)
     output = run(model, SENTENCES[:1])
     rows = model.word_vectors(IDS, (IDS > 0).long(), CAPITALS)[SENTENCES[0]]
@@ -65,7 +64,7 @@ def test_a_span_has_a_score_by_its_places_alone() -> None:
             torch.testing.assert_close(output.span_scores[0, start, end], wanted)
 
 
-def test_the_loss_is_of_every_span_and_every_tag() -> None:
+def test_the_loss_covers_every_span_and_tag() -> None:
     model = new_model()
     tags = torch.tensor([[0, 1, 2, 1], [1, 2, -100, -100]])
     phrases = torch.tensor([[0, 0, 4, 2], [0, 0, 2, 1], [1, 0, 2, 3]])
@@ -80,7 +79,7 @@ def test_the_loss_is_of_every_span_and_every_tag() -> None:
     )
 
 
-def test_an_unknown_label_does_not_count() -> None:
+def test_an_unknown_label_is_ignored() -> None:
     model = new_model()
     tags = torch.full((1, 2), -100)
     known = torch.tensor([[0, 0, 2, 1], [0, 0, 1, 1]])
@@ -90,29 +89,15 @@ def test_an_unknown_label_does_not_count() -> None:
     assert without < with_all
 
 
-def test_it_is_saved_and_loaded_by_the_auto_class(tmp_path: Path) -> None:
-    model = new_model()
-    model.save_pretrained(tmp_path)
-    loaded = AutoModelForTokenClassification.from_pretrained(tmp_path)
-    assert isinstance(loaded, ParserModel)
-    assert loaded.config.span_labels == ["", "NP", "S", "S+VP"]
-    torch.testing.assert_close(
-        run(loaded.eval(), SENTENCES).span_scores, run(model, SENTENCES).span_scores
+def test_a_saved_parser_loads_with_the_auto_class(tmp_path: Path) -> None:
+    check_saving(
+        new_model(),
+        tmp_path,
+        AutoModelForTokenClassification,
+        lambda loaded: run(loaded, SENTENCES).span_scores,
     )
 
 
-def test_a_tuple_is_given_if_asked_for() -> None:
+def test_the_output_can_be_a_tuple() -> None:
     output = new_model()(IDS, return_dict=False)
     assert [tuple(each.shape) for each in output] == [(1, 3, 3), (1, 4, 4), (1, 4, 4)]
-
-
-@pytest.mark.parametrize("setting", [{"layers": 0}, {"span_size": 0}, {"span_labels": ["NP"]}])
-def test_settings_without_a_meaning_are_refused(setting: dict[str, Any]) -> None:
-    with pytest.raises(StrictDataclassError, match=next(iter(setting))):
-        ParserConfig(encoder=WORDS.to_dict(), **setting)
-
-
-def test_labels_of_another_shape_are_refused() -> None:
-    labels, phrases = torch.zeros(1, 4).long(), torch.zeros(0, 4).long()
-    with pytest.raises(ValueError, match="labels"):
-        run(new_model(), SENTENCES, labels=labels, phrases=phrases)

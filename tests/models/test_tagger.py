@@ -1,4 +1,4 @@
-"""A tagger reads words, not their layout, and each distinct word once."""
+"""Tagger: scores do not depend on the layout, and each distinct word is encoded once."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 import torch
-from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 from transformers import AutoModelForTokenClassification
-from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
 from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
-from tests.models.encoders import SIZE, VOCAB, new_encoder
+from tests.models.encoders import SIZE, new_encoder
+from tests.models.saving import check_saving
 
 ENCODERS = ["charagram", "char_cnn", "lstm_last"]
 EVERY = pytest.mark.parametrize("name", ENCODERS)
 TAGS = ["DT", "NN", "VB"]
 
-# four distinct words, the third without a token, and two sentences of them
+# Four distinct words, the third without tokens, and two sentences of them.
 IDS = torch.tensor([[2, 3, 4, 0], [5, 0, 0, 0], [0, 0, 0, 0], [6, 7, 8, 9]])
 MASK = (IDS > 0).long()
 CAPITALS = torch.tensor([1, 0, 0, 1])
@@ -39,7 +38,7 @@ def scores(model: TaggerModel, index: Tensor = INDEX, **changed: Tensor) -> Tens
 
 
 @EVERY
-def test_neither_padding_nor_company_nor_the_order_of_distinct_words_matters(name: str) -> None:
+def test_padding_other_sentences_and_word_order_do_not_change_scores(name: str) -> None:
     model = new_tagger(name)
     together = scores(model)
     assert together.shape == (2, 5, 3)
@@ -60,8 +59,7 @@ def test_neither_padding_nor_company_nor_the_order_of_distinct_words_matters(nam
 
 
 @EVERY
-def test_gathered_distinct_words_equal_words_encoded_one_by_one(name: str) -> None:
-    """A row for every word of every sentence, repeated as often as the word is."""
+def test_distinct_words_equal_words_encoded_one_by_one(name: str) -> None:
     model = new_tagger(name)
     flat = INDEX[INDEX >= 0]
     apart = torch.full_like(INDEX, -1)
@@ -72,7 +70,7 @@ def test_gathered_distinct_words_equal_words_encoded_one_by_one(name: str) -> No
     torch.testing.assert_close(found, scores(model))
 
 
-def test_no_sentence_has_no_scores_and_words_without_an_index_are_one() -> None:
+def test_empty_sentences_have_no_scores_and_the_default_is_one_sentence() -> None:
     model = new_tagger("charagram")
     assert scores(model, INDEX[:0]).shape == (0, 5, 3)
     assert scores(model, torch.full((1, 0), -1)).shape == (1, 0, 3)
@@ -82,7 +80,7 @@ def test_no_sentence_has_no_scores_and_words_without_an_index_are_one() -> None:
 
 
 @EVERY
-def test_a_word_sees_the_words_on_both_sides(name: str) -> None:
+def test_a_tag_depends_on_words_on_both_sides(name: str) -> None:
     model = new_tagger(name)
     changed = INDEX.clone()
     changed[0, 0] = 3
@@ -112,7 +110,7 @@ def test_word_vectors_by_hand() -> None:
     assert found[:, SIZE].tolist() == [1.0, 0.0, 0.0, 1.0]
 
 
-def test_the_loss_is_the_mean_over_words_with_a_tag() -> None:
+def test_the_loss_is_the_mean_over_labeled_words() -> None:
     model = new_tagger("charagram")
     labels = torch.tensor([[0, 1, -100, 2, 2], [1, 0, -100, -100, -100]])
     found = model(IDS, MASK, word_index=INDEX, capitals=CAPITALS, labels=labels)
@@ -122,21 +120,14 @@ def test_the_loss_is_the_mean_over_words_with_a_tag() -> None:
 
 
 @EVERY
-def test_a_saved_tagger_comes_back(name: str, tmp_path: Path) -> None:
+def test_a_saved_tagger_loads_with_equal_weights(name: str, tmp_path: Path) -> None:
     model = new_tagger(name, word_layer="tanh")
-    model.save_pretrained(tmp_path)
-    reference = model.config.auto_map["AutoModelForTokenClassification"]
-    remote = get_class_from_dynamic_module(reference, str(tmp_path))
-    ours = AutoModelForTokenClassification.from_pretrained(tmp_path)
-    for loaded in (ours, remote.from_pretrained(tmp_path)):
-        assert loaded.config.id2label == dict(enumerate(TAGS))
-        for key, weight in model.state_dict().items():
-            assert torch.equal(loaded.state_dict()[key], weight), key
-        torch.testing.assert_close(scores(loaded.eval()), scores(model))
+    assert model.config.id2label == dict(enumerate(TAGS))
+    check_saving(model, tmp_path, AutoModelForTokenClassification, scores)
 
 
 @EVERY
-def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
+def test_sparse_and_dense_gradients_are_equal_and_not_0(name: str) -> None:
     labels = torch.where(INDEX >= 0, INDEX % 3, -100)
     found = []
     for is_sparse in (True, False):
@@ -151,15 +142,8 @@ def test_every_parameter_has_a_gradient_row_sparse_or_dense(name: str) -> None:
         torch.testing.assert_close(sparse, dense)
 
 
-def test_the_encoder_and_the_head_are_all_parameters() -> None:
-    model = new_tagger("char_cnn")
-    ours = [*model.encoder.parameters(), *model.head_parameters()]
-    assert sorted(map(id, ours)) == sorted(map(id, model.parameters()))
-    assert [table.weight.shape for table in model.tables()] == [(VOCAB, 4)]
-
-
 @EVERY
-def test_a_tagger_learns_what_only_context_tells(name: str) -> None:
+def test_a_tagger_learns_from_context(name: str) -> None:
     """Word 1 is tagged by the word before it: NN after word 0, VB after word 3."""
     model = new_tagger(name, head_size=8, recurrent_std=0.5).train()
     index = torch.tensor([[0, 1], [3, 1], [0, 3]])
@@ -173,15 +157,7 @@ def test_a_tagger_learns_what_only_context_tells(name: str) -> None:
     assert scores(model.eval(), index).argmax(-1).tolist() == labels.tolist()
 
 
-@pytest.mark.parametrize("setting", [{"word_layer": "sin"}, {"max_words": 0}, {"head_size": 0}])
-def test_settings_without_a_meaning_are_refused(setting: dict[str, Any]) -> None:
-    with pytest.raises(StrictDataclassError, match=next(iter(setting))):
-        new_tagger("charagram", **setting)
-    with pytest.raises(StrictDataclassError):
-        TaggerConfig(encoder={})
-
-
-def test_shapes_that_do_not_go_together_are_refused() -> None:
+def test_wrong_shapes_are_refused() -> None:
     model = new_tagger("char_cnn")
     with pytest.raises(ValueError, match="capitals"):
         scores(model, capitals=CAPITALS[:3])

@@ -1,4 +1,4 @@
-"""`SentenceParser` gives every line a tree, or says why there is none."""
+"""`SentenceParser` gives every line a tree or a problem."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def test_every_line_has_a_tree_of_its_words() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 1000])
-def test_neither_the_batch_size_nor_an_iterator_matters(batch_size: int) -> None:
+def test_batch_size_and_iterators_do_not_matter(batch_size: int) -> None:
     parser = new_parser()
     expected = parser.parse(LINES)
     assert parser.parse(iter(LINES), batch_size=batch_size) == expected  # type: ignore[arg-type]
     words = [line.split() for line in LINES]
     assert parser.parse_words(iter(words)) == parser.parse_words(words)  # type: ignore[arg-type]
-    one, other = parser.parse(["`` no '' .", '" no " .'])  # quotes are read alike and kept
+    one, other = parser.parse(["`` no '' .", '" no " .'])  # both quotes are read equally
     assert one.tree.linear() == other.tree.linear()
     assert (one.tree.words()[0], other.tree.words()[0]) == ("``", '"')
 
 
-def test_what_has_no_tree_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_tree_has_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = new_parser(max_words=4)
     found = parser.parse(["", " \t", "a b c d", "a b c d e"])
     assert [each.problem for each in found] == ["empty", "empty", "", "too long"]
@@ -69,7 +69,7 @@ def test_five_hundred_words_have_a_tree() -> None:
     assert found.problem or found.tree.words() == found.words
 
 
-def test_a_string_and_a_tokenizer_of_another_model_are_refused() -> None:
+def test_strings_and_foreign_tokenizers_are_refused() -> None:
     parser = new_parser()
     with pytest.raises(DataError, match="the cat"):
         parser.parse("the cat")
@@ -81,7 +81,7 @@ def test_a_string_and_a_tokenizer_of_another_model_are_refused() -> None:
         SentenceParser(parser.model, CharNgramTokenizer.train(SENTENCES, vocab_size=20, orders=[2]))
 
 
-def test_what_is_saved_parses_the_same(tmp_path: Path) -> None:
+def test_a_saved_parser_parses_equally(tmp_path: Path) -> None:
     parser = new_parser()
     parser.save_pretrained(tmp_path)
     loaded = SentenceParser.from_pretrained(tmp_path)

@@ -1,4 +1,4 @@
-"""Supervised models on text: batches do not matter, and wrong columns are refused."""
+"""`SentencePredictor`: batches do not matter, and wrong columns are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_labels_are_those_of_the_highest_probability(
     ],
 )
 def test_wrong_columns_are_refused(kind: str, columns: tuple, word: WordTokenizer) -> None:
-    with pytest.raises(ValueError, match=r"text|list"):
+    with pytest.raises(ValueError, match=r"text|list|second"):
         predictor(word, kind).predict(*columns)
     with pytest.raises(ValueError, match="predict"):  # scores have no probabilities
         predictor(word, "relatedness").probabilities(["a"], ["b"])

@@ -1,4 +1,4 @@
-"""`Tagger` gives every word one tag, whatever the layout, and refuses what is no sentence."""
+"""`Tagger` gives every word one tag, in any batch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_word_gets_a_tag_in_place() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 1000])
-def test_neither_the_batch_size_nor_an_iterator_nor_training_matters(batch_size: int) -> None:
+def test_batch_size_iterators_and_training_mode_do_not_matter(batch_size: int) -> None:
     tagger = new_tagger()
     expected = tagger.tag(WORDS)
     tagger.model.train()
@@ -58,13 +58,13 @@ def test_a_sentence_longer_than_the_limit_is_tagged_in_pieces() -> None:
 
 
 def test_a_word_longer_than_the_limit_is_cut() -> None:
-    """N-grams come order by order: the first three of the long word are ` t`, `th`, `he`."""
+    """N-grams are sorted by order, so the first three of the long word are ` t`, `th`, `he`."""
     tagger = new_tagger(max_word_tokens=3)
     long = "the" + "cat" * 50
     assert tagger.tag([["cat", long]]) == tagger.tag([["cat", "the dog"]])
 
 
-def test_no_words_and_a_tokenizer_of_another_model_are_refused() -> None:
+def test_strings_and_foreign_tokenizers_are_refused() -> None:
     tagger = new_tagger()
     with pytest.raises(DataError):
         tagger.tag(["the cat"])  # type: ignore[list-item]
@@ -72,7 +72,7 @@ def test_no_words_and_a_tokenizer_of_another_model_are_refused() -> None:
         Tagger(tagger.model, CharNgramTokenizer.train(SENTENCES, vocab_size=50, orders=[2]))
 
 
-def test_a_saved_tagger_tags_alike(tmp_path: Path) -> None:
+def test_a_saved_tagger_tags_equally(tmp_path: Path) -> None:
     tagger = new_tagger()
     tagger.model.save_pretrained(tmp_path)
     tagger.tokenizer.save(tmp_path)

@@ -1,5 +1,3 @@
-"""Scripts beside the recipes run, on small data."""
-
 from __future__ import annotations
 
 import importlib.util
@@ -23,13 +21,11 @@ ROWS = [{"sentence1": a, "sentence2": b, "score": score} for a, b, score in WORD
 
 
 def run(script: Any, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
-    """Run a script with arguments."""
     monkeypatch.setattr(sys, "argv", [script.__name__, *map(str, arguments)])
     script.main()
 
 
 def script_of(name: str) -> Any:
-    """A script as a module."""
     path = RECIPES / name
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
@@ -39,7 +35,7 @@ def script_of(name: str) -> Any:
     return script
 
 
-def test_rare_words_are_scored_by_what_training_has_of_them(
+def test_rare_words_are_scored_by_training_frequency(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = script_of("charagram-2016/rare_words.py")
@@ -56,7 +52,7 @@ def test_rare_words_are_scored_by_what_training_has_of_them(
     assert shown[2:] == ["3.1 of 3", "0.1 of 0", "1.1 of 1", "3.1 of 3", "4.1"]
 
 
-def test_of_skip_gram_vectors_the_rare_ones_become_that_of_unknown_words(tmp_path: Path) -> None:
+def test_rare_skip_gram_vectors_become_the_unknown_vector(tmp_path: Path) -> None:
     script = script_of("paragram-2015/skip_gram.py")
     vectors = {"the": np.array([1.0, 0]), "cat": np.array([0, 2.0]), "dog": np.array([4.0, 0])}
     script.write(tmp_path / "vectors.txt", script.kept(vectors, most=1))
@@ -71,9 +67,7 @@ def test_of_skip_gram_vectors_the_rare_ones_become_that_of_unknown_words(tmp_pat
     )
 
 
-def test_skip_gram_vectors_are_trained_on_each_column_of_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_skip_gram_trains_on_each_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = script_of("paragram-2015/skip_gram.py")
     (tmp_path / "text.tsv").write_text("The cat sleeps.\tA cat is asleep\n" * 5, encoding="utf-8")
     sentences = list(script.Sentences([tmp_path / "text.tsv"]))
@@ -89,7 +83,8 @@ def test_skip_gram_vectors_are_trained_on_each_column_of_a_line(
 def equal_pairs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str
 ) -> dict[str, list[list[str]]]:
-    """What the script writes of a corpus of 30 rows and 20 paraphrases, by the name of the file."""
+    """Run the script on a corpus of 30 rows and 20 paraphrases, and return its output by file
+    name."""
     script = script_of("paranmt-2018/equal_pairs.py")
     names = ("reference", "translation", "source")
     columns: dict[str, Any] = {
@@ -110,7 +105,7 @@ def equal_pairs(
     }
 
 
-def test_equal_pairs_have_the_same_references_beside_both_texts(
+def test_equal_pairs_share_their_references(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = equal_pairs(tmp_path, monkeypatch, "--count", "12")
@@ -121,7 +116,7 @@ def test_equal_pairs_have_the_same_references_beside_both_texts(
     assert found["human"] == [[f"one {n}", f"another {n}"] for n in people]
 
 
-def test_bitext_of_several_sources_is_kept_apart_and_copies_left_out(
+def test_equal_pairs_can_be_split_by_source_and_filtered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = ("--count", "10", "--apart", "--most-overlap", "0.5", "--least-score", "0.1")
@@ -135,7 +130,8 @@ def test_bitext_of_several_sources_is_kept_apart_and_copies_left_out(
 
 
 def bitext_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> dict[str, str]:
-    """What the script of minimum risk writes of 40 sentences, each with two translations."""
+    """Run the script on 40 sentences with two translations each, and return its output by file
+    name."""
     script = script_of("beyond-bleu-2019/split.py")
     lines = [f"{way} {row}\tLine {row}\n" for row in range(40) for way in ("one", "another")]
     (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
@@ -143,7 +139,7 @@ def bitext_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -
     return {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
 
 
-def test_no_sentence_is_in_two_parts_of_cut_bitext(
+def test_the_parts_of_split_bitext_are_disjoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = bitext_cut(tmp_path, monkeypatch, "--test", "8", "--risk", "0.4")
@@ -159,7 +155,7 @@ def test_no_sentence_is_in_two_parts_of_cut_bitext(
     assert sorted(line for part in parts for line in part) == sorted(f"Line {n}" for n in range(40))
 
 
-def test_a_test_of_all_sentences_or_of_none_is_refused(
+def test_invalid_test_sizes_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for size in ("0", "40"):
@@ -169,7 +165,7 @@ def test_a_test_of_all_sentences_or_of_none_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_more_equal_pairs_than_there_are_of_a_kind_are_refused(
+def test_too_many_equal_pairs_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -179,7 +175,7 @@ def test_more_equal_pairs_than_there_are_of_a_kind_are_refused(
 
 
 @pytest.mark.slow
-def test_filters_train_on_every_part_and_go_on_where_they_were_interrupted(
+def test_filters_train_on_every_part_and_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = script_of("back-translation-2017/filters.py")
@@ -209,7 +205,7 @@ def test_filters_train_on_every_part_and_go_on_where_they_were_interrupted(
     assert [len(part) for part in parts] == [10, 10, 10]
 
 
-def test_filters_are_named_where_one_is_unknown(
+def test_unknown_filters_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = script_of("back-translation-2017/filters.py")
@@ -219,7 +215,7 @@ def test_filters_are_named_where_one_is_unknown(
     assert "'length'" in capsys.readouterr().err
 
 
-def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
+def test_dictionaries_are_joined_through_a_third_language(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     free = {"00-database-info": "FreeDict+WikDict dictionary, Attribution-ShareAlike 3.0\n"}
@@ -243,7 +239,7 @@ def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
     assert capsys.readouterr().out.splitlines()[0].endswith("de-tr/wikdict.tsv.xz: 3 pairs")
     with (output / "SOURCES.tsv").open("a", encoding="utf-8") as file:
         file.write("de-tr\town\t1\t2\t3\topen\tCC0\teveryday\n")
-    join("de", "tr")  # the other way round, beside what is there
+    join("de", "tr")  # the reverse direction keeps existing lines
     assert listed_sources(tmp_path) == {
         "joined/de-tr/own.tsv.xz": ("CC0", "open"),
         **dict.fromkeys(
@@ -266,10 +262,10 @@ def test_words_are_joined_by_the_dictionaries_that_a_third_language_has_of_both(
         join("tr", "de")
 
 
-def test_words_that_mean_the_same_are_found_by_a_teacher(
+def test_a_teacher_finds_translations_of_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Vectors are of what a word means; `gift` means poison, and `xx` is near everything."""
+    """Vectors encode meanings. `gift` means poison, and `xx` is near everything."""
     meanings = {"dog": 0, "Hund": 0, "hound": 0, "poison": 1, "gift": 2, "Gift": 1, "cat": 3,
                 "кот": 3, "Katze": 3, "guitar": 4, "Gitarre": 4}  # fmt: skip
     lists = {
@@ -312,6 +308,6 @@ def test_words_that_mean_the_same_are_found_by_a_teacher(
     )
     count = len(asked)
     find("de", "--alike", "0.9")
-    assert len(asked) == count  # vectors are kept
+    assert len(asked) == count  # vectors are cached
     assert pairs("en-de") >= {("guitar", "Gitarre"), ("hound", "Hund")}  # spelled alike
     assert "5 pairs" in capsys.readouterr().out

@@ -1,5 +1,3 @@
-"""Every recipe in the repository resolves, and each folder's smoke recipe trains."""
-
 from __future__ import annotations
 
 import json
@@ -26,9 +24,9 @@ from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 ROOT = Path(__file__).parents[2]
 EVERY = sorted((ROOT / "recipes").rglob("*.yaml"))
 CORPORA = [path for path in EVERY if "kind: corpus" in path.read_text(encoding="utf-8")]
-RECIPES = [path for path in EVERY if path not in CORPORA]  # of what is trained
+RECIPES = [path for path in EVERY if path not in CORPORA]  # training recipes
 PAPERS = sorted({path.parent for path in RECIPES} - {ROOT / "recipes" / "demo"})
-# Those of which the text does not ship with the repository learn here from some that does.
+# Smoke recipes whose data does not ship train on a shipped file.
 BITEXT = "[{path: recipes/default/en-fr.tsv, languages: [en, fr]}]"
 SHIPPED = {
     "smoke-mle.yaml": ["--sources", BITEXT, "--held_out", "3", "--epochs", "60"],
@@ -38,7 +36,7 @@ SMOKE = sorted(path for path in RECIPES if path.name in ("smoke.yaml", *SHIPPED)
 
 
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
+def test_every_recipe_loads_and_survives_a_round_trip(path: Path, tmp_path: Path) -> None:
     load = load_corpus_recipe if path in CORPORA else load_recipe
     recipe = load(path)
     if isinstance(recipe, SupervisedRecipe):
@@ -50,7 +48,7 @@ def test_every_recipe_resolves_and_survives_a_round_trip(path: Path, tmp_path: P
     assert load(again) == recipe
 
 
-# Recipes that keep the last state, and those of words, which the thesis tunes by words (3.5.3).
+# Recipes that keep the last checkpoint.
 LAST_STATE = {
     "charagram-2016/charagram",
     "charagram-2016/charagram-large",
@@ -70,10 +68,10 @@ OF_TWO_LANGUAGES = {
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_recipe_selects_by_what_no_reported_test_set_holds(path: Path) -> None:
+def test_recipes_select_models_on_clean_development_sets(path: Path) -> None:
     recipe, name = load_recipe(path), f"{path.parent.name}/{path.stem}"
     if not isinstance(recipe, EncoderRecipe):
-        return  # supervised recipes select by the validation split of what they are tested on
+        return  # supervised recipes select by the validation split of their test corpus
     expected = (
         "none"
         if name in LAST_STATE or path.stem.startswith("smoke")
@@ -86,12 +84,12 @@ def test_a_recipe_selects_by_what_no_reported_test_set_holds(path: Path) -> None
     assert recipe.run.development == expected
 
 
-def test_the_default_is_the_clean_set() -> None:
+def test_the_default_development_set_is_clean() -> None:
     assert ContrastiveRecipe().run.development == "clean"
 
 
 def _follows_templates(folder: Path) -> None:
-    """What SCPN writes changes with the parse that it is given."""
+    """Check that SCPN's output follows the given parse."""
     parses = [
         "(S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN)) (PP (IN) (NP (DT) (NN)))) (.))",
         "(S (PP (IN) (NP (DT) (NN))) (,) (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.))",
@@ -112,7 +110,7 @@ def test_every_folder_has_a_smoke_recipe() -> None:
 
 @pytest.mark.slow  # `tests/golden` trains one of them quickly
 @pytest.mark.parametrize("path", SMOKE, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
+def test_smoke_recipes_learn_and_their_models_load(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -134,7 +132,7 @@ def test_the_smoke_recipe_of_a_folder_learns_and_its_model_loads(
         assert written[0][0].text
         return
     encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
-    vector = encoder.encode("the big cat sleeps")  # of all their texts, a word or more is known
+    vector = encoder.encode("the big cat sleeps")  # every smoke text has one of these words
     assert vector.shape == (encoder.dimension,)
     assert np.isfinite(vector).all()
     assert vector.any()

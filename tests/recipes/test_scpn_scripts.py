@@ -1,9 +1,6 @@
-"""The scripts beside SCPN's recipes: making parsed pairs, and measuring what follows a template."""
-
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,14 +11,14 @@ import pytest
 from paraphrastic_hf.syntax.parse_tree import read_tree
 from paraphrastic_hf.syntax.parsed import FAILED, ParsedLine
 from tests.generation import scpn
+from tests.recipes.test_recipe_scripts import script_of
 
-RECIPES = Path(__file__).parents[2] / "recipes" / "scpn-2018"
 ROWS = [line.split("\t") for line in scpn.PAIRS.read_text(encoding="utf-8").splitlines()]
 KNOWN = {row[side]: row[2 + side] for row in ROWS for side in (0, 1)}
 
 
 class LookUp:
-    """Stands for a `SentenceParser`: knows the trees of the made pairs."""
+    """Stub of a `SentenceParser` that knows the trees of the made pairs."""
 
     @classmethod
     def from_pretrained(cls, _: str) -> LookUp:
@@ -39,11 +36,7 @@ class LookUp:
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Any:
     def load(name: str, *arguments: Any) -> Any:
-        spec = importlib.util.spec_from_file_location(name, RECIPES / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = script_of(f"scpn-2018/{name}.py")
         monkeypatch.setattr(module, "SentenceParser", LookUp, raising=False)
         monkeypatch.setattr(sys, "argv", [f"{name}.py", *map(str, arguments)])
         return module
@@ -52,7 +45,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".csv.gz"])
-def test_pairs_get_trees_and_held_out_ones_share_no_sentence(
+def test_pairs_get_trees_and_held_out_pairs_are_disjoint(
     script: Any, tmp_path: Path, suffix: str
 ) -> None:
     path = tmp_path / f"pairs{suffix}"
@@ -75,7 +68,7 @@ def test_pairs_get_trees_and_held_out_ones_share_no_sentence(
         assert [read_tree(tree) for tree in row[2:]] == [read_tree(KNOWN[s]) for s in row[:2]]
 
 
-def test_pairs_that_mean_different_things_are_left_out(script: Any, tmp_path: Path) -> None:
+def test_dissimilar_pairs_are_left_out(script: Any, tmp_path: Path) -> None:
     path, out = tmp_path / "pairs.tsv", tmp_path / "parsed.tsv"
     near = next(row[:2] for row in ROWS if row[2] != row[3])
     words = set(near[0].split())
@@ -90,7 +83,7 @@ def test_pairs_that_mean_different_things_are_left_out(script: Any, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_what_follows_a_template_is_measured_beside_the_source(
+def test_control_measures_template_matches(
     script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     models = {kind: scpn.make(kind, tmp_path) for kind in ("scpn", "parse-generator")}
@@ -113,7 +106,7 @@ def test_what_follows_a_template_is_measured_beside_the_source(
     assert (tmp_path / "control.gold-parse.txt").exists()
 
 
-def test_the_made_pairs_are_what_the_script_makes(script: Any, tmp_path: Path) -> None:
+def test_the_script_reproduces_the_made_pairs(script: Any, tmp_path: Path) -> None:
     made = script("make_pairs")
     made.__file__ = str(tmp_path / "make_pairs.py")
     made.main()

@@ -1,5 +1,3 @@
-"""The scripts of `recipes/` and `benchmarks/`: what they import of this package is there."""
-
 from __future__ import annotations
 
 import ast
@@ -13,7 +11,7 @@ SCRIPTS = sorted([*ROOT.glob("recipes/*/*.py"), *ROOT.glob("benchmarks/**/*.py")
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_what_a_script_imports_is_there(path: Path) -> None:
+def test_imports_of_scripts_exist(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("paraphrastic_hf"):
             module = importlib.import_module(str(node.module))
@@ -22,5 +20,5 @@ def test_what_a_script_imports_is_there(path: Path) -> None:
                     importlib.import_module(f"{node.module}.{each.name}")
 
 
-def test_there_are_scripts() -> None:
+def test_scripts_are_found() -> None:
     assert len(SCRIPTS) > 20

@@ -1,5 +1,5 @@
-"""docs/tables.md has a line for every table and figure of the papers, recipes/encoders one for each
-recipe of an encoder, and neither names what is not there."""
+"""docs/tables.md lists every table and figure of the papers, recipes/encoders every encoder recipe,
+and all their links and commands exist."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ PAGE = ROOT / "docs" / "tables.md"
 STATES = re.compile(
     r"(holds|holds in part|does not hold|not yet|cannot be done here|nothing to measure)\b[:;]? ?"
 )
-COUNTS = {  # tables and figures of each section; those of the thesis are one list
+COUNTS = {  # (tables, figures) of each section
     "Thesis": (72, 13),
     "Revisiting": (11, 0),
     "Simple": (5, 1),
     "A bilingual": (7, 5),
 }
-NO_PAPER = {"default", "demo", "language-model"}  # folders of recipes that no paper has
+NO_PAPER = {"default", "demo", "language-model"}  # folders of recipes without a paper
 Line = tuple[str, str, str, str, str, str]
 
 
 def lines() -> list[Line]:
-    """The cells of each line, after the section it is in."""
+    """Return the cells of each line, after the name of its section."""
     found, section = [], ""
     for text in PAGE.read_text(encoding="utf-8").splitlines():
         if text.startswith("## "):
@@ -49,7 +49,7 @@ LINES = lines()
 
 
 @pytest.mark.parametrize("paper", COUNTS)
-def test_each_table_and_figure_of_a_paper_has_one_line(paper: str) -> None:
+def test_every_table_and_figure_has_one_line(paper: str) -> None:
     tables, figures = COUNTS[paper]
     wanted = [f"Table {i + 1}" for i in range(tables)]
     wanted += [f"Figure {i + 1}" for i in range(figures)]
@@ -57,7 +57,7 @@ def test_each_table_and_figure_of_a_paper_has_one_line(paper: str) -> None:
     assert Counter(names) == Counter(wanted)
 
 
-def test_each_line_has_its_fields_and_one_of_the_states() -> None:
+def test_every_line_is_complete() -> None:
     for line in LINES:
         assert all(line), line
         assert STATES.match(line[5]), line
@@ -65,7 +65,7 @@ def test_each_line_has_its_fields_and_one_of_the_states() -> None:
             assert line[3] != "-", f"{line[1]}: a finding without a page that shows it"
 
 
-def test_each_link_leads_to_a_heading_that_is_there() -> None:
+def test_every_link_leads_to_a_heading() -> None:
     for target in {link for line in LINES for link in re.findall(r"\]\(([^)]+)\)", line[3])}:
         path, _, anchor = target.partition("#")
         page = (PAGE.parent / path).resolve() if path else PAGE
@@ -73,7 +73,7 @@ def test_each_link_leads_to_a_heading_that_is_there() -> None:
         assert not anchor or anchor in anchors(page), target
 
 
-def test_each_command_names_a_command_and_a_recipe_or_script_that_is_there() -> None:
+def test_every_command_and_its_files_exist() -> None:
     for line in LINES:
         if line[4] == "-":
             continue
@@ -91,7 +91,7 @@ def test_each_command_names_a_command_and_a_recipe_or_script_that_is_there() -> 
             assert find_recipe(words[2]).is_file(), line
 
 
-def test_each_recipe_of_an_encoder_has_a_row_or_a_reason_why_it_has_none() -> None:
+def test_every_encoder_recipe_has_a_row_or_a_reason() -> None:
     folder = ROOT / "recipes" / "encoders"
     with (folder / "rows.tsv").open(encoding="utf-8", newline="") as file:
         rows = {row["recipe"] for row in csv.DictReader(file, delimiter="\t")}
@@ -115,12 +115,11 @@ def test_each_recipe_of_an_encoder_has_a_row_or_a_reason_why_it_has_none() -> No
 
 
 def is_of_an_encoder(name: str) -> bool:
-    """Whether a recipe is of a paper's encoder, or of what is trained on one; others say so."""
     kind = yaml.safe_load(find_recipe(name).read_text(encoding="utf-8")).get("kind")
     return name.split("/")[0] not in NO_PAPER and kind in (None, "contrastive", "supervised")
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that GitHub gives the headings of a page."""
+    """Return GitHub's anchors of the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}

@@ -1,4 +1,4 @@
-"""A headless Chromium, and the app of the Space as a process of its own."""
+"""A headless Chromium, and the app of a Space in a separate process."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 SPACE = ROOT / "hub_cards" / "spaces" / "paraphrastic"
 METRIC = ROOT / "src" / "paraphrastic_hf" / "metrics" / "simile"
-SECONDS = 300  # for whatever is waited for; the machine may be busy
+SECONDS = 300  # timeout of every wait, for busy machines
 
 
 def missing() -> str | None:
-    """What the browser tests need and this machine lacks; None if it has everything."""
+    """Return the missing requirement of the browser tests, if any."""
     import importlib.util
 
     for package in ("gradio", "selenium"):
@@ -36,7 +36,7 @@ def missing() -> str | None:
 
 @contextmanager
 def app(folder: Path = SPACE, **variables: str) -> Iterator[str]:
-    """The address at which the app of a Space answers, with variables of ours set."""
+    """Serve the app of a Space with `PARAPHRASTIC_` variables, and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -66,7 +66,7 @@ def app(folder: Path = SPACE, **variables: str) -> Iterator[str]:
 
 @contextmanager
 def chromium(width: int = 1000, height: int = 900) -> Iterator[Any]:
-    """A browser whose pages are that wide; below 500 pixels as on a phone."""
+    """Open a browser with pages of this width. Below 500 pixels it emulates a phone."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -74,7 +74,7 @@ def chromium(width: int = 1000, height: int = 900) -> Iterator[Any]:
     for argument in (
         *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
         *("--disable-background-networking", "--lang=en"),
-        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no address but ours is there
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # blocks the network
         f"--window-size={max(width, 500)},{height}",
     ):
         options.add_argument(argument)

@@ -1,5 +1,3 @@
-"""The modules of the Space, imported from its folder as they are on the Hub."""
-
 from __future__ import annotations
 
 import importlib
@@ -16,7 +14,8 @@ MODULES = ("drawing", "answers", "app")
 
 @pytest.fixture
 def space(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
-    """`drawing` and `answers`, fresh; `app` is asked for by `space.load("app")`."""
+    """Import the modules `drawing` and `answers` of the Space afresh, and `app` with
+    `space.load("app")`."""
     monkeypatch.syspath_prepend(str(SPACE))
     for name in ("MODELS", "STYLE", "SYNTAX", "GENERATOR", "PARSER"):
         monkeypatch.delenv(f"PARAPHRASTIC_{name}", raising=False)

@@ -1,6 +1,6 @@
 """Draws the pictures of docs/guides/space.md: `python -m tests.space.pictures`.
 
-`--style` and `--syntax` name models for the pages that write, which are drawn where they are given.
+The pages that generate text are drawn if `--style` or `--syntax` gives a model.
 """
 
 from __future__ import annotations

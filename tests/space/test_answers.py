@@ -1,5 +1,3 @@
-"""What the pages of the Space answer, and what they refuse."""
-
 from __future__ import annotations
 
 import html
@@ -31,21 +29,21 @@ REFERENCES = "A cat sleeps.\nIt rains.\nI have a brother.\nWhere is it?\nBread i
 
 
 def shares(page: str) -> list[float]:
-    """The numbers in the chips."""
+    """Return the numbers in the chips."""
     return [float(x.replace("−", "-")) for x in re.findall(r"<small>(.*?)</small>", page)]
 
 
-def test_the_shares_that_are_drawn_sum_to_the_cosine_in_each_text(space: SimpleNamespace) -> None:
+def test_contributions_sum_to_the_cosine(space: SimpleNamespace) -> None:
     page = space.answers.similarity(*CATS, "english")
     expected = SentenceEncoder.from_pretrained("english").similarity(*CATS)[0, 0]
     assert f"cosine {expected:.3f}" in page
     sides = [shares(side) for side in page.split('<div class="tokens">')[1:]]
     for side in sides:
-        assert sum(side) == pytest.approx(100 * expected, abs=0.05 * len(side))  # as rounded
+        assert sum(side) == pytest.approx(100 * expected, abs=0.05 * len(side))  # rounding
     assert "exact" in page
 
 
-def test_a_model_that_does_more_than_average_is_taken_apart_by_leaving_out(
+def test_contributions_of_other_models_are_approximate(
     space: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, word: WordTokenizer
 ) -> None:
     torch.manual_seed(0)
@@ -57,7 +55,7 @@ def test_a_model_that_does_more_than_average_is_taken_apart_by_leaving_out(
     assert len(shares(page)) == 4
 
 
-def test_what_is_typed_cannot_become_html(space: SimpleNamespace) -> None:
+def test_input_is_escaped(space: SimpleNamespace) -> None:
     evil = "<img src=x onerror=alert(1)> & <b>cat</b>"
     pages = [
         space.answers.similarity(evil, evil, "english"),
@@ -71,14 +69,14 @@ def test_what_is_typed_cannot_become_html(space: SimpleNamespace) -> None:
     assert html.escape(evil) in pages[1]
 
 
-def test_pieces_of_one_word_stand_together(space: SimpleNamespace) -> None:
+def test_pieces_of_one_word_are_grouped(space: SimpleNamespace) -> None:
     drawn = space.drawing.tokens(["▁the", "▁", "physician"], np.array([0.1, 0, -0.2]), 0.2)
-    assert drawn.count('class="word"') == 2  # the lone mark begins the second
+    assert drawn.count('class="word"') == 2  # the lone mark starts the second word
     assert drawn.index("physician") > drawn.rindex('class="word"')
     assert space.drawing.tokens(["cat", "dog"], np.zeros(2), 0).count('class="word"') == 2
 
 
-def test_the_color_says_the_sign_and_its_depth_the_size(space: SimpleNamespace) -> None:
+def test_the_color_shows_sign_and_size(space: SimpleNamespace) -> None:
     shade = space.drawing.shade
     assert shade(0.2, 0.2) == f"background: rgba({space.drawing.WITH}, 0.75)"
     assert shade(-0.1, 0.2) == f"background: rgba({space.drawing.AGAINST}, 0.38)"
@@ -112,7 +110,7 @@ def test_a_table_of_many_pairs_is_left_out(space: SimpleNamespace) -> None:
     assert not space.drawing.pairs([], ["b"], np.ones((0, 1)))
 
 
-def test_the_nearest_lines_keep_their_numbers_past_blank_ones(space: SimpleNamespace) -> None:
+def test_blank_lines_count_in_line_numbers(space: SimpleNamespace) -> None:
     lines = "Bread is dear.\n\n  \nThe cat is asleep.\n"
     page = space.answers.nearest("a cat sleeps", lines, "english", 1)
     cells = re.findall(r"<td.*?>(.*?)</td>", page)
@@ -120,15 +118,15 @@ def test_the_nearest_lines_keep_their_numbers_past_blank_ones(space: SimpleNames
     assert float(cells[0]) > 0.5
 
 
-def test_two_systems_are_told_apart_with_a_p_value(space: SimpleNamespace) -> None:
+def test_two_systems_are_compared_with_a_p_value(space: SimpleNamespace) -> None:
     worse = "A dog.\nSun.\nYou.\nNo.\nTea."
     page = space.answers.simile(worse, REFERENCES, REFERENCES, "simile")
-    assert "0.062" in page  # the least that five segments can show
+    assert "0.062" in page  # the lowest p-value for five segments
     assert "tuned:newstest2015" in page
     assert page.count("<tr>") == 1 + 2 + 1 + 5  # systems, then segments
 
 
-def test_one_segment_shows_nothing(space: SimpleNamespace) -> None:
+def test_one_segment_has_p_1(space: SimpleNamespace) -> None:
     page = space.answers.simile("a cat", "a dog", "a cat", "simile")
     assert "1.000" in page
 
@@ -145,7 +143,7 @@ def test_one_segment_shows_nothing(space: SimpleNamespace) -> None:
         ("simile", ("a", "", "a\n" * 5001, "simile"), "5,001"),
     ],
 )
-def test_what_cannot_be_answered_is_refused(
+def test_invalid_inputs_are_refused(
     space: SimpleNamespace, name: str, values: tuple[Any, ...], named: str
 ) -> None:
     with pytest.raises(DataError) as refused:
@@ -154,9 +152,7 @@ def test_what_cannot_be_answered_is_refused(
 
 
 @pytest.mark.slow
-def test_a_generative_model_writes_in_the_style_of_a_sentence(
-    space: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_the_style_page_generates_text(space: SimpleNamespace, tmp_path: Path) -> None:
     source = ROOT / "recipes" / "default" / "en-fr.tsv"
     settings = ["--sources", f"{{path: {source}, languages: [en, fr]}}", "--epochs", "1"]
     recipe = load_recipe(ROOT / "recipes" / "bilingual-generative-2020" / "smoke.yaml", settings)
@@ -169,7 +165,7 @@ def test_a_generative_model_writes_in_the_style_of_a_sentence(
         space.answers.style("the cat sleeps", " ", "en", 2, model=model)
 
 
-def test_syntax_is_written_where_the_package_can(
+def test_the_syntax_page_generates_text(
     space: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Paraphraser:
@@ -208,11 +204,11 @@ assert not {"torch", "transformers", "datasets", "scipy", "gradio"} & set(sys.mo
 
 
 @pytest.mark.slow
-def test_encoders_that_average_answer_with_the_core_alone() -> None:
+def test_averaging_encoders_need_only_the_core_packages() -> None:
     subprocess.run([sys.executable, "-c", NO_TORCH, str(SPACE)], check=True, timeout=300)
 
 
-def test_the_card_is_one_that_the_hub_takes() -> None:
+def test_the_card_is_valid_for_the_hub() -> None:
     card = SpaceCard.load(SPACE / "README.md")
     assert card.data.sdk == "gradio"
     assert (SPACE / str(card.data.app_file)).is_file()

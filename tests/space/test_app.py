@@ -1,5 +1,3 @@
-"""The app of the Space without a browser: pages, fields, and what links may ask for."""
-
 from __future__ import annotations
 
 import json
@@ -23,7 +21,7 @@ def app(space: SimpleNamespace) -> Any:
 
 
 def asked(app: Any, **query: str) -> list[Any]:
-    """What is changed on the page similarity: three fields and the answer."""
+    """Return the updates of the page similarity: three fields and the answer."""
     return list(app.from_link(app.pages(), query)[1:5])
 
 
@@ -31,9 +29,7 @@ def is_left(update: Any) -> bool:
     return isinstance(update, dict) and set(update) == {"__type__"}
 
 
-def test_pages_whose_model_is_not_given_are_not_there(
-    app: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_without_a_model_are_hidden(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [page.name for page in app.pages()] == ["similarity", "nearest", "simile"]
     monkeypatch.setattr(app, "STYLE", "runs/bgt")
     monkeypatch.setattr(app, "SYNTAX", "runs/scpn")
@@ -42,7 +38,7 @@ def test_pages_whose_model_is_not_given_are_not_there(
     assert [page.name for page in app.pages()][3:] == ["style", "syntax"]
 
 
-def test_every_example_fits_its_fields_and_is_answered(app: Any) -> None:
+def test_every_example_is_answered(app: Any) -> None:
     for page in app.pages():
         for example in page.examples:
             kept = [f.read(str(v)) for f, v in zip(page.fields.values(), example, strict=True)]
@@ -50,13 +46,13 @@ def test_every_example_fits_its_fields_and_is_answered(app: Any) -> None:
             assert "<td" in page.answer(*example) or "cosine" in page.answer(*example)
 
 
-def test_a_link_fills_the_fields_and_answers(app: Any) -> None:
+def test_a_link_fills_the_fields_and_runs(app: Any) -> None:
     updates = asked(app, tab="similarity", a="a cat", b="the cat", model="english")
     assert updates[:3] == ["a cat", "the cat", "english"]
     assert "cosine" in updates[3]
 
 
-def test_a_link_cannot_have_another_model_loaded(app: Any) -> None:
+def test_a_link_cannot_load_another_model(app: Any) -> None:
     updates = asked(app, tab="similarity", a="a cat", b="the cat", model="someone/evil")
     assert updates[:2] == ["a cat", "the cat"]
     assert is_left(updates[2])
@@ -64,7 +60,7 @@ def test_a_link_cannot_have_another_model_loaded(app: Any) -> None:
 
 
 @pytest.mark.parametrize("query", [{}, {"tab": "none"}, {"tab": "nearest", "a": "cat"}])
-def test_a_link_to_something_else_leaves_the_page_as_it_is(app: Any, query: dict[str, str]) -> None:
+def test_other_links_leave_the_page_unchanged(app: Any, query: dict[str, str]) -> None:
     assert all(map(is_left, asked(app, **query)))
 
 
@@ -72,11 +68,11 @@ def test_a_link_to_something_else_leaves_the_page_as_it_is(app: Any, query: dict
     ("given", "kept"),
     [("3", 3), ("50", 50), ("0", None), ("51", None), ("x", None), ("9" * 9, None)],
 )
-def test_a_number_of_a_link_is_within_its_bounds(app: Any, given: str, kept: int | None) -> None:
+def test_numbers_in_links_are_bounded(app: Any, given: str, kept: int | None) -> None:
     assert app.Count("how many", 50).read(given) == kept
 
 
-def test_an_error_of_the_package_is_a_message_on_the_page(app: Any) -> None:
+def test_errors_are_shown_on_the_page(app: Any) -> None:
     with pytest.raises(DataError) as refused:
         app.answers.similarity("", "", "english")
     page = app.answered(app.answers.similarity)("", "", "english")
@@ -84,7 +80,7 @@ def test_an_error_of_the_package_is_a_message_on_the_page(app: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_request_is_read_up_to_a_size() -> None:
+def test_large_requests_are_rejected() -> None:
     line = "a cat sleeps " * 100
     with served() as address:
         for lines, status in ((100, 200), (MOST_BYTES // len(line) + 1, 413)):
@@ -95,7 +91,7 @@ def test_a_request_is_read_up_to_a_size() -> None:
 
 
 def posted(address: str, content: Any) -> int:
-    """The status of the answer to a request; 413 if the server hangs up."""
+    """Return the HTTP status of a request, or 413 if the server closes the connection."""
     request = urllib.request.Request(address, content, {"Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request) as answer:

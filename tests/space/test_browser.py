@@ -1,5 +1,3 @@
-"""The Space, run and clicked through in a headless Chromium."""
-
 from __future__ import annotations
 
 import json
@@ -35,7 +33,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The Space with models that write, each trained for a second."""
+    """Serve the Space with generating models, each trained for a second."""
     folder, parser = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("parser")
     style = tmp_path_factory.mktemp("style")
     models = {
@@ -49,7 +47,6 @@ def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def wait(driver: Any, seen: Callable[[Any], Any]) -> Any:
-    """What is seen, once it is."""
     from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.support.ui import WebDriverWait
 
@@ -58,12 +55,12 @@ def wait(driver: Any, seen: Callable[[Any], Any]) -> Any:
 
 
 def first(driver: Any, css: str) -> Any:
-    """The first element that is shown."""
+    """Return the first visible element."""
     return wait(driver, lambda d: next((e for e in _all(d, css) if e.is_displayed()), None))
 
 
 def answer(driver: Any, page: str, part: str) -> str:
-    """The text of a page's answer, once it has a part."""
+    """Return the text of a page's answer, once it contains a part."""
     css = f"#answer-{page}"
     return str(wait(driver, lambda d: next((e.text for e in _all(d, css) if part in e.text), None)))
 
@@ -83,7 +80,7 @@ def click(driver: Any, css: str) -> None:
 
 
 def requested(driver: Any) -> set[str]:
-    """The hosts that were asked for anything."""
+    """Return the hosts of all requests."""
     messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     addresses = [
         message["params"]["request"]["url"]
@@ -93,7 +90,7 @@ def requested(driver: Any) -> set[str]:
     return {urlsplit(each).hostname or "" for each in addresses if each.startswith("http")}
 
 
-def test_two_texts_are_typed_compared_and_shared(browser: Any, address: str) -> None:
+def test_two_texts_are_compared_and_shared(browser: Any, address: str) -> None:
     from selenium.webdriver import ActionChains, Keys
 
     browser.get(address)
@@ -109,7 +106,7 @@ def test_two_texts_are_typed_compared_and_shared(browser: Any, address: str) -> 
     assert requested(browser) == {"127.0.0.1"}, "a page of the Space asks others for files"
 
 
-def test_a_text_in_an_unknown_script_is_answered_by_one_click(browser: Any, address: str) -> None:
+def test_a_clicked_example_is_answered(browser: Any, address: str) -> None:
     texts = {"a": "猫が寝ている。", "b": "A cat sleeps."}
     browser.get(f"{address}?{urlencode({'tab': 'similarity', **texts, 'model': 'english'})}")
     answer(browser, "similarity", "cosine 0.000")
@@ -130,7 +127,7 @@ def test_an_example_is_answered_when_it_is_clicked(browser: Any, address: str) -
     assert "Bread is dear." in answer(browser, "simile", "segment")
 
 
-def test_on_a_phone_a_link_opens_with_its_answer_and_nothing_is_cut_off(address: str) -> None:
+def test_a_link_fits_on_a_phone(address: str) -> None:
     with chromium(375, 700) as phone:
         phone.get(address + SIMILARITY)
         assert "film" in answer(phone, "similarity", "cosine 0.9")
@@ -142,14 +139,14 @@ def test_on_a_phone_a_link_opens_with_its_answer_and_nothing_is_cut_off(address:
 
 
 def write(driver: Any, *texts: str) -> None:
-    """Fill the first fields that are shown."""
+    """Fill the first visible fields."""
     fields = wait(driver, lambda d: [e for e in _all(d, "textarea") if e.is_displayed()])
     for field, text in zip(fields, texts, strict=False):
         field.clear()
         field.send_keys(text)
 
 
-def test_one_sentence_is_written_in_the_style_of_another(browser: Any, writing: str) -> None:
+def test_the_style_page_works_in_the_browser(browser: Any, writing: str) -> None:
     browser.get(writing)
     open_tab(browser, "Style")
     write(browser, "The cat sleeps.", "Where is my sister?")
@@ -166,8 +163,7 @@ def test_one_sentence_is_written_in_the_style_of_another(browser: Any, writing: 
     assert answer(browser, "style", "Enter")
 
 
-def test_a_sentence_is_written_by_templates(browser: Any, writing: str) -> None:
-    """The parser reads the sentence, the generator fills the template, and SCPN writes."""
+def test_the_syntax_page_works_in_the_browser(browser: Any, writing: str) -> None:
     browser.get(writing)
     open_tab(browser, "Syntax")
     whole = "(S (NP (DT) (NN)) (VP (VBD) (NP (DT) (NN))) (.))"
@@ -180,7 +176,7 @@ def test_a_sentence_is_written_by_templates(browser: Any, writing: str) -> None:
     answer(browser, "syntax", "brackets")
 
 
-def test_the_page_of_the_metric_scores_what_it_is_given(browser: Any) -> None:
+def test_the_page_of_the_metric_works_in_the_browser(browser: Any) -> None:
     with app(METRIC) as address:
         browser.get(address)
         click(browser, "button.primary")

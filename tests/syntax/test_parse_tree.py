@@ -1,4 +1,4 @@
-"""Trees read from text, normalized, linearised and cut (thesis, 6.2.2.1)."""
+"""Trees read from text, normalized, linearized and cut (thesis, 6.2.2.1)."""
 
 from __future__ import annotations
 
@@ -34,35 +34,34 @@ trees = st.recursive(
 
 
 def bare(tree: Tree) -> Tree:
-    """The tree without its words."""
     return Tree(tree.label, tuple(bare(child) for child in tree.children))
 
 
 @given(trees)
-def test_a_tree_that_is_written_is_read_back(tree: Tree) -> None:
+def test_a_written_tree_is_read_back(tree: Tree) -> None:
     assert read_tree(str(tree)) == tree
     assert read_tree(tree.linear()) == bare(tree)
     assert read_tree(" ".join(tree.tokens())) == bare(tree)
 
 
-def test_the_sentence_of_the_thesis_is_linearised_as_there() -> None:
+def test_the_thesis_example_is_linearized() -> None:
     assert read_tree(DROVE).top.linear() == "(S(NP(PRP))(VP(VBD)(NP(NN)))(.))"
 
 
-def test_words_and_their_parts_of_speech_are_in_order() -> None:
+def test_words_and_tags_are_in_order() -> None:
     tree = read_tree(DROVE)
     assert tree.words() == ["She", "drove", "home", "."]
     assert tree.leaves()[1] == ("VBD", "drove")
     assert tree.height == 5
 
 
-def test_spaces_and_lines_do_not_matter() -> None:
+def test_whitespace_is_ignored() -> None:
     assert read_tree("\n( ROOT(S ( NP\t(PRP She))(VP (VBD drove)(NP (NN home )))(. .)))") == (
         read_tree(DROVE)
     )
 
 
-def test_brackets_in_words_are_escaped_in_text_alone() -> None:
+def test_brackets_in_words_are_escaped_only_in_text() -> None:
     tree = read_tree("(NP (-LRB- -LSB-) (NN :-RRB-))")
     assert tree.words() == ["[", ":)"]
     assert str(tree) == "(NP (-LRB- [) (NN :-RRB-))"
@@ -76,7 +75,7 @@ def test_brackets_in_words_are_escaped_in_text_alone() -> None:
         "(S " * (DEEPEST + 1) + ")" * (DEEPEST + 1),
     ],
 )
-def test_what_is_no_tree_is_refused(text: str) -> None:
+def test_malformed_trees_are_refused(text: str) -> None:
     with pytest.raises(DataError):
         read_tree(text)
 
@@ -88,13 +87,13 @@ def test_the_deepest_tree_is_handled() -> None:
     assert normalized(tree).height == DEEPEST + 1
 
 
-def test_an_unknown_label_is_refused_with_the_one_meant() -> None:
+def test_an_unknown_label_is_refused() -> None:
     with pytest.raises(DataError, match="'VQ'"):
         read_tree("(ROOT (S (NP) (VQ)))", labels=LABELS)
     assert read_tree("(ROOT (S (NP) (VP) (.)))", labels=LABELS).label == ROOT
 
 
-def test_a_template_is_the_top_and_the_level_below() -> None:
+def test_a_template_has_the_top_two_levels() -> None:
     assert template(read_tree(DROVE)).linear() == "(ROOT(S(NP)(VP)(.)))"
     assert template(read_tree(DROVE).top).linear() == "(S(NP)(VP)(.))"
     assert cut(read_tree(DROVE), 1).linear() == "(ROOT(S))"
@@ -103,14 +102,14 @@ def test_a_template_is_the_top_and_the_level_below() -> None:
         cut(read_tree(DROVE), 0)
 
 
-def test_templates_match_if_the_top_two_levels_are_the_same() -> None:
+def test_templates_match_if_the_top_two_levels_are_equal() -> None:
     other = read_tree("(S (NP (DT a) (NN b)) (VP (VBZ c)) (. !))")
     assert same_template(read_tree(DROVE), other)
     assert not same_template(read_tree(DROVE), read_tree("(S(NP)(VP))"))
     assert not same_template(read_tree(DROVE), read_tree("(SQ(NP)(VP)(.))"))
 
 
-def test_normalizing_leaves_what_the_released_vocabulary_has() -> None:
+def test_a_normalized_tree_has_labels_of_the_released_vocabulary() -> None:
     text = """( (S (NP-SBJ-1 (NNP Cray) (HYPH -) (NML (NN x))) (VP (VBD was) (VP (VBN read)
         (NP (-NONE- *-1)) (ADVP|PRT-TMP=2 (RB out)))) (-LRB- -LCB-)))"""
     tree = normalized(read_tree(text))
@@ -123,12 +122,12 @@ def test_normalizing_leaves_what_the_released_vocabulary_has() -> None:
     assert normalized(read_tree("(TOP (NP (NN a)))")) == normalized(read_tree("(NP (NN a))"))
 
 
-def test_labels_that_begin_with_a_hyphen_are_kept_whole() -> None:
+def test_labels_that_start_with_a_hyphen_are_kept() -> None:
     assert [plain_label(it) for it in ("-RRB-", "-RSB-", "PRP$", "WHNP-3")] == [
         *("-RRB-", "-RRB-", "PRP$", "WHNP")
     ]
 
 
-def test_a_tree_of_traces_alone_is_refused() -> None:
+def test_a_tree_of_only_traces_is_refused() -> None:
     with pytest.raises(DataError):
         normalized(read_tree("(S (NP (-NONE- *)))"))

@@ -20,7 +20,7 @@ trees = st.recursive(
 
 
 @given(st.lists(trees, min_size=1, max_size=2))
-def test_a_tree_is_made_of_its_spans_again(below: list[Tree]) -> None:
+def test_a_tree_is_rebuilt_from_its_spans(below: list[Tree]) -> None:
     tree = Tree(ROOT, tuple(below))
     found = spans_of(tree)
     assert found.words == tree.words()

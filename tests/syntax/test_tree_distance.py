@@ -1,4 +1,4 @@
-"""The distance of Zhang and Shasha, by hand and against the recursion that defines it."""
+"""Tree edit distance by hand and against its recursive definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Forest = tuple[Tree, ...]
 
 @cache
 def by_definition(first: Forest, second: Forest) -> int:
-    """The distance of two forests, from the roots of their last trees."""
+    """Return the distance of two forests, computed from the roots of their last trees."""
     if not first or not second:
         return sum(len(list(tree.nodes())) for tree in (*first, *second))
     a, b = first[-1], second[-1]
@@ -36,12 +36,12 @@ def by_definition(first: Forest, second: Forest) -> int:
 
 
 @given(trees, trees)
-def test_it_is_what_the_recursion_defines(first: Tree, second: Tree) -> None:
+def test_the_distance_matches_its_definition(first: Tree, second: Tree) -> None:
     assert tree_edit_distance(first, second) == by_definition((first,), (second,))
 
 
 @given(trees, trees)
-def test_it_is_a_distance(first: Tree, second: Tree) -> None:
+def test_the_distance_is_symmetric_and_0_for_equal_trees(first: Tree, second: Tree) -> None:
     assert tree_edit_distance(first, first, words=True) == 0
     assert tree_edit_distance(first, second) == tree_edit_distance(second, first)
     assert tree_edit_distance(first, second) <= tree_edit_distance(first, second, words=True)
@@ -53,7 +53,7 @@ def test_it_is_a_distance(first: Tree, second: Tree) -> None:
         ("(S(NP)(VP))", "(S(NP)(VP)(.))", 1),
         ("(S(NP)(VP))", "(SQ(VP)(NP))", 3),
         ("(S(NP(DT)(NN)))", "(S(DT)(NN))", 1),
-        # The example of the paper: c has moved from around b to around d and b.
+        # The paper's example: c moves from around b to around d and b.
         ("(f(d(a)(c(b)))(e))", "(f(c(d(a)(b)))(e))", 2),
     ],
 )
@@ -61,7 +61,7 @@ def test_by_hand(first: str, second: str, distance: int) -> None:
     assert tree_edit_distance(read_tree(first), read_tree(second)) == distance
 
 
-def test_words_count_if_asked_for_and_are_no_labels() -> None:
+def test_words_count_only_if_requested_and_differ_from_labels() -> None:
     cat, dog = read_tree("(NP (NN cat))"), read_tree("(NP (NN dog))")
     assert tree_edit_distance(cat, dog) == 0
     assert tree_edit_distance(cat, dog, words=True) == 1

@@ -1,4 +1,4 @@
-"""Words as the Penn Treebank has them."""
+"""Penn Treebank words."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_by_hand(text: str, words: str) -> None:
     assert treebank_words(text) == words.split()
 
 
-def test_the_cut_of_a_treebank_stays() -> None:
+def test_treebank_text_stays_unchanged() -> None:
     text = "do n't `` go '' , they said -- the U.S. 's 3.5 % ( or so ) ..."
     assert " ".join(treebank_words(text)) == text
 
 
 @given(st.text("ab'\".,n t-(5", max_size=12))
-def test_nothing_of_a_text_is_lost(text: str) -> None:
+def test_no_character_is_lost(text: str) -> None:
     assert "".join(treebank_words(text)) == "".join(text.split())

@@ -1,5 +1,5 @@
-"""How fast models learn: development scores by how much has been seen, from the logs of runs of any
-kind (thesis, 3.7.4, Figure 2)."""
+"""Learning curves: development scores by amount of data seen, from the logs of runs (thesis, 3.7.4,
+Figure 2)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import DataError, RecipeError
 from paraphrastic_hf.training.engine.score_units import scored_on
 
-NEARLY = 0.99  # a score is near the best if it is this share of it
+NEARLY = 0.99  # share of the best score that counts as nearly as good
 LOG = "logs/train.jsonl"
-GIVE = "give the --output of `paraphrastic train`"
+GIVE = "Give the --output of `paraphrastic train`"
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,9 @@ class Curve:
     """The development scores of one run.
 
     Attributes:
-        name: The name of the run.
-        development: The development set.
-        unit: The unit of its scores.
-        counts: What is counted, `pairs`, `examples` or `steps`.
-        seen: How many of them had been seen at each evaluation.
+        unit: The unit of the scores.
+        counts: The unit of `seen`: `pairs`, `examples` or `steps`.
+        seen: Amount of data seen before each evaluation.
         scores: The score at each evaluation.
     """
 
@@ -43,11 +41,11 @@ class Curve:
 
     @property
     def best(self) -> float:
-        """The highest score of the run."""
+        """Return the highest score of the run."""
         return max(self.scores)
 
     def seen_until(self, score: float) -> int:
-        """Return how much had been seen when a score was first reached."""
+        """Return how much data had been seen when a score was first reached."""
         return next(n for n, value in zip(self.seen, self.scores, strict=True) if value >= score)
 
 
@@ -56,7 +54,7 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
 
     Args:
         run: Output directory of `paraphrastic train`.
-        name: What to call the run; if None, the name of the directory.
+        name: Name of the run (default: that of the directory).
     """
     run = Path(run)
     recipe, evaluations = read_evaluations(run)
@@ -64,71 +62,61 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
         batch, counts = _counted(recipe)
         development, unit = scored_on(recipe)
     except (KeyError, TypeError) as error:
-        raise DataError(f"{run}/recipe.yaml lacks {error}; {GIVE}") from error
+        raise DataError(f"{run}/recipe.yaml lacks {error}. {GIVE}") from error
     scored = [entry for entry in evaluations if "development" in entry]
     seen = [entry["step"] * batch for entry in scored]
     scores = [float(entry["development"]) for entry in scored]
     if not scores:
         raise DataError(
-            f"{run} has no development score in {LOG}: train with --development clean, and "
-            "--evaluate_every as often as the curve shall have points"
+            f"{run} has no development score in {LOG}. Train with --development clean, and set "
+            "--evaluate_every to the distance of the points"
         )
     return Curve(name or run.name, development, unit, counts, seen, scores)
 
 
 def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read what a run, finished or not, was made by and what it logged.
+    """Return the recipe of a run, finished or not, and the entries of its log in order.
 
     Args:
         run: Output directory of `paraphrastic train`.
-
-    Returns:
-        The recipe, and the entries of its log in their order.
     """
     run = Path(run)
     try:
         recipe = read_mapping(run / "recipe.yaml")
         logged = (run / LOG).read_text(encoding="utf-8").splitlines()
     except (OSError, RecipeError) as error:
-        raise DataError(
-            f"{run} holds no recipe.yaml and {LOG} to read ({error}); {GIVE}"
-        ) from error
+        raise DataError(f"cannot read recipe.yaml and {LOG} of {run}: {error}. {GIVE}") from error
     entries = []
     for line in logged:
         try:
             entries.append(json.loads(line))
-        except ValueError:  # the last line of a run that was killed
+        except ValueError:  # the last line of a killed run may be cut
             continue
     return recipe, entries
 
 
 def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[str, str | Path]:
-    """The directories of runs by their names, which are those of the directories if none is given.
-
-    Args:
-        runs: Output directories of `paraphrastic train`, by name or in a list.
-    """
+    """Return run directories by name, from a mapping or from a list of directories."""
     if isinstance(runs, Mapping):
         return dict(runs)
     named = {Path(run).name: run for run in runs}
     if len(named) < len(runs):
-        raise DataError("two runs have one name; rename a directory, or give names to runs")
+        raise DataError("two runs have the same name. Rename a directory, or name the runs")
     return named
 
 
 def _counted(recipe: dict[str, Any]) -> tuple[int, str]:
-    """How much a step sees, and what of; batches of so many tokens have any number of pairs."""
+    """Return how much a step sees, and the unit. A batch of `batch_tokens` counts as one step."""
     if "batch_tokens" in recipe["training"]:
         return 1, "steps"
     return int(recipe["training"]["batch_size"]), "examples" if "task" in recipe else "pairs"
 
 
 def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """Draw the curves of several runs in one plot, and say how soon each is near its best score.
+    """Plot the learning curves of several runs, and list how soon each is near its best score.
 
     Args:
-        runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
-            directories, whose own names the runs then have.
+        runs: Output directories of `paraphrastic train`, by name or in a list.
     """
     runs = named_runs(runs)
     curves = [read_curve(run, name) for name, run in runs.items()]
@@ -162,16 +150,14 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
         _figure(curves),
         []
         if first.counts == "steps"
-        else [
-            "Each counts as often as it is seen; the last mini-batch of an epoch as a whole one."
-        ],
+        else ["Every repetition of a pair counts. The last mini-batch of an epoch counts as full."],
         {"runs": [str(run) for run in runs.values()]},
     )
 
 
 def _check_alike(kinds: Mapping[str, str], what: str) -> None:
     if len(kinds) > 1:
-        raise DataError(f"the runs {what}, which do not compare: {', '.join(kinds.values())}")
+        raise DataError(f"the runs {what} and cannot be compared: {', '.join(kinds.values())}")
 
 
 def _figure(curves: Sequence[Curve]) -> Figure:

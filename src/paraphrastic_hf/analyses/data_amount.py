@@ -18,7 +18,7 @@ from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.engine.recipe import SourceArguments
 
 ORDERS = ("random", "ordered")
-FEWEST = 10  # the thesis halves the number of pairs until it is lower than this
+FEWEST = 10  # the thesis halves the number of pairs until it is below this
 
 
 def data_amount(
@@ -29,24 +29,23 @@ def data_amount(
     orders: Sequence[str] = ORDERS,
     data_root: str | Path | None = None,
 ) -> Analysis:
-    """Train a recipe on more and more of its pairs, and score each run on its development set.
+    """Train a recipe on subsets of its pairs, and score each run on its development set.
 
-    `ordered` takes the first pairs of the sources in the order of their files, which is best first
-    if the files are sorted so; `random` shuffles all pairs once (by the recipe's seed) and takes
-    the first. Each larger set holds the smaller ones.
+    `ordered` takes the first pairs in file order. `random` shuffles all pairs once (with the
+    recipe's seed) and takes the first. Each larger set contains the smaller ones.
 
     Args:
-        folder: A folder; the runs are kept in `runs` within it.
-        sizes: Numbers of pairs; None is the thesis's choice, all pairs, halved until there are
-            fewer than ten.
-        orders: Which of `random` and `ordered` to train.
+        folder: Output folder. The runs are stored in its subfolder `runs`.
+        sizes: Numbers of pairs. None halves the number of all pairs until it is below ten, as in
+            the thesis.
+        orders: One or both of `random` and `ordered`.
     """
     sources = read_sources(recipe, data_root)
     total = sum(len(item.pairs) for item in sources)
     sizes = sorted(set(halvings(total) if sizes is None else sizes))
     if not sizes or sizes[0] < 1 or sizes[-1] > total:
         raise DataError(
-            f"sizes must be from 1 to the {total:,} pairs of the recipe, got "
+            f"sizes must be from 1 to {total:,}, the number of pairs in the recipe, got "
             f"{', '.join(map(str, sizes)) or 'none'}"
         )
     variants = {}
@@ -70,10 +69,10 @@ def data_amount(
         [Table("scores", f"{name}, Pearson r x 100", ["pairs", *orders], rows)],
         _figure(sizes, {o: [scores[f"{o}-{n}"] for n in sizes] for o in orders}, name),
         [
-            "Random: all pairs shuffled once; ordered: as they stand in the recipe's files. A "
-            "larger set holds the smaller ones.",
-            "Each run's vocabulary is that of its own pairs; the thesis's was that of its initial "
-            "vectors at every size.",
+            "Random: all pairs shuffled once. Ordered: pairs in file order. A larger set contains "
+            "the smaller ones.",
+            "Each run's vocabulary comes from its own pairs. In the thesis it comes from the "
+            "initial vectors at every size.",
         ],
         {"sizes": list(sizes), "epochs": recipe.training.epochs},
     )
@@ -95,14 +94,11 @@ def halvings(total: int) -> list[int]:
 def chosen_pairs(
     sources: Sequence[SourcePairs], numbers: np.ndarray
 ) -> list[tuple[list[dict[str, str]], SourceArguments]]:
-    """Pick pairs out of several sources, in the form in which `train` takes text.
-
-    Args:
-        sources: The sources, whose pairs are numbered from 0 through all of them.
-        numbers: Numbers of the pairs to pick, (picked,).
+    """Pick pairs by number from several sources, numbered from 0 across all of them.
 
     Returns:
-        For each source with picked pairs these pairs, in the order given, and its settings.
+        For each source with picked pairs, these pairs in the given order, and its settings. `train`
+        takes them as datasets.
     """
     ends = np.cumsum([len(item.pairs) for item in sources])
     owner = np.searchsorted(ends, numbers, side="right")

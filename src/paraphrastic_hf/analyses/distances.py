@@ -1,8 +1,8 @@
-"""Distances between languages, from URIEL's features or from a given table (thesis, 5.3.2).
+"""Distances between languages, from URIEL's features or from a table (thesis, 5.3.2).
 
 Littell et al. 2017. URIEL and lang2vec: Representing languages as typological, geographical, and
-phylogenetic vectors. EACL. Their distances between languages are cosine distances of the vectors of
-features. These vectors are read from files of the package `lang2vec`, of which no code is run.
+phylogenetic vectors. EACL. The distances are cosine distances of feature vectors, which are read
+from the data files of the package `lang2vec` without running its code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from paraphrastic_hf.io.lines import number_in, text_lines
 
 ENGLISH = "eng"
 ALL = "features"
-FILES = {  # the file, and how names of features begin; URIEL predicts the values that are missing
+FILES = {  # file, and prefix of the feature names. URIEL predicts missing feature values.
     "syntax": ("feature_predictions.npz", "S_"),
     "phonology": ("feature_predictions.npz", "P_"),
     "inventory": ("feature_predictions.npz", "INV_"),
@@ -30,10 +30,10 @@ CITED = (
     "cosine distances of URIEL's vectors (Littell et al., 2017); features: syntax, phonology, "
     "inventory, phylogeny and geography together"
 )
-WAY_OUT = (
-    "pip install 'paraphrastic-hf[languages]', or give a table of distances (--distances FILE)"
+FIX = (
+    "Run pip install 'paraphrastic-hf[languages]', or give a table of distances (--distances FILE)"
 )
-MACRO = {  # codes of macrolanguages and newer codes, for languages that URIEL lists by another
+MACRO = {  # macrolanguages and newer codes -> the code that URIEL uses
     "ber": "tzm", "cmn": "zho", "zsm": "msa",
 }  # fmt: skip
 
@@ -41,17 +41,13 @@ MACRO = {  # codes of macrolanguages and newer codes, for languages that URIEL l
 def uriel_distances(
     names: Iterable[str], folder: str | Path | None = None
 ) -> dict[str, dict[str, float]]:
-    """Compute cosine distances of languages to English, by kind of feature.
+    """Compute cosine distances of languages to English, 0 to 2, by language and kind of feature.
 
-    `features` is the distance of the vectors of all kinds put together; the other names are those
-    of the kinds.
+    The kind `features` joins the vectors of all kinds. Languages that URIEL lacks are left out.
 
     Args:
         names: Languages, by ISO 639-1 or 639-3 codes.
-        folder: A folder with the data of `lang2vec`; None for that of the installed package.
-
-    Returns:
-        The distances, 0 to 2, by language and kind, without languages that URIEL does not know.
+        folder: Folder with the data of `lang2vec` (default: that of the installed package).
     """
     folder = _installed() if folder is None else Path(folder)
     try:
@@ -62,7 +58,7 @@ def uriel_distances(
             kind: _vectors(folder / file, prefix, own) for kind, (file, prefix) in FILES.items()
         }
     except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{folder} does not hold lang2vec's data ({error}); {WAY_OUT}") from error
+        raise DataError(f"{folder} does not contain lang2vec's data ({error}). {FIX}") from error
     found: dict[str, dict[str, float]] = {}
     for name in wanted:
         if all(name in of_kind for of_kind in vectors.values()):
@@ -76,19 +72,15 @@ def uriel_distances(
 
 
 def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
-    """Read distances to English from a TSV file.
+    """Read distances to English from a TSV file, by language and kind.
 
-    Its first line is `language` and the names of the kinds of distance; each further line is of one
-    language.
-
-    Returns:
-        The distances by language and kind.
+    The first line contains `language` and the kinds of distance, each further line one language.
     """
     rows = [(number, line.split("\t")) for number, line in text_lines(Path(path)) if line.strip()]
     if not rows or len(rows[0][1]) < 2:
         raise DataError(
-            f"{path} is no table of distances: its first line must be `language` and one or more "
-            "kinds of distance, with tabs between"
+            f"{path} must begin with a line of `language` and one or more kinds of distance, "
+            "separated by tabs"
         )
     header = rows[0][1]
     found = {}
@@ -102,16 +94,15 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def _installed() -> Path:
-    """The data of the package, which brings a script of its own name beside ours: `import` would
-    find that first."""
+    """Return the data folder of lang2vec, without importing it: it shadows one of our scripts."""
     try:
         return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
     except PackageNotFoundError as error:
-        raise DataError(f"language distances come from the package lang2vec: {WAY_OUT}") from error
+        raise DataError(f"language distances need the package lang2vec. {FIX}") from error
 
 
 def _vectors(path: Path, prefix: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """The features with a prefix, (features,), of languages by the names they were asked for."""
+    """Return the features with a prefix, (features,), of each language, under its given name."""
     with np.load(path, allow_pickle=False) as arrays:
         place = {str(code): row for row, code in enumerate(arrays["langs"])}
         chosen = [str(feature).startswith(prefix) for feature in arrays["feats"]]

@@ -1,5 +1,5 @@
-"""The sentence pairs on which one encoder is right and another wrong (Wieting and Gimpel, 2017,
-section 5.1, Table 7)."""
+"""Sentence pairs on which one encoder is right and another wrong (Wieting and Gimpel, 2017, section
+5.1, Table 7)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,8 @@ TOP = 5.0  # of the gold scores
 
 @dataclass(frozen=True)
 class Judged:
-    """A pair of sentences with its scores, all from 0 to 5.
-
-    Attributes:
-        dataset: Its year and name.
-        first: One sentence.
-        second: The other.
-        gold: People's score.
-        one: The score of the first encoder.
-        other: The score of the second encoder.
-    """
+    """A sentence pair with its scores, all 0 to 5: human (`gold`), and of the first and second
+    encoder."""
 
     dataset: str
     first: str
@@ -41,18 +33,14 @@ class Judged:
 
     @property
     def lead(self) -> float:
-        """By how much the first encoder's error is smaller, -5 to 5."""
+        """Return the second encoder's error minus the first's, -5 to 5."""
         return abs(self.other - self.gold) - abs(self.one - self.gold)
 
 
 def judged(one: Any, other: Any, datasets: Sequence[ScoredPairs]) -> list[Judged]:
-    """Score pairs by two encoders, cosines from -1 to 1 as scores from 0 to 5.
+    """Score pairs with two encoders, and sort them by the lead of the first encoder, largest first.
 
-    Args:
-        one: Any object with `encode`.
-
-    Returns:
-        The pairs, those first on which the first encoder is right and the second wrong.
+    Cosines from -1 to 1 are scaled to scores from 0 to 5.
     """
     found = []
     sides = (cosines(encoder.encode, datasets) for encoder in (one, other))
@@ -72,17 +60,13 @@ def errors(
     names: tuple[str, str],
     count: int = 10,
 ) -> Analysis:
-    """List the pairs on which two encoders' errors differ most.
-
-    Args:
-        one: Any object with `encode`.
-    """
+    """List the pairs on which the errors of two encoders differ most."""
     found = judged(one, other, datasets)
     if not found:
-        raise DataError("there are no pairs to judge; name a folder with those of STS")
+        raise DataError("no pairs to judge. Give a folder with STS data")
     kinds = {
-        f"{names[0]} is nearer to people": found[:count],
-        f"{names[1]} is nearer to people": found[: -count - 1 : -1],
+        f"{names[0]} is closer to the human score": found[:count],
+        f"{names[1]} is closer to the human score": found[: -count - 1 : -1],
     }
     columns = ["dataset", "one sentence", "the other", "gold", *names]
     leads = [pair.lead for pair in found]
@@ -96,12 +80,12 @@ def errors(
     ]
     return Analysis(
         "errors",
-        f"Where {names[0]} and {names[1]} err",
+        f"Errors of {names[0]} and {names[1]}",
         [
             Table(
                 "all",
                 "Mean error, 0 to 5",
-                ["pairs", *names, f"{names[0]} is nearer, %"],
+                ["pairs", *names, f"{names[0]} is closer, %"],
                 [summary],
             ),
             *(
@@ -111,10 +95,10 @@ def errors(
         ],
         _figure(leads, names),
         [
-            "A cosine of -1 is a score of 0, and one of 1 a score of 5; the paper does not say how "
-            "it scales them.",
-            "What one model finds more similar than the other by its habit alone is in these lists "
-            "too: compare models whose mean error is alike.",
+            "Cosines from -1 to 1 are scaled to scores from 0 to 5. The paper does not state its "
+            "scaling.",
+            "A model that finds all pairs more similar than the other also fills these lists. "
+            "Compare models with similar mean errors.",
         ],
         {"models": list(names), "count": count},
     )
@@ -128,7 +112,7 @@ def _figure(leads: Sequence[float], names: tuple[str, str]) -> Figure:
     figure = new_figure(6.5, 3.5)
     axes = figure.subplots()
     axes.hist(leads, bins=50, color=COLORS[0])
-    axes.set_xlabel(f"error of {names[1]} less that of {names[0]}")
+    axes.set_xlabel(f"error of {names[1]} minus error of {names[0]}")
     axes.set_ylabel("pairs")
     plain_axes(axes)
     return figure

@@ -1,5 +1,5 @@
-"""What the candidates of held-out sentences are expected to cost while translators train by minimum
-risk, by SimiLE and by BLEU (thesis, 7.5.2, Figure 12)."""
+"""Expected cost of the candidates of held-out sentences during minimum risk training, by SimiLE and
+by BLEU (thesis, 7.5.2, Figure 12)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_fi
 from paraphrastic_hf.errors import DataError
 
 COSTS = {"simile": "SimiLE", "bleu": "BLEU"}
-LOGGED = "expected_cost"  # by the cost that a run trains on; by others with their name behind it
+LOGGED = "expected_cost"  # log key of the trained cost. Other costs have their name appended.
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,9 @@ class Costs:
     """The expected costs of one run.
 
     Attributes:
-        name: The name of the run.
         trained_by: The cost that it trains on, such as `simile`.
-        steps: The steps after which it was evaluated.
-        by: The expected cost at each, x 100, by SimiLE and by BLEU.
+        steps: The steps of its evaluations.
+        by: The expected cost at each evaluation, x 100, by SimiLE and by BLEU.
     """
 
     name: str
@@ -39,14 +38,14 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
 
     Args:
         run: Output directory of `paraphrastic train`.
-        name: What to call the run; if None, the name of the directory.
+        name: Name of the run (default: that of the directory).
     """
     recipe, entries = read_evaluations(run)
     evaluations = [entry for entry in entries if LOGGED in entry]
     if not evaluations:
         raise DataError(
-            f"{run} has no {LOGGED} in {LOG}: {GIVE} of minimum risk training, with "
-            "--evaluate_every as often as the curve shall have points"
+            f"{run} has no {LOGGED} in {LOG}. {GIVE} for minimum risk training, with "
+            "--evaluate_every set to the distance of the points"
         )
     own = str(recipe["cost"]["metric"])
     by = {
@@ -57,11 +56,10 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
 
 
 def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analysis:
-    """Draw the expected costs of several runs by SimiLE and by BLEU, and list them.
+    """Plot and list the expected costs of several runs by SimiLE and by BLEU.
 
     Args:
-        runs: Output directories of `paraphrastic train`, by the names of the runs; or a list of
-            directories, whose own names the runs then have.
+        runs: Output directories of `paraphrastic train`, by name or in a list.
     """
     named = named_runs(runs)
     found = [read_costs(run, name) for name, run in named.items()]
@@ -73,10 +71,10 @@ def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Ana
     columns = ["run", "trained by", "steps", *(f"by {name}" for name in COSTS.values())]
     return Analysis(
         "expected-costs",
-        "What candidates of held-out sentences are expected to cost",
+        "Expected cost of the candidates of held-out sentences",
         [Table("costs", "Expected costs x 100; lower is better", columns, rows)],
         _figure(found),
-        ["Runs compare if they start from one model and hold out the same pairs."],
+        ["Runs are comparable if they start from the same model and hold out the same pairs."],
         {"runs": [str(run) for run in named.values()]},
     )
 

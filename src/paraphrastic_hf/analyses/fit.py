@@ -1,5 +1,5 @@
-"""How well encoders fit the pairs that they were trained on (thesis, 3.3): whether a model that is
-weak on other text has learned its training text by heart."""
+"""How well encoders fit their training pairs (thesis, 3.3), to see whether a model that is weak on
+other text has memorized its training text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ THESIS = {  # 3.3, on PPDB XL
 
 @dataclass(frozen=True)
 class Fit:
-    """How an encoder sees training pairs and the nearest others.
+    """Similarity of training pairs and of their hardest negatives.
 
     Attributes:
         pairs: Number of pairs.
         positive: Mean cosine of the two sides of a pair, -1 to 1.
-        negative: Mean cosine of a side and its negative example, -1 to 1.
+        negative: Mean cosine of a side and its negative, -1 to 1.
     """
 
     pairs: int
@@ -38,24 +38,23 @@ class Fit:
 
     @property
     def statistic(self) -> float:
-        """The mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2), -4 to 4."""
+        """Return the mean of 2 cos(g1, g2) - cos(n1, g1) - cos(n2, g2), -4 to 4."""
         return 2 * (self.positive - self.negative)
 
 
 def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 100) -> Fit:
     """Compare pairs with their hardest negatives, batch by batch as in training (3.1.3.1).
 
-    The negative of a side is the most similar sentence of the other pairs of its batch, its equals
-    and those of its partner left out.
+    The negative of a side is the most similar sentence from the other pairs of its batch, except
+    sentences equal to it or to its partner.
 
     Args:
-        encoder: Any object with `encode`.
-        batch_size: Pairs of a batch, 2 or more; a last batch of one pair is left out.
+        batch_size: Pairs per batch, 2 or more. A last batch of one pair is left out.
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
-            f"a negative is of another pair of the batch, and {counted(len(pairs), 'pair')} in "
-            f"batches of {batch_size} would have none; give two pairs or more"
+            "negatives need at least 2 pairs and a batch_size of 2 or more, got "
+            f"{counted(len(pairs), 'pair')} and {batch_size}"
         )
     positive: list[np.ndarray] = []
     negative: list[np.ndarray] = []
@@ -70,14 +69,14 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     found = np.concatenate(negative)
     found = found[np.isfinite(found)]
     if not len(found):
-        raise DataError("all pairs are the same, so that none has a negative; give other pairs")
+        raise DataError("all pairs are equal, so none has a negative. Give other pairs")
     first = np.concatenate(positive)
     return Fit(len(first), float(first.mean()), float(found.mean()))
 
 
 def _barred(texts: Sequence[str]) -> np.ndarray:
-    """Which sentences may not be a sentence's negative, (texts, texts): those equal to it or to its
-    partner; of pair i the sentences are 2i and 2i + 1."""
+    """Return which sentences cannot be a sentence's negative, (texts, texts): those equal to it or
+    to its partner. Pair i has the sentences 2i and 2i + 1."""
     _, group = np.unique(texts, return_inverse=True)
     partner = group.reshape(-1, 2)[:, ::-1].reshape(-1)
     same = group[:, None] == group[None, :]
@@ -108,10 +107,9 @@ def fit(
         [table],
         _figure({name: each.statistic for name, each in found.items()}),
         [
-            "Negatives are the most similar sentences of a batch of the text as it is, without the "
-            "dropout of training.",
-            "The thesis's figures are of PPDB's phrases. Their levels do not compare; what does is "
-            "that they are nearly equal.",
+            "Negatives are the most similar sentences of a batch, without the dropout of training.",
+            "The thesis's values are for PPDB phrases. Compare only how little they differ from "
+            "each other, not their level.",
         ],
         {"models": list(encoders), "pairs": len(pairs), "batch_size": batch_size},
     )

@@ -1,5 +1,5 @@
-"""What the gate of a GRAN lets through, by part of speech and dependency relation (Wieting and
-Gimpel, 2017, section 5.2, Tables 9 to 11)."""
+"""Gate norms of a GRAN by part of speech and dependency relation (Wieting and Gimpel, 2017, section
+5.2, Tables 9 to 11)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.errors import DataError, ModelError
 
 MOST_WORDS = 15  # the paper's footnote 8
-LEAST = 20  # words that a tag or relation must have for a mean
+LEAST = 20  # words needed for the mean of a tag or relation
 SENTENCES_AT_A_TIME = 512
-SHOWN = 12  # bars to draw of the highest means, and of the lowest
+SHOWN = 12  # bars drawn of the highest means, and of the lowest
 
 Mean = tuple[str, int, float]
 
-PAPER_TAGS = (  # Table 9, from the highest norm and from the lowest
+PAPER_TAGS = (  # Table 9, highest and lowest norms
     ("NNP", "NNPS", "CD", "NNS", "VBG", "NN", "JJ", "UH", "VBN", "JJS"),
     ("TO", "WDT", "POS", "DT", "WP", "IN", "CC", "PRP", "EX", "WRB"),
 )
-PAPER_RELATIONS = (  # in names of Universal Dependencies, where there is one: number as nummod, ...
+PAPER_RELATIONS = (  # Table 9, renamed to Universal Dependencies, such as number to nummod
     ("nummod", "compound", "nummod", "xcomp", "appos", "obl", "acl", "obj", "amod", "conj"),
     ("case", "cop", "det", "aux:pass", "case", "cc", "mark", "aux", "expl", "advmod"),
 )
@@ -42,19 +42,18 @@ def gates(
 ) -> Analysis:
     """Average the L1 norms of a GRAN's gate by part of speech and by dependency relation.
 
-    For adjectives (JJ) and gerunds (VBG) they are averaged by relation too.
+    Adjectives (JJ) and gerunds (VBG) are also averaged by relation.
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
-        sentences: Sentences with dependency relations; those of more than 15 words are left out, as
+        sentences: Sentences with dependency relations. Those of more than 15 words are left out, as
             in the paper.
-        least: How many words a tag or relation must have to be shown.
+        least: Minimum number of words of a tag or relation.
     """
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
         raise DataError(
-            f"there is no sentence of up to {MOST_WORDS} words with dependency relations; use the "
-            "corpus ewt"
+            f"no sentence of up to {MOST_WORDS} words has dependency relations. Use the corpus ewt"
         )
     norms = gate_norms(encoder, [sentence.words for sentence in short], name)
     values = np.concatenate(norms)
@@ -81,13 +80,13 @@ def gates(
         tables,
         _figure(by_tag, by_relation),
         [
-            f"L1 norm of the gate of a word, at most {size}; {known:,} of {len(values):,} words in "
+            f"L1 norm of the gate of a word, at most {size}. {known:,} of {len(values):,} words in "
             f"{len(short):,} sentences of up to {MOST_WORDS} words are in the vocabulary.",
-            f"A tag or relation counts if it has {least} words. Top and bottom: its place among "
-            "the ten of the paper's Table 9, which has Stanford dependencies: number, num as "
-            "nummod; nn, compound; acomp, xcomp; pobj, obl; vmod, acl; dobj, obj; possessive, "
-            "prep, case; auxpass, aux:pass; neg, advmod.",
-            "The paper's sentences are 10,000 of Wikipedia, parsed automatically; here tags and "
+            f"Tags and relations with at least {least} words. Top and bottom: rank in the paper's "
+            "Table 9. Its Stanford dependencies are renamed: number, num to nummod; nn "
+            "to compound; acomp to xcomp; pobj to obl; vmod to acl; dobj to obj; possessive, prep "
+            "to case; auxpass to aux:pass; neg to advmod.",
+            "The paper uses 10,000 automatically parsed Wikipedia sentences. Here tags and "
             "relations are a treebank's own.",
         ],
         {"model": name, "sentences": len(short), "least": least},
@@ -102,25 +101,25 @@ def gate_norms(
 ) -> list[np.ndarray]:
     """Compute the L1 norm of the gate of each word.
 
-    It is the gate of the word vector, or in GRAN-2 of the LSTM's state. A word of several tokens
-    has the mean of their norms, and a BiGRAN the mean of both directions.
+    In GRAN-2 it is the gate of the LSTM's state, else that of the word vector. A word of several
+    tokens has the mean of their norms. A BiGRAN has the mean of both directions.
 
     Args:
         encoder: A `SentenceEncoder` of the family `gated` over words.
 
     Returns:
-        The norms of each sentence, (words,); NaN for a word of which the model knows no token.
+        The norms of each sentence, (words,). A word without a known token has NaN.
     """
     model: Any = getattr(encoder, "model", None)
     if type(model).__name__ != "GatedModel" or model.config.variant == 0:
         raise ModelError(
-            f"{name}, {type(model or encoder).__name__}, has no gates; train one with "
+            f"{name} ({type(model or encoder).__name__}) has no gates. Train one with "
             "recipes/revisiting-recurrent-2017/gran.yaml"
         )
     if not encoder.tokenizer.keeps_to_words:
         raise ModelError(
-            f"{name} has tokens that belong to no single word (marks, or n-grams across words); "
-            "train it with tokenizer.kind word and marks none"
+            f"{name} has tokens that belong to no single word, such as marks, or n-grams across "
+            "words. Train it with tokenizer.kind word and marks none"
         )
     found: list[np.ndarray] = []
     for start in range(0, len(sentences), SENTENCES_AT_A_TIME):
@@ -139,10 +138,7 @@ def gate_norms(
 
 
 def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """The L1 norm of the gate of every token, (tokens,).
-
-    The texts stand end to end; their `lengths`, (texts,), may be 0.
-    """
+    """Return the L1 norm of the gate of each token, (tokens,), for concatenated texts."""
     import torch
 
     from paraphrastic_hf.layers.packing import Packing
@@ -160,7 +156,7 @@ def _token_norms(model: Any, ids: np.ndarray, lengths: np.ndarray) -> np.ndarray
 
 
 def _ranked(means: Sequence[Mean], paper: tuple[Sequence[str], Sequence[str]]) -> list[list[Cell]]:
-    """Means, each with the place of its name in the paper's lists."""
+    """Add to each mean the rank of its name in the paper's lists."""
     places: dict[str, str] = {}
     for end, names in zip(("top", "bottom"), paper, strict=True):
         for place, label in enumerate(names, 1):

@@ -1,7 +1,7 @@
-"""Languages with their piece overlap with English and a score (thesis, 5.3.2).
+"""Piece overlap with English and a score for each language (thesis, 5.3.2).
 
-The score is that of one model on Tatoeba; or, as in the thesis, that on English STS of a model
-which was trained on English and this language.
+The score is one model's accuracy on Tatoeba. Or, as in the thesis, it is the score on English STS
+of a model that was trained on English and this language.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from paraphrastic_hf.training.engine.recipe import SourceArguments
 logger = logging.getLogger(__name__)
 
 Distances = Mapping[str, Mapping[str, float]]
-TATOEBA = {  # Tatoeba's codes by ISO 639-1 codes
+TATOEBA = {  # ISO 639-1 code -> Tatoeba's code
     "ar": "ara", "bg": "bul", "cs": "ces", "da": "dan", "de": "deu", "el": "ell", "es": "spa",
     "et": "est", "fa": "pes", "fi": "fin", "fr": "fra", "he": "heb", "hi": "hin", "hr": "hrv",
     "hu": "hun", "id": "ind", "is": "isl", "it": "ita", "ja": "jpn", "ko": "kor", "lt": "lit",
@@ -47,7 +47,7 @@ TATOEBA = {  # Tatoeba's codes by ISO 639-1 codes
 
 
 def bitext_folders(folder: str | Path) -> dict[str, list[Path]]:
-    """Find the files of bitext in folders `en-XX`, by the language code XX."""
+    """Return the bitext files of folders `en-XX`, by the language code XX."""
     names = sorted(path for path in Path(folder).glob("en-*") if path.name != "en-en")
     found = {path.name[3:]: visible_files(path, "*.tsv*") for path in names}
     found = {name: files for name, files in found.items() if files}
@@ -67,17 +67,16 @@ def of_one_model(
     """Score one model on every language: accuracy on Tatoeba, and overlap under its tokenizer.
 
     Args:
-        encoder: A `SentenceEncoder`.
-        distances: Distances to English by language; languages without are left out.
-        bitext: Folder of `en-XX` folders to measure overlap on; None for Tatoeba's own sentences.
-        pairs: Number of pairs to sample from the bitext of each language; languages with fewer are
+        distances: Distances to English by language. Other languages are left out.
+        bitext: Folder of `en-XX` folders to measure overlap on (default: Tatoeba's own sentences).
+        pairs: Number of pairs to sample from the bitext of each language. Languages with fewer are
             left out.
     """
     tokenizer: Any = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "encode_batch"):
         raise ModelError(
-            f"{type(encoder).__name__} has no tokenizer of this package, whose pieces could be "
-            "compared; give a model trained with it"
+            f"{type(encoder).__name__} has no tokenizer of this package, which piece overlap "
+            "needs. Give a model trained with this package"
         )
     rows = {row["name"]: row for row in evaluate(encoder, "tatoeba", data_dir)["rows"]}
     found = []
@@ -93,7 +92,7 @@ def of_one_model(
 def _texts(
     rows: Mapping[str, Any], data_dir: Path, bitext: str | Path | None, pairs: int
 ) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:
-    """The name of each language, Tatoeba's code for it, and its pairs with English."""
+    """Yield the name of each language, its Tatoeba code, and its pairs with English."""
     if bitext is None:
         for code in rows:
             data = load_dataset("tatoeba", code, data_dir=data_dir, streaming=True, split="test")
@@ -120,18 +119,17 @@ def of_runs(
     """Train a model on each language and English, and score it by its STS 2012-2016 average.
 
     Args:
-        folder: A folder; the runs are kept in `runs` within it.
-        bitext: Folder of `en-XX` folders, whose files have English in the first column.
-        distances: Distances to English by language; languages without are left out.
-        pairs: Number of pairs to sample for each language; languages with fewer are left out.
-        apart: Whether the models keep the pieces of the language apart from the English ones
-            (`tokenizer.apart`), as the thesis does by a mark before each. The overlap is that of
-            pieces without marks.
-        data_root: Folder that holds `eval`.
+        folder: Output folder. The runs are stored in its subfolder `runs`.
+        bitext: Folder of `en-XX` folders. Their files have English in the first column.
+        distances: Distances to English by language. Other languages are left out.
+        pairs: Number of pairs to sample for each language. Languages with fewer are left out.
+        apart: Keep the language's pieces separate from the English ones (`tokenizer.apart`), as the
+            thesis does with a mark before each. The overlap is measured on unmarked pieces.
+        data_root: Folder that contains `eval`.
     """
-    read_sts(evaluation_files(data_root))  # a missing year is found before hours of training
+    read_sts(evaluation_files(data_root))  # find a missing year before hours of training
     variants, texts = {}, {}
-    shared: dict[str, TextTokenizer] = {}  # with apart: tokenizers of both languages as one
+    shared: dict[str, TextTokenizer] = {}  # with `apart`: joint tokenizers of both languages
     ending = "-apart" if apart else ""
     for name, files in bitext_folders(bitext).items():
         if name not in distances:
@@ -141,10 +139,10 @@ def of_runs(
         read = read_sources(chosen, data_root)
         numbers = np.random.default_rng(recipe.seed).permutation(sum(len(i.pairs) for i in read))
         if len(numbers) < pairs:
-            logger.info("%s has %s; left out", name, counted(len(numbers), "pair"))
+            logger.info("%s has only %s and is left out", name, counted(len(numbers), "pair"))
             continue
         empty = replace(recipe, data=replace(recipe.data, sources=[]))
-        picked = chosen_pairs(read, numbers[:pairs])  # the others need not stay in memory
+        picked = chosen_pairs(read, numbers[:pairs])  # frees the memory of the other pairs
         if apart:
             shared[name] = train_tokenizers(
                 recipe.encoders, read_sources(empty, data_root, list(picked)), recipe.seed

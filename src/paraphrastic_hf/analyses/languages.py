@@ -1,5 +1,5 @@
-"""Whether models do better on languages that share pieces with English, or are near it (thesis,
-5.3.2, Figure 3 and Table 46)."""
+"""Whether models score higher on languages that share pieces with English or are related to it
+(thesis, 5.3.2, Figure 3 and Table 46)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from paraphrastic_hf.text.contract import TextTokenizer
 
 OVERLAP = "SP overlap"
 THRESHOLD = 0.3  # read off the plot in thesis 5.3.2
-FEWEST = 4  # languages that a correlation needs
-THESIS = {  # Table 46: correlations with overlap, and with distances by all features and by syntax
+FEWEST = 4  # minimum number of languages for a correlation
+THESIS = {  # Table 46: correlations with overlap, distance by all features, and distance by syntax
     "all": {OVERLAP: 71.5, "features": -22.8},
     "low": {OVERLAP: 23.6, "features": -63.8, "syntax": -56.1},
     "high": {OVERLAP: 18.5, "features": -34.2, "syntax": -29.0},
@@ -32,11 +32,10 @@ class Language:
     """A language that is compared with English.
 
     Attributes:
-        name: The code of the language.
         pairs: Number of sentence pairs on which the overlap was measured.
-        overlap: Share of the pieces of the English side that are in the other side too, 0 to 1.
-        score: The score of the model, in the unit of the analysis.
-        distances: Distances to English, 0 to 1, by kind; a kind may be absent.
+        overlap: Share of the English pieces that also occur in the other language, 0 to 1.
+        score: The model's score, in the unit of the analysis.
+        distances: Distances to English, 0 to 1, by kind. A kind may be absent.
     """
 
     name: str
@@ -47,10 +46,7 @@ class Language:
 
 
 def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of the pieces of an English text that are in another text too (footnote 9).
-
-    Each piece counts once, however often it occurs.
-    """
+    """Return the share of distinct pieces of an English text that another text has (footnote 9)."""
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
         raise DataError("the English text has no piece that the tokenizer knows")
@@ -66,11 +62,11 @@ def languages(
     threshold: float = THRESHOLD,
     apart: bool = False,
 ) -> Analysis:
-    """Correlate a model's scores with overlap and with language distances (Spearman's rho x 100).
+    """Correlate a model's scores with overlap and language distances (Spearman's rho x 100).
 
     Args:
-        found: The languages, at least four.
-        threshold: The overlap, 0 to 1, up to which a language counts as one of low overlap.
+        found: At least four languages.
+        threshold: Largest overlap of the low-overlap group, 0 to 1.
     """
     if len(found) < FEWEST:
         raise DataError(
@@ -108,11 +104,11 @@ def languages(
         ],
         _figure(found, kinds, unit, threshold),
         [
-            "SP overlap: share of the distinct pieces of the English text that the other "
-            "language's text has too.",
+            "SP overlap: share of the distinct English pieces that also occur in the other "
+            "language's text.",
             f"Distances to English: {source}.",
-            "The thesis has 46 languages with a model each, scored on STS 2012-2016, and parts low "
-            f"from high overlap at {THRESHOLD:g}.",
+            "The thesis trains a model for each of 46 languages, scores it on STS 2012-2016, and "
+            f"separates low from high overlap at {THRESHOLD:g}.",
         ],
         {"model": name, "unit": unit, "threshold": threshold},
     )

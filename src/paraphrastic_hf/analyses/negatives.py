@@ -1,5 +1,5 @@
-"""The negatives that mega-batches of several sizes hold for the same sentences (thesis, 4.5.5,
-Table 31): how near they are, and what they say."""
+"""Negatives that mega-batches of several sizes contain for the same sentences: their similarity and
+text (thesis, 4.5.5, Table 31)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ SIZES = (1, 20, 40)  # of Table 31
 
 @dataclass(frozen=True)
 class Negative:
-    """A sentence, its paraphrase, and its negative of a mega-batch.
+    """A sentence with its paraphrase and the negative from a mega-batch.
 
     Attributes:
         is_first: Whether the sentence is the first side of its pair.
-        sentence: The sentence.
-        partner: The other side of its pair.
-        text: Its negative.
-        cosine: Of the sentence and its negative, -1 to 1.
-        partner_cosine: Of the sentence and its paraphrase, -1 to 1.
+        text: The negative.
+        cosine: Cosine of sentence and negative, -1 to 1.
+        partner_cosine: Cosine of sentence and paraphrase, -1 to 1.
     """
 
     is_first: bool
@@ -47,29 +45,25 @@ def negatives_of(
     sizes: Sequence[int] = SIZES,
     batch_size: int = 100,
 ) -> dict[int, list[Negative]]:
-    """Choose negatives as training by `max` does, for the same sentences from more and more text.
+    """Choose negatives as training with `max` does, for the same sentences from more and more text.
 
-    Pairs are cut into mega-batches of the largest size. Of each, the sentences of the first
-    mini-batch get a negative from that mini-batch, and from each larger mega-batch that begins with
-    it. What is left of the pairs is not used.
-
-    Args:
-        encoder: Any object with `encode`.
+    Pairs are cut into mega-batches of the largest size. A remainder of pairs is not used. The
+    sentences of each first mini-batch get a negative from that mini-batch, and from each larger
+    mega-batch that begins with it.
 
     Returns:
-        For each size a list of negatives, first sides and their partners in turn. A sentence
-        that has none in the smallest mega-batch, as all others there are its equals, is in no list.
+        For each size a list of negatives, alternating first sides and partners. Sentences without a
+        negative in the smallest mega-batch, where all others are equal to them, are left out.
     """
     if not sizes or min(sizes) < 1 or batch_size < 2:
         raise DataError(
-            "a mega-batch is 1 mini-batch or more, of 2 pairs or more; got the sizes "
-            f"{list(sizes)} and {batch_size} pairs"
+            f"sizes must be 1 or more and batch_size 2 or more, got {list(sizes)} and {batch_size}"
         )
     largest = max(sizes) * batch_size
     if len(pairs) < largest:
         raise DataError(
-            f"a mega-batch of {max(sizes)} times {batch_size} pairs needs {largest:,}, and there "
-            f"are {counted(len(pairs), 'pair')}; give more, or smaller sizes"
+            f"a mega-batch of {max(sizes)} times {batch_size} pairs needs {largest:,} pairs, got "
+            f"{counted(len(pairs), 'pair')}. Give more pairs or smaller sizes"
         )
     found: dict[int, list[Negative]] = {size: [] for size in sorted(set(sizes))}
     for start in range(0, len(pairs) - largest + 1, largest):
@@ -87,7 +81,7 @@ def negatives_of(
                 torch.from_numpy(group[:sentences]),
             )
             chosen[size] = select_negatives(pool, "max", "partner_language", None, rows=anchors)
-        # A larger mega-batch holds the smaller, so who has a negative there has one in all.
+        # A larger mega-batch contains the smaller ones, so sentences with a negative keep one.
         has_one = chosen[min(found)] >= 0
         for size, numbers in chosen.items():
             for anchor, number in zip(
@@ -116,17 +110,13 @@ def negatives(
     batch_size: int = 100,
     count: int = 5,
 ) -> Analysis:
-    """Show the negatives of mega-batches of several sizes, and how near they are.
-
-    Args:
-        encoder: Any object with `encode`.
-    """
+    """Compare the negatives of mega-batches of several sizes."""
     found = negatives_of(encoder, pairs, sizes=sizes, batch_size=batch_size)
     rows: list[list[Cell]] = []
     means: dict[int, float] = {}
     for size, each in found.items():
         if not each:
-            raise DataError("all sentences are the same, so that none has a negative")
+            raise DataError("all sentences are equal, so none has a negative")
         nearer = float(np.mean([one.cosine > one.partner_cosine for one in each]))
         means[size] = float(np.mean([one.cosine for one in each]))
         partner = float(np.mean([one.partner_cosine for one in each]))
@@ -135,12 +125,12 @@ def negatives(
     examples: list[list[Cell]] = [
         [same[0].sentence, same[0].partner, *(one.text for one in same)] for same in shown
     ]
-    columns = ["M", "sentences", "cosine of the negative", "of the paraphrase", "nearer, %"]
+    columns = ["M", "sentences", "cosine of negative", "cosine of paraphrase", "negative closer, %"]
     return Analysis(
         "negatives",
         f"Negatives of {name} by size of the mega-batch",
         [
-            Table("sizes", "Cosines, and how often the negative is the nearer", columns, rows),
+            Table("sizes", "Cosines, and how often the negative is closer", columns, rows),
             Table(
                 "examples",
                 f"The first {len(examples)} sentences",
@@ -150,9 +140,10 @@ def negatives(
         ],
         _figure(means),
         [
-            f"A mini-batch has {batch_size} pairs, and a mega-batch M of them; the same sentences "
-            "look for a negative in each.",
-            "The encoder is as it was saved; in training it chooses while it learns.",
+            f"A mini-batch has {batch_size} pairs, and a mega-batch M mini-batches. The same "
+            "sentences get a negative from each.",
+            "The encoder is the saved one. During training, negatives are chosen by the encoder "
+            "as it learns.",
         ],
         {"model": name, "pairs": len(pairs), "sizes": list(found), "batch_size": batch_size},
     )

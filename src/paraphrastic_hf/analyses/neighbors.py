@@ -1,4 +1,4 @@
-"""Nearest neighbors of words, phrases and character n-grams, models side by side (thesis, 3.4 and
+"""Nearest neighbors of words, phrases and character n-grams in several models (thesis, 3.4 and
 3.8.2, Tables 8 and 22 to 24)."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from paraphrastic_hf.mining.search import Match, nearest_texts
 from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 
 WORDS_AT_A_TIME = 16_384
-DRAWN = 8  # queries whose bars are drawn, which fill a page
+DRAWN = 8  # queries with bars, which fill a page
 Found = dict[str, dict[str, list[Match]]]
 
 
@@ -36,20 +36,19 @@ def neighbors(
 
     With `among`, queries and neighbors are texts that the model encodes (Tables 22 and 23).
     Without it they are entries of the model's table: words, pieces, or character n-grams (Tables 8
-    and 24), where `_` stands for a space or for the start of a word.
+    and 24). There `_` stands for a space or the start of a word.
 
     Args:
-        encoders: Models by name. Each is any object with `encode`, or without `among` a
+        encoders: Models by name, any objects with `encode`. Without `among`, each must be a
             `SentenceEncoder` with one table.
-        queries: Words, phrases or n-grams. A query that a model does not know has no neighbors in
-            that model; some model must know it.
-        most: How many of these texts or table entries to look in, from the first on; None for all.
-            Entries are sorted by frequency where the tokenizer has whole words or n-grams (Table 8
-            has the 10,000 most frequent).
+        queries: Words, phrases or n-grams. A query needs at least one model that knows it. Other
+            models return no neighbors for it.
+        most: Search only the first `most` texts or table entries. Tokenizers of whole words or
+            n-grams sort entries by frequency (Table 8 has the 10,000 most frequent).
         count: Number of neighbors of each query, 1 or more, without the query itself.
     """
     if count < 1:
-        raise DataError(f"the number of neighbors must be at least 1, got {count}")
+        raise DataError(f"count must be at least 1, got {count}")
     found: Found = {}
     hints: list[str] = []
     for name, encoder in encoders.items():
@@ -60,9 +59,9 @@ def neighbors(
         hints.append(hint)
     for query in queries:
         if not any(query in matches for matches in found.values()):
-            raise DataError(f"{query!r} is unknown to {' and '.join(encoders)}: {hints[0]}")
+            raise DataError(f"{' and '.join(encoders)} cannot encode {query!r}. {hints[0]}")
     where = "rows of the models' tables" if among is None else counted(len(among[:most]), "text")
-    notes = [f"Cosine; the query itself is left out. Looked for in {where}."]
+    notes = [f"Cosine, without the query itself. Searched: {where}."]
     if among is None:
         notes.append("`_` is a space, or the start of a word.")
         notes += [f"Only the first {most:,} rows."] if most else []
@@ -80,22 +79,19 @@ def table_rows(encoder: Any, name: str) -> tuple[list[str], np.ndarray]:
     """Return the entries of a model's table and their vectors, (entries, dim).
 
     Padding and unknown are left out. Spaces, and sentencepiece's marks for them, become `_`.
-
-    Args:
-        encoder: A `SentenceEncoder` with one table.
     """
     if not isinstance(encoder, SentenceEncoder):
         raise ModelError(
-            f"{name} is a {type(encoder).__name__}, whose table this package cannot read: give "
-            "words to look in (--among)"
+            f"{name} is a {type(encoder).__name__}, whose table this package cannot read. Give "
+            "texts to search (--among)"
         )
     table = encoder.table()
     if table is None:
         tables = encoder.model.tables()
         if len(tables) > 1:
             raise ModelError(
-                f"{name} is a mixture of {len(tables)} encoders, whose rows do not compare: give "
-                "words to look in (--among)"
+                f"{name} is a mixture of {len(tables)} encoders with separate tables. Give texts "
+                "to search (--among)"
             )
         table = tables[0].weight.detach().float().cpu().numpy()
     tokens = [
@@ -114,8 +110,8 @@ def _of_rows(
     known = {query: row for query, row in rows.items() if row is not None and table[row].any()}
     unknown = next((query for query in queries if query not in known), "")
     close = difflib.get_close_matches(unknown, tokens, n=3, cutoff=0.6)
-    near = f"such as {', '.join(map(repr, close))}, " if close else ""
-    hint = f"name a row of the table, {near}or encode words instead (--among FILE)"
+    near = f", such as {', '.join(map(repr, close))}" if close else ""
+    hint = f"Use an entry of its table{near}, or encode words instead (--among FILE)"
     if not known:
         return {}, hint
     vectors = table[list(known.values())]
@@ -130,7 +126,7 @@ def _of_texts(
 ) -> tuple[dict[str, list[Match]], str]:
     vectors = _encode(encoder, queries)
     known = {query: i for i, query in enumerate(queries) if vectors[i].any()}
-    hint = "it has no token of it; choose another word, or a model of pieces or n-grams"
+    hint = "Use another word, or a model of pieces or n-grams"
 
     def blocks() -> Iterator[tuple[Sequence[str], np.ndarray]]:
         for start in range(0, len(among), WORDS_AT_A_TIME):
@@ -155,7 +151,7 @@ def _without_own(
     count: int,
     spare: int,
 ) -> dict[str, list[Match]]:
-    """The matches of each query, without the query itself in upper or lower case."""
+    """Return the matches of each query, without the query itself in any case."""
     found = nearest_texts(vectors, blocks, count + spare)
     return {
         query: [match for match in matches if match.text.lower() != text.lower()][:count]
@@ -164,7 +160,7 @@ def _without_own(
 
 
 def _most_variants(own: Iterable[str], among: Iterable[str]) -> int:
-    """How often the most frequent of some texts is among others, in upper or lower case."""
+    """Return how often the most frequent of some texts occurs among others, ignoring case."""
     wanted = {text.lower() for text in own}
     times = Counter(text.lower() for text in among)
     return max((times[text] for text in wanted), default=0)
@@ -178,7 +174,7 @@ def _side_by_side(found: Found, queries: Sequence[str]) -> Table:
             for matches in found.values()
         ]
         rows.append([query, *cells])
-    return Table("words", "Neighbors, the nearest first", ["query", *found], rows)
+    return Table("words", "Neighbors, nearest first", ["query", *found], rows)
 
 
 def _cosines(found: Found) -> Table:
@@ -194,7 +190,7 @@ def _cosines(found: Found) -> Table:
 
 
 def _figure(found: Found, queries: Sequence[str]) -> Figure:
-    """Bars for each query, one query below the other, and one model beside the other."""
+    """Draw bars: a row for each query, a column for each model."""
     drawn = list(queries)[:DRAWN]
     longest = max([len(m[query]) for m in found.values() for query in drawn if query in m] or [1])
     figure = new_figure(4.5 * len(found), (0.24 * longest + 0.45) * len(drawn) + 0.5)

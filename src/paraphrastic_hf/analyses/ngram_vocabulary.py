@@ -1,4 +1,4 @@
-"""How scores depend on the number and length of character n-grams (thesis, 3.7.5, Table 19)."""
+"""Scores by number and length of character n-grams (thesis, 3.7.5, Table 19)."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def ngram_vocabulary(
 ) -> Analysis:
     """Train a recipe with the `most` most frequent n-grams of each length, for sets of lengths.
 
-    Nothing else of the recipe is changed: the thesis trains for 5 epochs without penalty
-    (`--epochs 5 --lambda_all 0`).
+    The rest of the recipe stays. The thesis trains for 5 epochs without penalty (`--epochs 5
+    --lambda_all 0`).
 
     Args:
-        folder: A folder; the runs are kept in `runs` within it.
+        folder: Output folder. The runs are stored in its subfolder `runs`.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"
         raise RecipeError(
-            f"the recipe has {kind}, and its vocabulary no n-grams to count: use one with "
-            "tokenizer.kind char_ngram, such as recipes/charagram-2016/charagram-phrase.yaml"
+            f"the recipe has {kind}, but this analysis needs tokenizer.kind char_ngram. Use, for "
+            "example, recipes/charagram-2016/charagram-phrase.yaml"
         )
     variants = {}
     for k in most:
@@ -55,7 +55,7 @@ def ngram_vocabulary(
             )
             variants[_name(k, lengths)] = Variant(replace(recipe, tokenizer=tokenizer))
     scores = run_variants(variants, folder, recipe, data_root=data_root)
-    heads = [_lengths(lengths) for lengths in orders]
+    heads = [",".join(map(str, lengths)) for lengths in orders]
     rows: list[list[Cell]] = [
         [f"{k:,}", *(scores[_name(k, lengths)] for lengths in orders)] for k in most
     ]
@@ -75,13 +75,9 @@ def ngram_vocabulary(
         "Number and lengths of character n-grams",
         tables,
         _figure(heads, {k: [scores[_name(k, o)] for o in orders] for k in most}, development),
-        ["Where a text has fewer n-grams of a length, all are used."],
+        ["If a text has fewer n-grams of a length, all are used."],
         {"most": list(most), "orders": [list(o) for o in orders]},
     )
-
-
-def _lengths(lengths: Sequence[int]) -> str:
-    return ",".join(map(str, lengths))
 
 
 def _name(most: int, lengths: Sequence[int]) -> str:

@@ -1,7 +1,4 @@
-"""Norms of word vectors by part of speech and by frequency (thesis, 3.4).
-
-The experiment with norms as weights is in `weighting.py`.
-"""
+"""Norms of word vectors by part of speech and by frequency (thesis, 3.4)."""
 
 from __future__ import annotations
 
@@ -20,13 +17,13 @@ from paraphrastic_hf.analyses.report import (
     bars,
     new_figure,
 )
-from paraphrastic_hf.analyses.tagged import TreebankSentence, as_rows, mean_by
+from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.report import plain_axes
 
-LEAST = 5  # words that a tag must have for a mean
-MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are shown
+LEAST = 5  # words needed for the mean of a tag
+MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are listed
 SHOWN = 15
 THESIS_LONGEST = "poverty, kidding, humanitarian, 18, july"
 THESIS_SHORTEST = "of, it, to, hereby, the"
@@ -41,15 +38,14 @@ def norms(
 ) -> Analysis:
     """Average the L2 norms of word vectors by tag and by frequency, and list the extremes.
 
-    The vector of a word is that of the text which is this word alone.
+    Each word is encoded as a text of its own.
 
     Args:
-        encoder: Any object with `encode`.
-        sentences: A tagged corpus; each distinct word counts once, under its most frequent tag.
-        counts: Words with their counts, as `read_word_list` gives them.
+        sentences: A tagged corpus. Each distinct word counts once, under its most frequent tag.
+        counts: Words with their counts, from `read_word_list`.
     """
     if any(count is None for count in counts.values()):
-        raise DataError("the word list has no counts; give one with a word and its count a line")
+        raise DataError("the word list has no counts. Each line must have a word and its count")
     tag_of = most_frequent_tags(sentences)
     tagged, listed = list(tag_of), list(counts)
     norm_of = word_norms(encoder, [*tagged, *listed], name)
@@ -71,14 +67,23 @@ def norms(
         "norms",
         f"Norms of the words of {name}",
         [
-            Table("tags", "By part of speech (Penn tags)", ["tag", *columns], as_rows(by_tag)),
-            Table("frequency", "By frequency", ["count, from", *columns], as_rows(by_frequency)),
+            Table(
+                "tags",
+                "By part of speech (Penn tags)",
+                ["tag", *columns],
+                [[*mean] for mean in by_tag],
+            ),
+            Table(
+                "frequency",
+                "By frequency",
+                ["count, from", *columns],
+                [[*mean] for mean in by_frequency],
+            ),
             Table("extremes", "Largest and smallest", ["norm", name, "thesis 3.4"], extremes),
         ],
         _figure(by_tag, by_frequency),
         [
-            "A word's vector is that of the text which is this word alone. Words without a known "
-            "token do not count.",
+            "Each word is encoded as a text of its own. Words without a known token are left out.",
             "By part of speech: each distinct word of the corpus once, under its most frequent "
             f"tag; tags of at least {LEAST} words.",
             f"Largest and smallest: among the {len(frequent):,} most frequent words of the list.",
@@ -88,28 +93,24 @@ def norms(
 
 
 def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.ndarray:
-    """Compute the L2 norm of each word encoded alone, (words,); NaN for one without a known token.
-
-    Args:
-        encoder: Any object with `encode`.
-    """
+    """Compute the L2 norm of each word encoded alone, (words,). Unknown words have NaN."""
     distinct = list(dict.fromkeys(words))
     vectors = checked_vectors(encoder.encode(distinct), len(distinct))
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
     lengths[lengths == 0] = np.nan
     if np.isnan(lengths).all():
-        raise DataError(f"{name} knows none of the {len(distinct):,} words; give another list")
+        raise DataError(f"{name} knows none of the {len(distinct):,} words. Give another list")
     if len(distinct) > 1 and np.nanmax(lengths) - np.nanmin(lengths) < 1e-4 * np.nanmax(lengths):
         raise ModelError(
-            f"all vectors of {name} have length {np.nanmax(lengths):.4g}, so that norms say "
-            "nothing; use a model that does not normalize"
+            f"all vectors of {name} have norm {np.nanmax(lengths):.4g}, so there is nothing to "
+            "compare. Use a model that does not normalize"
         )
     place = {word: i for i, word in enumerate(distinct)}
     return lengths[[place[word] for word in words]]
 
 
 def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
-    """Find the most frequent tag of every word in lower case; of equally frequent ones the first.
+    """Find the most frequent tag of every lower-cased word. Ties go to the first tag seen.
 
     Example:
         >>> most_frequent_tags([TreebankSentence(["Run", "a", "run"], ["VB", "DT", "VB"], [])])
@@ -123,7 +124,7 @@ def most_frequent_tags(sentences: Sequence[TreebankSentence]) -> dict[str, str]:
 
 
 def power_of_ten(count: int) -> str:
-    """Write the highest power of ten that is not above a count; it is 1 for 0.
+    """Return the highest power of ten that is not above a count, as text. It is 1 for 0.
 
     Example:
         >>> power_of_ten(1), power_of_ten(999), power_of_ten(1000)

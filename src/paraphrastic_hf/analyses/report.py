@@ -1,4 +1,4 @@
-"""The outcome of an analysis: tables, notes and a plot, written as TSV, Markdown, JSON and PNG."""
+"""Result of an analysis: tables, notes and a plot, written as TSV, Markdown, JSON and PNG."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class Table:
     """A table of an analysis.
 
     Attributes:
-        name: The name of its TSV file, such as `tags`.
-        title: What it shows, and the unit of its figures.
-        columns: The headers of the columns.
-        rows: The cells of each row, as many as headers; None for an empty cell.
-        on_page: Whether the page shows it; the TSV and JSON files always have it.
+        name: Name of its TSV file, such as `tags`.
+        title: Content of the table, with the unit of its numbers.
+        rows: One cell per column. None is an empty cell.
+        on_page: Whether the Markdown page shows it. The TSV and JSON files always contain it.
     """
 
     name: str
@@ -43,15 +42,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The outcome of one analysis.
+    """The result of one analysis.
 
     Attributes:
-        kind: The name of the analysis, which is also that of its files.
-        title: The first line of the page.
-        tables: What was found.
-        figure: A plot of what was found.
-        notes: What a reader must know.
-        settings: The settings of the analysis, for the JSON file.
+        kind: Name of the analysis and of its files.
+        title: First line of the page.
+        notes: Scope and method, for the reader.
+        settings: Settings of the analysis, for the JSON file.
     """
 
     kind: str
@@ -65,15 +62,14 @@ class Analysis:
 def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
     """Write KIND.md, KIND.json, KIND.png, and a TSV file for each table, and return their paths.
 
-    The TSV file is KIND.tsv where there is one table, else KIND-TABLE.tsv. Its numbers are not
-    rounded.
+    A single table is written to KIND.tsv, several to KIND-TABLE.tsv. TSV numbers are not rounded.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     kind = analysis.kind
     picture = BytesIO()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # letters that no font at hand has
+        warnings.filterwarnings("ignore", message="Glyph")  # characters that no font has
         analysis.figure.savefig(picture, dpi=150)
     files = {
         f"{kind}.md": analysis_markdown(analysis, plot=f"{kind}.png").encode("utf-8"),
@@ -103,7 +99,7 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
 
 
 def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
-    """Return the tables and notes as Markdown; `plot` names a file of the plot to show."""
+    """Return the tables and notes as Markdown, with the image `plot` if given."""
     lines = [f"# {literal(analysis.title)}", ""]
     for table in (table for table in analysis.tables if table.on_page):
         lines += [f"## {literal(table.title)}", "", *table_markdown(table), ""]
@@ -113,7 +109,7 @@ def analysis_markdown(analysis: Analysis, plot: str | None = None) -> str:
 
 
 def table_markdown(table: Table) -> list[str]:
-    """Return the lines of a Markdown table, in which columns of numbers stand at the right."""
+    """Return the lines of a Markdown table, with columns of numbers aligned right."""
     columns = zip(*table.rows, strict=True) if table.rows else ((),) * len(table.columns)
     align = "".join("l" if any(isinstance(c, str) for c in cells) else "r" for cells in columns)
     rows = [[cell_text(cell) for cell in row] for row in table.rows]
@@ -121,7 +117,7 @@ def table_markdown(table: Table) -> list[str]:
 
 
 def cell_text(cell: Cell) -> str:
-    """Format a cell as a page shows it: four digits of a fraction, all digits of a whole number.
+    """Format a cell for the page: fractions with four digits, whole numbers with all digits.
 
     Example:
         >>> [cell_text(cell) for cell in (0.123456, 12345, 71.849, None, "a|b")]
@@ -138,7 +134,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def _plain(cell: Cell) -> Cell:
-    """The cell as JSON can hold it, which has no NaN."""
+    """Replace NaN, which JSON lacks, with None."""
     return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 
@@ -147,13 +143,12 @@ def _tsv(cell: Cell) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make an empty figure of a size in inches, which needs no display."""
-
+    """Return an empty figure, with its size in inches. It needs no display."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) -> None:
-    """Draw horizontal bars, the first on top, each with its value beside it."""
+    """Draw horizontal bars with their values, the first on top."""
     places = range(len(names))
     highest = max(map(abs, values), default=0)
     decimals = 2 if highest < 10 else 1 if highest < 100 else 0
@@ -177,7 +172,7 @@ def lines(
     xlabel: str,
     ylabel: str = "",
 ) -> None:
-    """Draw a line with points for each curve, given as its x and y values by its name."""
+    """Draw a line with points for each curve, given as x and y values by name."""
     for number, (name, points) in enumerate(curves.items()):
         axes.plot(
             *points, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8, label=name,

@@ -1,8 +1,5 @@
-"""Several runs of one recipe in which a setting is varied, to show what the setting does.
-
-If they are interrupted, finished runs are kept and the others go on. Choosing the best of many
-settings is not done here.
-"""
+"""Trains variants of one recipe to show the effect of a setting. Interrupted runs can be
+resumed."""
 
 from __future__ import annotations
 
@@ -28,8 +25,7 @@ class Variant:
     """One of the runs.
 
     Attributes:
-        recipe: Its recipe.
-        datasets: A function that returns text besides the recipe's sources, as `train` takes it.
+        datasets: Function that returns additional text, as `train` takes it.
     """
 
     recipe: ContrastiveRecipe
@@ -43,29 +39,27 @@ def run_variants(
     *,
     data_root: str | Path | None = None,
 ) -> dict[str, float]:
-    """Train every variant into `folder/runs/NAME`, and return their development scores.
+    """Train every variant into `folder/runs/NAME`, and return their best development scores.
 
-    If this is called again, finished runs are kept and an interrupted one goes on; there may be
-    more variants than before.
+    A repeated call keeps finished runs and resumes an interrupted one. It may add variants.
 
     Args:
-        base: The recipe that is varied; a folder is for the runs of one recipe.
+        base: The recipe that is varied. All runs of a folder must vary the same recipe.
 
     Returns:
         The best development score of each variant, Pearson's r x 100, by name.
     """
     if base.run.development == "none":
         raise RecipeError(
-            "the recipe has no development set, so there is nothing to compare: give it one, such "
-            "as --development clean"
+            "run.development is none, so there is no score to compare. Add --development clean"
         )
     if base.run.development == "clean-and-bitext":
         raise RecipeError(
-            "clean-and-bitext holds out pairs of each run's own text, and runs on other text would "
-            "not compare: take --development clean"
+            "run.development clean-and-bitext holds out different pairs in each run, so scores "
+            "cannot be compared. Use --development clean"
         )
     if base.training.epochs < 1:
-        raise RecipeError("the recipe trains for no epoch; set --epochs to 1 or more")
+        raise RecipeError(f"training.epochs must be 1 or more, got {base.training.epochs}")
     _claim(Path(folder), base)
     scores = {}
     for number, (name, variant) in enumerate(variants.items(), 1):
@@ -88,25 +82,26 @@ def run_variants(
 
 
 def _claim(folder: Path, base: ContrastiveRecipe) -> None:
-    """Write the recipe that is varied to the folder, which must not hold runs of another one."""
+    """Write the varied recipe to the folder, unless it contains runs of another recipe."""
     path, text = folder / "recipe.yaml", to_yaml(base)
     if path.exists() and read_recipe(ContrastiveRecipe, path) != base:
-        raise RecipeError(f"{folder} holds runs of another recipe; use another --output")
+        raise RecipeError(f"{folder} contains runs of another recipe. Use another --output")
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode("utf-8"))
 
 
 def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
-    """Write a hash of a run's given text to the folder, since its recipe does not name the text."""
+    """Write a hash of a run's additional text to the folder, because its recipe does not name
+    it."""
     digest = hashlib.sha256()
     for rows, source in datasets:
-        described = str(source).replace(", beside={}", "")  # as before there was such a key
+        described = str(source).replace(", beside={}", "")  # keeps the hashes of older folders
         digest.update(json.dumps([rows, described]).encode())
     path = folder / "texts.json"
     texts = read_json(path) if path.exists() else {}
     if texts.setdefault(name, digest.hexdigest()) != digest.hexdigest():
         raise RecipeError(
-            f"{folder} holds a run {name} on other text than is in the sources now; use another "
-            "--output"
+            f"{folder} contains a run {name} on different text than the sources have now. Use "
+            "another --output"
         )
     write_json(path, texts)

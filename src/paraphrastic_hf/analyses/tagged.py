@@ -1,4 +1,4 @@
-"""Sentences with parts of speech and dependency relations, and means by such labels."""
+"""Sentences with parts of speech and dependency relations, and means by label."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paraphrastic_hf.analyses.report import Cell
 from paraphrastic_hf.corpora.load import load_dataset
 from paraphrastic_hf.corpora.sources import SOURCES
 
@@ -18,9 +17,9 @@ class TreebankSentence:
     """A sentence of a treebank.
 
     Attributes:
-        words: The words of the sentence, punctuation marks included.
+        words: The words of the sentence, including punctuation marks.
         tags: The Penn tag of each word.
-        relations: The dependency relation of each word; empty if the treebank has none.
+        relations: The dependency relation of each word, or empty if the treebank has none.
     """
 
     words: list[str]
@@ -29,11 +28,7 @@ class TreebankSentence:
 
 
 def read_tagged(corpus: str, data_dir: str | Path) -> list[TreebankSentence]:
-    """Read the sentences of all splits of a tagged corpus, such as `ewt` or `treebank`.
-
-    Args:
-        corpus: The name by which `load_dataset` knows the corpus.
-    """
+    """Read the sentences of all splits of a tagged corpus, such as `ewt` or `treebank`."""
     (splits,) = SOURCES[corpus].configs.values()
     found = []
     for split in splits:
@@ -46,11 +41,11 @@ def read_tagged(corpus: str, data_dir: str | Path) -> list[TreebankSentence]:
 def mean_by(
     labels: Sequence[str], values: np.ndarray, *, least: int = 1
 ) -> list[tuple[str, int, float]]:
-    """Count and average values by label; the highest mean comes first.
+    """Return the count and mean of the values of each label, highest mean first.
 
     Args:
-        values: The values, (count,); NaN does not count.
-        least: The least number of values of a label; labels with fewer are left out.
+        values: The values, (count,). NaN is left out.
+        least: Minimum number of values of a label.
 
     Example:
         >>> mean_by(["NN", "DT", "NN"], np.array([4.0, 1.0, 2.0]))
@@ -66,8 +61,3 @@ def mean_by(
         if len(group) >= least
     ]
     return sorted(means, key=lambda item: (-item[2], item[0]))
-
-
-def as_rows(means: Sequence[tuple[Cell, int, float]]) -> list[list[Cell]]:
-    """Return what `mean_by` gave as rows of a table."""
-    return [list(item) for item in means]

@@ -1,5 +1,5 @@
-"""Whether a model is weak where it has hardly trained the words (thesis, 3.3.1): the share of rare
-words in each dataset, beside how far the model is from the task's 75th percentile."""
+"""Whether a model is weak on words that it has hardly trained (thesis, 3.3.1): the share of rare
+words in each dataset, and the model's distance from the task's 75th percentile."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 
-RARE = 100  # a token that is seen less often in training is under-trained
-FEWEST = 4  # datasets that a correlation needs
+RARE = 100  # tokens seen less often in training are under-trained
+FEWEST = 4  # minimum number of datasets for a correlation
 THESIS = -45.1
-PERCENTILE = {  # Table 2: the 75th percentile of the systems of the task
+PERCENTILE = {  # Table 2: the 75th percentile of the systems of each task
     ("2012", "MSRpar"): 57.6, ("2012", "MSRvid"): 80.3, ("2012", "SMTeuroparl"): 48.1,
     ("2012", "surprise.OnWN"): 65.9, ("2012", "surprise.SMTnews"): 45.4,
     ("2013", "headlines"): 68.3, ("2013", "OnWN"): 64.8, ("2013", "FNWN"): 38.1,
@@ -41,14 +41,14 @@ PERCENTILE = {  # Table 2: the 75th percentile of the systems of the task
 
 @dataclass(frozen=True)
 class Trained:
-    """A dataset with its rare words.
+    """A dataset with its share of rare words and the model's score.
 
     Attributes:
         group: Such as `2012` or `SICK`.
         name: Such as `MSRpar`.
         rare: Share of its words seen fewer than 100 times in training, 0 to 100.
         pearson: The model's Pearson r x 100.
-        deviation: That less the 75th percentile of the task's systems.
+        deviation: `pearson` minus the 75th percentile of the task's systems.
     """
 
     group: str
@@ -59,7 +59,7 @@ class Trained:
 
 
 def read_22(data_dir: str | Path) -> list[ScoredPairs]:
-    """Read the datasets of STS 2012-2015, SICK and Twitter that are in a folder."""
+    """Read the datasets of STS 2012-2015, SICK and Twitter that a folder contains."""
     found = [
         pairs
         for year in ("2012", "2013", "2014", "2015")
@@ -76,24 +76,23 @@ def read_22(data_dir: str | Path) -> list[ScoredPairs]:
 def rare_share(
     counts: np.ndarray, tokenizer: TextTokenizer, texts: Sequence[str], rarely: int = RARE
 ) -> float:
-    """Return the per cent of the words of texts that were seen rarely in training.
+    """Return the percentage of the words of texts that were seen rarely in training.
 
     Args:
-        counts: How often each token is in the training text, (vocab,).
-        tokenizer: What cuts the texts; of one that is not of words, its tokens count as words.
-        texts: The texts; a word counts as often as it is there, and one that the tokenizer does not
-            know is rare.
+        counts: Frequency of each token in the training text, (vocab,).
+        tokenizer: Tokenizer of the texts. If it does not cut words, its tokens count as words.
+        texts: The texts. Every occurrence of a word counts. Unknown words are rare.
     """
     special = tokenizer.special
     ids = tokenizer.encode_batch(texts).ids
     ids = ids[~np.isin(ids, [special.pad, *special.start, *special.end])]
     words = len(ids)
-    if isinstance(tokenizer, WordTokenizer):  # which may leave out what it does not know
+    if isinstance(tokenizer, WordTokenizer):  # may leave out unknown words, so count all words
         splitter = word_splitter()
         plain = (normalize(text, tokenizer.lowercase) for text in texts)
         words = sum(len(splitter.pre_tokenize_str(text)) for text in plain)
     if not words:
-        raise DataError("the texts have no word")
+        raise DataError("the texts contain no words")
     known = ids[ids != special.unknown] if special.unknown is not None else ids
     return 100 * (1 - float((counts[known] >= rarely).sum()) / words)
 
@@ -101,12 +100,12 @@ def rare_share(
 def under_training(
     encoder: Any, counts: np.ndarray, datasets: Sequence[ScoredPairs], *, name: str
 ) -> Analysis:
-    """Correlate the share of rare words in each dataset with the model's score there.
+    """Correlate the share of rare words in each dataset with the model's score.
 
     Args:
-        encoder: A `SentenceEncoder` over words, or over pieces.
-        counts: How often each token is in the training text, (vocab,), as of `token_counts`.
-        datasets: Those of `read_22`; others have no percentile and are left out.
+        encoder: A `SentenceEncoder` over words or pieces.
+        counts: Frequency of each token in the training text, (vocab,), from `token_counts`.
+        datasets: Datasets from `read_22`. Others have no percentile and are left out.
     """
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:
@@ -142,7 +141,7 @@ def under_training(
         ],
         _figure(found),
         [
-            "Percentiles are of the systems that took part in each task (Table 2).",
+            "Percentiles are over the systems that took part in each task (Table 2).",
             *([f"Not in the data folder: {', '.join(absent)}."] if absent else []),
         ],
         {"model": name, "rare": RARE},
@@ -151,7 +150,7 @@ def under_training(
 
 def _spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
     if len(set(first)) == 1 or len(set(second)) == 1:
-        return None  # of a constant there is none
+        return None  # a constant has no correlation
     return 100 * float(stats.spearmanr(first, second).statistic)
 
 

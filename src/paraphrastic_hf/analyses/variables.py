@@ -1,5 +1,5 @@
-"""What the variables of a generative model hold: probes of each, the meaning of one sentence in the
-style of another, and what lies between two sentences (thesis, 5.7.2, 5.7.3, Tables 52 and 53)."""
+"""What the variables of a generative model encode: probes, the meaning of one sentence in the style
+of another, and points between two sentences (thesis, 5.7.2, 5.7.3, Tables 52 and 53)."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.files import read_json
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 
-STEP, SHIFT = 2, 5  # every second sentence is a source, and the one five places on its style
+STEP, SHIFT = 2, 5  # every second sentence is a source, its style is the sentence five places on
 MOST_TOKENS = 60
-POINTS = 5  # on the line between two sentences, both ends among them
+POINTS = 5  # on the line between two sentences, including both ends
 Probes = Mapping[str, Mapping[str, float]]
 
 
 def read_probes(path: str | Path, model: Any = None) -> dict[str, dict[str, float]]:
-    """Read the scores of a run of the suite `probing`, by encoder and task.
+    """Read the accuracies of the suite `probing`, by encoder and task.
 
     Args:
-        path: The file `probing.json` that `paraphrastic evaluate --suite probing` wrote.
-        model: The encoder that must have been probed; any if None.
+        path: File `probing.json` of `paraphrastic evaluate --suite probing`.
+        model: The encoder that must have been probed (default: any).
     """
     try:
         found: dict[str, dict[str, float]] = {}
         record = read_json(Path(path))
         if record["suite"] != "probing":
-            raise DataError(f"{path} holds the suite {record['suite']}; give that of probing")
+            raise DataError(f"{path} has results of {record['suite']}. Give the file probing.json")
         if model is not None and not is_identified(model, record.get("settings", {})):
             raise DataError(
-                f"{path} holds the probes of another model, {record.get('model')}: give the file "
-                "of an evaluation of this one"
+                f"{path} has the probes of another model, {record.get('model')}. Evaluate this "
+                "model with --suite probing"
             )
         for row in record["rows"]:
             found.setdefault(row["group"], {})[row["name"]] = float(row["scores"]["accuracy"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{path} is no outcome of `paraphrastic evaluate MODEL --suite probing --output DIR` "
-            f"({error}); give its file probing.json"
+            f"{path} is not a valid probing.json ({error}). Create it with `paraphrastic evaluate "
+            "MODEL --suite probing --output DIR`"
         ) from error
     return found
 
@@ -63,16 +63,16 @@ def variables(
     name: str = "model",
     progress: bool = False,
 ) -> Analysis:
-    """Show what the variables of a generative model hold.
+    """Show what the variables of a generative model encode.
 
-    Sources are every second text, and the style of each is the text five places on; nothing is
-    picked. Lines go from a source to its style.
+    Sources are every second text, and the style of each is the text five places on. Interpolation
+    goes from a source to its style.
 
     Args:
-        judge: Any object with `similarity_pairwise`, of another training: whose cosines count.
+        judge: Independently trained encoder with `similarity_pairwise`, for the cosines.
         texts: Distinct sentences in `language`.
-        probes: Accuracies x 100 by encoder and task, as `read_probes` gives them; None for none.
-        count: The most sources.
+        probes: Accuracies x 100 by encoder and task, from `read_probes`.
+        count: Maximum number of sources.
     """
     for what, value, least in (("count", count, 2), ("samples", samples, 0)):
         if value < least:
@@ -80,9 +80,7 @@ def variables(
     sources = list(texts[:-SHIFT:STEP][:count])
     styles = list(texts[SHIFT::STEP][: len(sources)])
     if len(styles) < 2:
-        raise DataError(
-            f"style transfer needs a text of at least {2 * SHIFT} sentences, got {len(texts)}"
-        )
+        raise DataError(f"style transfer needs at least {2 * SHIFT} sentences, got {len(texts)}")
     sources = sources[: len(styles)]
     how = GenerationOptions(max_tokens=MOST_TOKENS)
     swapped = _first(
@@ -92,9 +90,9 @@ def variables(
         generator.reconstruct(sources, language=language, writing=how, progress=progress)
     )
     near = [
-        ["meaning of one, style of another", "its meaning's", *_near(judge, swapped, sources)],
-        ["meaning of one, style of another", "its style's", *_near(judge, swapped, styles)],
-        ["meaning and style of one", "its own", *_near(judge, rebuilt, sources)],
+        ["meaning of one, style of another", "meaning sentence", *_near(judge, swapped, sources)],
+        ["meaning of one, style of another", "style sentence", *_near(judge, swapped, styles)],
+        ["meaning and style of one", "same sentence", *_near(judge, rebuilt, sources)],
     ]
     shown = list(zip(sources, styles, swapped, strict=True))[:samples]
     lines: list[list[Cell]] = []
@@ -104,8 +102,8 @@ def variables(
     tables = [
         Table(
             "transfer",
-            "Of what is written from two sentences, what is whose",
-            ["written from", "beside the sentence that is", "cosine", "length r", "same end"],
+            "Similarity of the output to the sentences it was generated from",
+            ["written from", "compared with", "cosine", "length r", "same end"],
             near,
         ),
         Table(
@@ -114,22 +112,22 @@ def variables(
             ["meaning of", "style of", "written"],
             [list(each) for each in shown],
         ),
-        Table("lines", "From one sentence to another", ["way", "written"], lines),
+        Table("lines", "From one sentence to another", ["position", "written"], lines),
     ]
     if probes is not None:
         tables.insert(0, _probe_table(probes))
     return Analysis(
         "variables",
-        f"What the variables of {name} hold",
+        f"Content of the variables of {name}",
         tables,
         _figure(probes, near),
         [
-            f"Sources are every second of {len(texts):,} sentences, and the style of each is the "
-            f"sentence {SHIFT} places on: {len(sources):,} in all, and the first are shown.",
+            f"Sources are every second of {len(texts):,} sentences. The style of each is the "
+            f"sentence {SHIFT} places on. There are {len(sources):,} pairs; the first are shown.",
             "Cosine: mean over all outputs, by another model. Length r: Pearson's r of the numbers "
-            "of words. Same end: the share whose last character is the same.",
-            f"Lines are straight, from all variables of the meaning's sentence to those of the "
-            f"style's, in {POINTS} points.",
+            "of words. Same end: share of outputs with the same last character.",
+            "Lines are straight, from all variables of the meaning sentence to those of the style "
+            f"sentence, in {POINTS} points.",
         ],
         {"model": name, "language": language, "sentences": len(texts), "sources": len(sources)},
     )
@@ -140,7 +138,8 @@ def _first(written: Sequence[Sequence[GeneratedText]]) -> list[str]:
 
 
 def _near(judge: Any, outputs: Sequence[str], others: Sequence[str]) -> list[Cell]:
-    """Mean cosine, correlation of lengths, and share of equal last characters."""
+    """Return the mean cosine, the correlation of lengths, and the share of equal last
+    characters."""
     words = [np.array([len(text.split()) for text in side], float) for side in (outputs, others)]
     length = float("nan")
     if all(side.std() > 0 for side in words):
@@ -154,12 +153,12 @@ def _probe_table(probes: Probes) -> Table:
     rows: list[list[Cell]] = [
         [encoder, *(scores.get(task) for task in tasks)] for encoder, scores in probes.items()
     ]
-    return Table("probes", "Accuracy x 100 of what can be read off", ["variable", *tasks], rows)
+    return Table("probes", "Accuracy of the probes x 100", ["variable", *tasks], rows)
 
 
 def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
-    """A heat map of probes, each task beside its mean over the variables; without probes, bars of
-    whose meaning and length what is written has."""
+    """Draw a heat map of probes, relative to each task's mean over the variables. Without probes,
+    draw bars of the similarity of the outputs."""
     if not probes:
         figure = new_figure(6, 3)
         axes = figure.subplots()
@@ -173,14 +172,14 @@ def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
     names = list(probes)
     tasks = list(dict.fromkeys(task for scores in probes.values() for task in scores))
     scores = np.array([[probes[name].get(task, np.nan) for task in tasks] for name in names])
-    beside = scores - np.nanmean(scores, 0)
+    relative = scores - np.nanmean(scores, 0)
     figure = new_figure(1.5 + 0.75 * len(tasks), 1.2 + 0.45 * len(names))
     axes = figure.subplots()
-    most = float(np.nanmax(np.abs(beside))) or 1.0
-    image = axes.imshow(beside, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+    most = float(np.nanmax(np.abs(relative))) or 1.0
+    image = axes.imshow(relative, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
     for (row, column), score in np.ndenumerate(scores):
         if np.isfinite(score):
-            is_dark = abs(beside[row, column]) > 0.6 * most
+            is_dark = abs(relative[row, column]) > 0.6 * most
             color = "white" if is_dark else "black"
             axes.text(column, row, f"{score:.1f}", ha="center", va="center", color=color, size=8)
     axes.set_xticks(range(len(tasks)), tasks, rotation=35, ha="right", fontsize=8)

@@ -1,4 +1,4 @@
-"""How much of what training achieves is the weight that a table gives each token (thesis, 3.4).
+"""Share of the training gain that token weights alone explain (thesis, 3.4).
 
 The thesis multiplies each initial vector by the sum of the absolute values of the trained vector.
 This alone reaches two thirds of the improvement.
@@ -34,15 +34,15 @@ def weighting(
     *,
     name: str = "model",
 ) -> Analysis:
-    """Score on STS a trained table, the start of its training, and the start with trained weights.
+    """Score a trained table, its initial values, and these with trained weights, on STS.
 
     The weight of a token is the sum of the absolute values of its trained vector. Two more tables
-    are scored for comparison: the start weighted by the reciprocal of each token's frequency, and
-    the trained vectors at length 1, which have no weights.
+    are scored for comparison: the initial vectors divided by each token's frequency, and the
+    trained vectors at length 1, which have no weights.
 
     Args:
-        start: The table that training started from, (vocab, dim).
-        counts: How often each token is in the training text, (vocab,); 0 counts as 1, as in the
+        start: Initial values of the table, (vocab, dim).
+        counts: Frequency of each token in the training text, (vocab,). 0 counts as 1, as in the
             thesis.
     """
     table = trained_table(encoder, name)
@@ -64,7 +64,7 @@ def weighting(
         [Table("scores", "Pearson r x 100, average", ["vectors", name, "thesis 3.4"], figures)],
         _figure(scores),
         [
-            "Average of STS 2012-2016, a mean of the years' means; in the thesis, of 22 datasets.",
+            "Average of STS 2012-2016, a mean of yearly means. The thesis averages 22 datasets.",
             "The thesis starts from PARAGRAM-SL999, where similar words have similar directions.",
         ],
         {"model": name, "tokens counted": int(counts.sum())},
@@ -72,7 +72,7 @@ def weighting(
 
 
 def share_of_weights(scores: dict[str, float]) -> float:
-    """Return the per cent of the improvement over the start that the weights alone reach.
+    """Return the percentage of the improvement that the weights alone reach.
 
     Example:
         >>> round(share_of_weights(THESIS), 2)
@@ -88,36 +88,32 @@ def trained_table(encoder: SentenceEncoder, name: str = "model") -> np.ndarray:
     if table is None:
         kind = type(getattr(encoder, "model", encoder)).__name__
         raise ModelError(
-            f"{name} is a {kind}, which averages no rows to weigh; use an averaging model of this "
-            "package"
+            f"{name} is a {kind}, not an averaging model. Use an averaging model of this package"
         )
     return table
 
 
 def random_start(table: np.ndarray) -> np.ndarray:
-    """Draw a table of a given shape from N(0, 1), which models of this package start from.
+    """Draw a table from N(0, 1), as models of this package are initialized, up to the scale.
 
-    Its scale does not change cosines.
+    Cosines do not depend on the scale.
     """
     return np.random.default_rng(1).standard_normal(table.shape, np.float32)
 
 
 def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) -> np.ndarray:
-    """Take the vectors of another averaging model for the same tokens.
+    """Take the vectors of another averaging model for the same tokens, (vocab, dim).
 
-    Tokens that it lacks have random vectors, of the mean length of the others.
+    Missing tokens get random vectors, with the mean length of the others.
 
     Args:
         table: The trained table, (vocab, dim), for its shape.
-
-    Returns:
-        The table, (vocab, dim).
     """
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
         raise ModelError(
-            f"the start has vectors of {rows.shape[1]} numbers and the model of {table.shape[1]}; "
-            "give what this model was trained from"
+            f"the start has {rows.shape[1]} dimensions, but the model {table.shape[1]}. Give the "
+            "model that training started from"
         )
     place = {token: row for row, token in enumerate(start.tokenizer.tokens())}
     known = np.array([token in place for token in tokens])
@@ -145,7 +141,7 @@ def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
             add()
     add()
     if not counts.any():
-        raise DataError("the text to count tokens in holds none of the model's")
+        raise DataError("the text contains none of the model's tokens")
     return counts
 
 

@@ -1,7 +1,7 @@
-"""`paraphrastic analyze KIND ... --output DIR`: the analyzes of the papers.
+"""`paraphrastic analyze KIND ... --output DIR`: the analyses of the papers.
 
-Each kind is a function from its arguments to an analysis. Its decorator holds its summary, its
-example and its arguments.
+Each kind is a function from its arguments to an analysis, decorated with its summary, examples and
+arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
-from paraphrastic_hf.cli.shared.options import add_data_option, data_root
+from paraphrastic_hf.cli.shared.options import MODEL as ENCODER
+from paraphrastic_hf.cli.shared.options import add_data_option, data_errors, data_root
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 
 WORDS = "words/enwiki_vocab_min200.txt.xz"
 EPILOG = """\
-An analysis prints its tables and writes them with a plot: KIND.md, KIND.json, KIND.tsv, KIND.png.
-`paraphrastic analyze KIND --help` says what a kind does, with an example."""
+An analysis prints its tables and writes KIND.md, KIND.json, KIND.tsv and a plot, KIND.png.
+`paraphrastic analyze KIND --help` explains a kind.
+
+examples:
+  paraphrastic analyze neighbors english --query huge 'not able' --data DATA --output analysis
+  paraphrastic analyze norms runs/word --data DATA --output analysis"""
 
 
 class Argument(NamedTuple):
-    """An argument of `add_argument`."""
+    """Name and options for `add_argument`."""
 
     name: str
     options: dict[str, Any]
@@ -42,7 +47,7 @@ class Kind(NamedTuple):
 
     analyze: Callable[[argparse.Namespace], Analysis]
     summary: str
-    example: str
+    examples: str
     arguments: tuple[Argument, ...]
 
 
@@ -50,50 +55,43 @@ ANALYSES: dict[str, Kind] = {}
 
 
 def argument(name: str, help: str, **options: Any) -> Argument:
-    """An argument of a kind; the help of an option names its default."""
-    default = options.get("default")
-    shown = "" if default in (None, []) or "(default" in help else f" (default: {default})"
-    return Argument(name, {**options, "help": help + shown})
+    return Argument(name, {**options, "help": help})
 
 
-def kind(summary: str, example: str, *arguments: Argument) -> Callable[[Any], Any]:
+def kind(summary: str, examples: str, *arguments: Argument) -> Callable[[Any], Any]:
     """Register an analysis under the name of its function."""
 
     def register(analyze: Callable[[argparse.Namespace], Analysis]) -> Any:
         name = analyze.__name__.replace("_", "-")
-        ANALYSES[name] = Kind(analyze, summary, example, arguments)
+        ANALYSES[name] = Kind(analyze, summary, examples, arguments)
         return analyze
 
     return register
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the kinds and their arguments."""
-    parser.epilog = EPILOG
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     for name, each in ANALYSES.items():
         added = kinds.add_parser(
             name,
             help=each.summary,
-            description=each.summary,
-            epilog=f"example:\n{each.example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            description=f"{each.summary[0].upper()}{each.summary[1:]}.",
+            epilog=f"examples:\n{each.examples}",
         )
         added.add_argument(
-            "--output", required=True, help="the folder that tables and plots are written into"
+            "--output", required=True, metavar="DIR", help="folder for the tables and plots"
         )
         names = {each.name for each in each.arguments}
         if "runs" not in names:
-            add_data_option(added, "which holds train, eval and words")
+            add_data_option(added, "its folders train, eval and words")
         for name, options in each.arguments:
             added.add_argument(name, **options)
         takes_overrides = RECIPE in each.arguments or MODEL_OR_RECIPE in each.arguments
-        added.set_defaults(run=run, takes_overrides=takes_overrides, recipe_kinds=("contrastive",))
+        added.set_defaults(takes_overrides=takes_overrides, recipe_kinds=("contrastive",))
 
 
 @holds_output("analyzing")
 def run(arguments: argparse.Namespace) -> None:
-    """Analyze, print the tables and the paths of the files."""
     kind = ANALYSES[arguments.kind]
     if MODEL in kind.arguments:
         check_model_name(arguments.model)
@@ -112,25 +110,24 @@ def run(arguments: argparse.Namespace) -> None:
     print(analysis_markdown(analysis), *paths, sep="\n")
 
 
-MODEL = argument("model", "a model directory, a packaged model or the name of a model on the Hub")
+MODEL = argument("model", ENCODER)
 RUNS = argument("runs", "folders that `paraphrastic train` wrote", nargs="+")
-RECIPE = argument("recipe", "the recipe to train, a YAML file with a development set")
+RECIPE = argument("recipe", "recipe to train: a YAML file with a development set")
 MODEL_OR_RECIPE = argument(
     "model",
-    "a model directory or packaged model, or a recipe (.yaml) to train for each language",
+    "model directory or packaged model, or a recipe (.yaml) to train for each language",
     metavar="MODEL_OR_RECIPE",
 )
 TEXT = argument(
     "--text",
-    "text files to count tokens in (default: the pairs of the model's recipe)",
+    "text files whose tokens are counted (default: the pairs of the model's recipe)",
     nargs="+",
     metavar="FILE",
 )
 
 
 def _corpus(*corpora: str) -> Argument:
-    help = "the tagged corpus to take words from"
-    return argument("--corpus", help, default="ewt", choices=corpora)
+    return argument("--corpus", "tagged corpus", default="ewt", choices=corpora)
 
 
 def _number(name: str, default: int | None, help: str, **options: Any) -> Argument:
@@ -138,30 +135,30 @@ def _number(name: str, default: int | None, help: str, **options: Any) -> Argume
 
 
 @kind(
-    "nearest words, phrases or n-grams, models side by side (thesis 3.4, 3.8.2)",
+    "list the nearest words, phrases or n-grams, models side by side (thesis, 3.4, 3.8.2)",
     "  paraphrastic analyze neighbors runs/word english --query vehicals huge 'not able' \\\n"
     "      --most 50000 --output analysis\n"
     "  paraphrastic analyze neighbors runs/charagram-phrase --rows --query die foo _2 "
     "--output analysis",
-    argument("models", "one or more models, which are shown side by side", nargs="+"),
+    argument("models", "one or more encoders", nargs="+"),
     argument(
         "--query",
-        "the words, phrases or n-grams whose neighbors are wanted",
+        "words, phrases or n-grams to find neighbors of",
         nargs="+",
         required=True,
     ),
     argument(
         "--among",
-        "the words or phrases to search, one a line (default: the list in DATA/words)",
+        "file of words or phrases to search, one per line (default: the list in DATA/words)",
         metavar="FILE",
     ),
     argument(
         "--rows",
-        "search the rows of the model's own table instead; _ stands for a space",
+        "search the rows of the model's own table instead; write _ for a space",
         action="store_true",
     ),
-    _number("--most", None, "search only this many words or rows, from the first on"),
-    _number("--neighbors", 7, "how many neighbors to show for each query"),
+    _number("--most", None, "number of words or rows to search, from the first (default: all)"),
+    _number("--neighbors", 7, "neighbors shown per query"),
 )
 def neighbors(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.neighbors import neighbors as analyze
@@ -169,7 +166,7 @@ def neighbors(arguments: argparse.Namespace) -> Analysis:
 
     among = None
     if arguments.rows and arguments.among:
-        raise DataError("--rows looks in the model's own table; leave out --rows or --among")
+        raise DataError("--rows and --among exclude each other; leave one out")
     if not arguments.rows:
         path = arguments.among or Path(data_root(arguments.data, "the word list")) / WORDS
         among = list(read_word_list(path, arguments.most))
@@ -180,13 +177,14 @@ def neighbors(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "norms of word vectors by part of speech and by frequency (thesis 3.4)",
-    "  paraphrastic analyze norms runs/word --data DATA --output analysis",
+    "average the norms of word vectors by part of speech and by frequency (thesis, 3.4)",
+    "  paraphrastic analyze norms runs/word --data DATA --output analysis\n"
+    "  paraphrastic analyze norms english --corpus treebank --data DATA --output analysis",
     MODEL,
     _corpus("ewt", "treebank"),
     argument(
         "--words",
-        "a list of words with their counts (default: the one in DATA/words)",
+        "file of words with their counts (default: the one in DATA/words)",
         metavar="FILE",
     ),
 )
@@ -203,14 +201,14 @@ def norms(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "how much of a trained table is the weight of each token (thesis 3.4)",
-    "  paraphrastic analyze weighting runs/word --data DATA --output analysis\n\n"
-    "The start is random unless --start names an earlier run. Tokens are counted in the pairs "
-    "that the\nmodel's recipe names, unless --text gives other text.",
+    "measure how much of a trained table is a weight per token (thesis, 3.4)",
+    "paraphrastic analyze weighting runs/word --data DATA --output analysis\n  paraphrastic "
+    "analyze weighting runs/word --start runs/before --text text.txt --data DATA \\\n      "
+    "--output analysis",
     MODEL,
     argument(
         "--start",
-        "the model that training started from (default: a random table)",
+        "model that training started from (default: a random table)",
         metavar="MODEL",
     ),
     TEXT,
@@ -231,12 +229,13 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "how well encoders fit the pairs that they were trained on (thesis 3.3)",
-    "  paraphrastic analyze fit runs/avg runs/lstm --data DATA --output analysis\n\n"
+    "measure how well encoders fit their training pairs (thesis, 3.3)",
+    "  paraphrastic analyze fit runs/avg runs/lstm --data DATA --output analysis\n"
+    "  paraphrastic analyze fit runs/avg --pairs 10000 --data DATA --output analysis\n\n"
     "The pairs are those of the first model's recipe.",
-    argument("models", "one or more models that were trained on the pairs", nargs="+"),
-    _number("--pairs", None, "how many pairs to draw at random (default: all)"),
-    _number("--batch-size", 100, "among how many pairs a negative is looked for"),
+    argument("models", "one or more encoders trained on the pairs", nargs="+"),
+    _number("--pairs", None, "size of a random sample of pairs (default: all)"),
+    _number("--batch-size", 100, "pairs among which a negative is chosen"),
 )
 def fit(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.fit import fit as analyze
@@ -247,26 +246,28 @@ def fit(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "the negatives that mega-batches of several sizes hold (thesis 4.5.5, Table 31)",
-    "  paraphrastic analyze negatives runs/word --sizes 1 20 40 --data DATA --output analysis\n\n"
+    "show the negatives in mega-batches of several sizes (thesis, 4.5.5, Table 31)",
+    "  paraphrastic analyze negatives runs/word --sizes 1 20 40 --data DATA --output analysis\n"
+    "  paraphrastic analyze negatives runs/word --pairs 5000 --count 10 --data DATA \\\n"
+    "      --output analysis\n\n"
     "The pairs are those of the model's recipe.",
     MODEL,
     argument(
         "--sizes",
-        "mini-batches of a mega-batch (default: 1 20 40)",
+        "mini-batches per mega-batch (default: 1 20 40)",
         nargs="+",
         type=int,
         default=[1, 20, 40],
         metavar="M",
     ),
-    _number("--batch-size", 100, "pairs of a mini-batch"),
-    _number("--pairs", 20_000, "how many pairs to draw at random"),
-    _number("--count", 5, "how many sentences to show"),
+    _number("--batch-size", 100, "pairs per mini-batch"),
+    _number("--pairs", 20_000, "size of the random sample of pairs"),
+    _number("--count", 5, "sentences shown"),
 )
 def negatives(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.negatives import negatives as analyze
 
-    pairs = _drawn_pairs(arguments.model, arguments, "give another model")
+    pairs = _drawn_pairs(arguments.model, arguments, "name another model")
     return analyze(
         _encoder(arguments.model),
         pairs,
@@ -278,8 +279,9 @@ def negatives(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "words that were rarely trained, beside the score of each dataset (thesis 3.3.1)",
-    "  paraphrastic analyze under-training runs/paragram-phrase --data DATA --output analysis",
+    "relate rarely trained words to the score of each dataset (thesis, 3.3.1)",
+    "  paraphrastic analyze under-training runs/paragram-phrase --data DATA --output analysis\n"
+    "  paraphrastic analyze under-training runs/word --text text.txt --data DATA --output analysis",
     MODEL,
     TEXT,
 )
@@ -297,10 +299,11 @@ def under_training(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "sentence pairs on which one model is right and another wrong (2017 paper, Table 7)",
-    "  paraphrastic analyze errors runs/lstm-avg runs/avg --data DATA --output analysis",
-    argument("models", "the two models to compare", nargs="+"),
-    _number("--count", 10, "how many pairs to show for each"),
+    "list sentence pairs on which only one of two models is right (2017 paper, Table 7)",
+    "  paraphrastic analyze errors runs/lstm-avg runs/avg --data DATA --output analysis\n"
+    "  paraphrastic analyze errors english tiny --count 20 --data DATA --output analysis",
+    argument("models", "two encoders to compare", nargs="+"),
+    _number("--count", 10, "pairs shown per model"),
 )
 def errors(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.errors import errors as analyze
@@ -315,7 +318,7 @@ def errors(arguments: argparse.Namespace) -> Analysis:
     ]
     models = arguments.models
     if len(models) != 2:
-        raise DataError(f"errors are compared of two models, got {len(models)}")
+        raise DataError(f"analyze errors compares two models, got {len(models)}")
     return analyze(
         _encoder(models[0]),
         _encoder(models[1]),
@@ -326,8 +329,9 @@ def errors(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "gates of a GRAN by part of speech and dependency relation (2017 paper, 5.2)",
-    "  paraphrastic analyze gates runs/gran --data DATA --output analysis",
+    "average a GRAN's gates by part of speech and dependency relation (2017 paper, 5.2)",
+    "  paraphrastic analyze gates runs/gran --data DATA --output analysis\n"
+    "  paraphrastic analyze gates runs/gran-2 --data DATA --output analysis",
     MODEL,
     _corpus("ewt"),
 )
@@ -344,31 +348,31 @@ def gates(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "what the variables of a generative model hold: probes, style transfer, lines between "
-    "sentences (thesis 5.7)",
+    "probe the latent variables of a generative model, transfer style and interpolate "
+    "(thesis, 5.7)",
     "  paraphrastic evaluate runs/bgt --suite probing --data DATA --output scores\n"
     "  paraphrastic analyze variables runs/bgt --probes scores/probing.json --data DATA "
     "--output analysis",
     MODEL,
     argument(
         "--probes",
-        "probing.json of `paraphrastic evaluate MODEL --suite probing` (default: no probes)",
+        "probing.json of `paraphrastic evaluate MODEL --suite probing` (default: none)",
         metavar="FILE",
     ),
     argument(
         "--text",
-        "sentences, one a line (default: those of SICK's trial split)",
+        "file of sentences, one per line (default: SICK's trial split)",
         metavar="FILE",
     ),
-    argument("--language", "the language to write", default="en"),
+    argument("--language", "language to write", default="en", metavar="CODE"),
     argument(
         "--encoder",
-        "the encoder used to compute similarity of meaning",
+        "encoder for the similarity of meaning",
         metavar="MODEL",
         default="english",
     ),
-    _number("--count", 300, "how many sentences to rewrite"),
-    _number("--samples", 8, "how many of them to show"),
+    _number("--count", 300, "sentences to rewrite"),
+    _number("--samples", 8, "sentences shown"),
     argument("--quiet", "show no progress bars", action="store_true"),
 )
 def variables(arguments: argparse.Namespace) -> Analysis:
@@ -390,7 +394,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
     probes = None
     if arguments.probes is not None:
         probes = read_probes(arguments.probes, _encoder(arguments.model))
-    try:
+    with data_errors():
         return analyze(
             generator,
             judge,
@@ -402,13 +406,12 @@ def variables(arguments: argparse.Namespace) -> Analysis:
             name=_name(arguments.model),
             progress=not arguments.quiet and sys.stderr.isatty(),
         )
-    except ValueError as error:  # of a language that the model has not
-        raise DataError(str(error)) from error
 
 
 @kind(
-    "development scores over training, from the logs of runs (thesis 3.7.4)",
-    "  paraphrastic analyze convergence runs/charagram-phrase runs/char-cnn --output analysis",
+    "plot development scores over training, from the logs of runs (thesis, 3.7.4)",
+    "  paraphrastic analyze convergence runs/charagram-phrase runs/char-cnn --output analysis\n"
+    "  paraphrastic analyze convergence runs/* --output analysis",
     RUNS,
 )
 def convergence(arguments: argparse.Namespace) -> Analysis:
@@ -418,8 +421,9 @@ def convergence(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "what translations are expected to cost over minimum risk training (thesis 7.5.2, Figure 12)",
-    "  paraphrastic analyze expected-costs runs/bleu runs/simile --output analysis",
+    "plot the expected cost over minimum risk training (thesis, 7.5.2, Figure 12)",
+    "  paraphrastic analyze expected-costs runs/bleu runs/simile --output analysis\n"
+    "  paraphrastic analyze expected-costs runs/mrt --output analysis",
     RUNS,
 )
 def expected_costs(arguments: argparse.Namespace) -> Analysis:
@@ -429,22 +433,23 @@ def expected_costs(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "train a recipe on more and more pairs, in order and at random (thesis 3.3.2)",
+    "train a recipe on increasing numbers of pairs, first ones and random ones (thesis, 3.3.2)",
     "  paraphrastic analyze data-amount \\\n"
     "      recipes/towards-universal-2016/paragram-phrase.yaml \\\n"
-    "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n\n"
-    "Run again, finished runs are kept; sizes may be added. Keys of the recipe are options, as "
-    "in\n`paraphrastic train` (--epochs 5).",
+    "      --sizes 1000 10000 100000 --data DATA --output analysis/amount\n"
+    "  paraphrastic analyze data-amount own.yaml --orders random --epochs 5 --output amount\n\n"
+    "The same command keeps finished runs; sizes may be added. Set keys of the recipe with\n"
+    "--KEY VALUE, as in `paraphrastic train`.",
     RECIPE,
     argument(
         "--sizes",
-        "the numbers of pairs to train on (default: all, then half as many, until fewer than 10)",
+        "numbers of training pairs (default: all, then half as many, down to 10)",
         nargs="+",
         type=int,
     ),
     argument(
         "--orders",
-        "whether the first pairs are taken or random ones (default: both)",
+        "pairs to take: random ones, the first ones, or both in turn (default: both)",
         nargs="+",
         default=["random", "ordered"],
         choices=["random", "ordered"],
@@ -465,22 +470,22 @@ def data_amount(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "train a recipe with other numbers and lengths of n-grams (thesis 3.7.5)",
+    "train a recipe with several numbers and lengths of n-grams (thesis, 3.7.5)",
     "  paraphrastic analyze ngram-vocabulary recipes/charagram-2016/charagram-phrase.yaml \\\n"
     "      --most 100 1000 50000 --lengths 2 2,3 2,3,4 --epochs 5 --lambda_all 0 \\\n"
-    "      --data DATA --output analysis/ngrams",
+    "      --data DATA --output analysis/ngrams\n"
+    "  paraphrastic analyze ngram-vocabulary own.yaml --lengths 3 2,3,4 --output ngrams",
     RECIPE,
     argument(
         "--most",
-        "how many n-grams of each length to keep, one run for each number (default: 100 1000 "
-        "50000)",
+        "n-grams kept of each length, one run per number (default: 100 1000 50000)",
         nargs="+",
         type=int,
         default=[100, 1000, 50000],
     ),
     argument(
         "--lengths",
-        "the lengths of n-grams, one run for each set (default: 2 2,3 2,3,4 2,3,4,5 2,3,4,5,6)",
+        "lengths of n-grams, one run per set (default: 2 2,3 2,3,4 2,3,4,5 2,3,4,5,6)",
         nargs="+",
         type=lambda text: tuple(map(int, text.split(","))),
         metavar="N,N",
@@ -502,47 +507,46 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
 
 
 @kind(
-    "scores against shared pieces and language distance (thesis 5.3.2)",
+    "relate scores to shared subwords and language distance (thesis, 5.3.2)",
     "  paraphrastic analyze languages multilingual --data DATA --output analysis\n"
     "  paraphrastic analyze languages recipes/simple-and-effective-2019/sp.yaml \\\n"
     "      --pairs 20000 --data DATA --output analysis/languages\n\n"
-    "A model is scored on Tatoeba, language by language. Of a recipe a model is trained for "
-    "each\nDATA/train/en-XX and scored on STS 2012-2016, as in the thesis. Distances are "
-    "URIEL's:\npip install 'paraphrastic-hf[languages]'.",
+    "A model is scored on Tatoeba, per language. A recipe is trained on each DATA/train/en-XX and\n"
+    "scored on STS 2012-2016, as in the thesis. Distances are URIEL's: pip install\n"
+    "'paraphrastic-hf[languages]'.",
     MODEL_OR_RECIPE,
     argument(
         "--bitext",
-        "a folder of folders en-XX with bitext (default: Tatoeba's sentences; for a recipe, "
-        "DATA/train)",
+        "folder with a folder en-XX of bitext per language (default: Tatoeba's sentences; for a "
+        "recipe, DATA/train)",
         metavar="DIR",
     ),
     _number(
         "--pairs",
         10_000,
-        "how many sentence pairs of each language's bitext to use (default: 10000; of "
-        "Tatoeba's sentences always all)",
+        "sentence pairs used per language, at least 1; ignored for Tatoeba's sentences",
     ),
     argument(
         "--apart",
-        "of a recipe: keep the pieces of each language apart from the English ones, as by the "
-        "mark of thesis 5.3.2; overlap is that of pieces without marks",
+        "for a recipe: mark the subwords of each language so that it shares none with English "
+        "(thesis, 5.3.2); overlap is computed without marks",
         action="store_true",
     ),
     argument(
         "--without",
-        "the languages to leave out, such as those a model was trained on",
+        "languages to leave out, such as those of the training data",
         nargs="+",
         default=[],
         metavar="CODE",
     ),
     argument(
         "--distances",
-        "a TSV file of distances between languages, to use instead of URIEL's",
+        "TSV file of language distances, instead of URIEL's",
         metavar="FILE",
     ),
     argument(
         "--threshold",
-        "the share of common pieces above which an overlap counts as high",
+        "share of common subwords, 0 to 1, above which an overlap counts as high",
         type=float,
         default=0.3,
     ),
@@ -557,8 +561,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
     if arguments.overrides and not is_recipe:
         raise RecipeError(
-            f"unknown option {arguments.overrides[0]}: {arguments.model} is no recipe (.yaml), "
-            "whose keys are options"
+            f"unknown option {arguments.overrides[0]}: {arguments.model} is not a recipe (.yaml)"
         )
     if arguments.pairs < 1:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
@@ -574,14 +577,11 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     for name in arguments.without:
         if distances.pop(name, None) is None:
             raise DataError(
-                f"--without {name}: no such language; Tatoeba's codes have three letters, those of "
+                f"--without {name}: unknown language; Tatoeba's codes have three letters, those of "
                 "bitext folders two"
             )
     if arguments.apart and not is_recipe:
-        raise RecipeError(
-            f"--apart is about models to train, and {arguments.model} is no recipe (.yaml): leave "
-            "it out"
-        )
+        raise RecipeError(f"--apart needs a recipe (.yaml), got {arguments.model}")
     if not is_recipe:
         found = scores.of_one_model(
             _encoder(arguments.model),
@@ -617,10 +617,10 @@ def _encoder(model: str) -> SentenceEncoder:
 
 
 def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
-    """Encoders by the last parts of their paths."""
+    """Load encoders, keyed by the last parts of their paths."""
     encoders = {_name(model): _encoder(model) for model in models}
     if len(encoders) < len(models):
-        raise DataError("two models have one name; rename a directory")
+        raise DataError("two models have the same name; rename a directory")
     return encoders
 
 
@@ -631,26 +631,25 @@ def _recipe(path: str, overrides: Sequence[str]) -> ContrastiveRecipe:
 
 
 def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
-    """The lines of `--text`; if not given, both sides of the model's training pairs."""
+    """Yield the lines of `--text`, or both sides of the model's training pairs."""
     from paraphrastic_hf.io.blocks import read_blocks
 
     if arguments.text:
         return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
-    return chain.from_iterable(_training_pairs(arguments.model, root, "give --text"))
+    return chain.from_iterable(_training_pairs(arguments.model, root, "pass --text"))
 
 
-def _drawn_pairs(model: str, arguments: argparse.Namespace, way_out: str) -> list[tuple[str, str]]:
-    """`--pairs` of those that a model's recipe names, at random."""
+def _drawn_pairs(model: str, arguments: argparse.Namespace, fix: str) -> list[tuple[str, str]]:
+    """Return a random sample of `--pairs` training pairs of a model."""
     import numpy as np
 
     root = data_root(arguments.data, "the training pairs")
-    found = list(_training_pairs(model, root, way_out))
+    found = list(_training_pairs(model, root, fix))
     drawn = np.random.default_rng(1).permutation(len(found))[: arguments.pairs]
     return [found[number] for number in drawn]
 
 
-def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, str]]:
-    """The pairs that a model's recipe names."""
+def _training_pairs(model: str, root: str, fix: str) -> Iterator[tuple[str, str]]:
     from paraphrastic_hf.encoders.storage.locate import packaged_folder
     from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
     from paraphrastic_hf.training.data.sources import read_sources
@@ -662,12 +661,9 @@ def _training_pairs(model: str, root: str, way_out: str) -> Iterator[tuple[str, 
         has_pairs = isinstance(recipe, ContrastiveRecipe)
         sources = read_sources(recipe, root) if has_pairs else None
     except (RecipeError, DataError) as error:
-        raise DataError(
-            f"the text {model} was trained on is not at hand ({error}); {way_out}"
-        ) from error
+        raise DataError(f"cannot read the training text of {model} ({error}); {fix}") from error
     if sources is None:
         raise DataError(
-            f"{model} was not trained by a contrastive recipe, whose pairs alone are read; "
-            f"{way_out}"
+            f"{model} was not trained by a contrastive recipe, so its pairs cannot be read; {fix}"
         )
     return (pair for source in sources for pair in source.pairs)

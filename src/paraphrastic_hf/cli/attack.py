@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, dump_json, holds_output, open_output
-from paraphrastic_hf.cli.shared.options import add_trust_option
+from paraphrastic_hf.cli.shared.options import add_trust_option, data_errors
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import DataError, ParaphrasticError
+from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import Translate
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.io.markdown import literal
@@ -18,61 +18,67 @@ from paraphrastic_hf.io.markdown import literal
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.adversarial import Attack
 
-TRANSLATED = "nmt-bt"  # what paraphrases by translation are called in reports
+TRANSLATED = "nmt-bt"  # name of back-translated paraphrases in reports
 
-EXAMPLES = """examples:
+EPILOG = """\
+A row of the examples is label and text, tab-separated, and the second text if the classifier takes
+pairs. Paraphrases are of the first text. A file of paraphrases is the output of `paraphrastic
+paraphrase`, or has rows of line number (from 1) and paraphrase.
+
+The output folder gets attack.md, attack.json and, for each source of paraphrases, NAME.broken.tsv
+and NAME.training.tsv. The latter has label, paraphrase and second text: add it with
+task.extra_examples of a recipe to train a more robust classifier (thesis, 6.5).
+
+examples:
   paraphrastic paraphrase runs/scpn sentences.txt --generator runs/parse-generator \\
       --parser runs/parser --templates top20 --kept --output paraphrases.tsv
   paraphrastic attack runs/sentiment dev.tsv --paraphrases scpn=paraphrases.tsv --output attack/
   paraphrastic attack runs/sentiment dev.tsv --back-translate runs/en-es runs/es-en --output attack/
-  paraphrastic attack someone/text-classifier dev.tsv --paraphrases paraphrases.tsv --output attack/
-
-A row of the examples is a label and a text, tab-separated, and of pairs the second text;
-paraphrases are of the first. A file of paraphrases is what `paraphrastic paraphrase` writes, or
-rows of a line's number, from 1, and a paraphrase. The folder gets attack.md and attack.json, and
-for each source of paraphrases NAME.broken.tsv and NAME.training.tsv: label, paraphrase and second
-text, which task.extra_examples of a recipe takes to train again.
-"""
+  paraphrastic attack someone/text-classifier dev.tsv --paraphrases paraphrases.tsv \\
+      --output attack/"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument(
         "classifier",
-        help="a directory of a recipe with a task of classes, or a text-classification model of "
+        help="model directory of a task with labels, or a text-classification model of "
         "transformers",
     )
-    parser.add_argument("file", help="examples: label, text and, of pairs, the second text")
+    parser.add_argument(
+        "file", help="TSV file of examples: label, text and, for pairs, the second text"
+    )
     parser.add_argument(
         "--paraphrases",
         action="append",
         default=[],
         metavar="[NAME=]FILE",
-        help="paraphrases of the texts; may be repeated",
+        help="file of paraphrases of the texts. May be repeated",
     )
     parser.add_argument(
         "--back-translate",
         nargs=2,
         metavar=("FORTH", "BACK"),
-        help="paraphrases by translation there and back, by two models of `translate`; the "
-        "language to write may follow a colon: runs/bgt:fr runs/bgt:en",
+        help="two models of `translate` that paraphrase the texts by back-translation. The target "
+        "language may follow a colon: runs/bgt:fr runs/bgt:en",
     )
     parser.add_argument(
-        "--outputs", type=int, default=10, help="of --back-translate, for a text (default: 10)"
+        "--outputs", type=int, default=10, help="paraphrases per text by --back-translate"
     )
     parser.add_argument(
-        "--encoder", default="english", help="what says the cosine, or none (default: english)"
+        "--encoder",
+        default="english",
+        metavar="MODEL",
+        help="encoder for the similarity of text and paraphrase, or none",
     )
-    parser.add_argument("--language-model", metavar="MODEL", help="what says the perplexity")
-    parser.add_argument("--output", required=True, help="folder to write to")
+    parser.add_argument(
+        "--language-model", metavar="MODEL", help="language model for the perplexity of paraphrases"
+    )
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder of the report")
     add_trust_option(parser)
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 @holds_output("attacking")
 def run(arguments: argparse.Namespace) -> None:
-    """Attack the classifier by each source of paraphrases, and report."""
     check_model_name(arguments.classifier)
     named = [_named(each) for each in arguments.paraphrases]
     check_inputs(arguments.file, *(path for _, path in named))
@@ -80,11 +86,11 @@ def run(arguments: argparse.Namespace) -> None:
     for name in names:
         if not name or "/" in name or names.count(name) > 1:
             raise DataError(
-                f"sources of paraphrases need different names, which files are called by, got "
-                f"{name!r}; give --paraphrases NAME=FILE"
+                f"each source of paraphrases needs a file name of its own, got {name!r}; write "
+                "--paraphrases NAME=FILE"
             )
     if not named and not arguments.back_translate:
-        raise DataError("give paraphrases: --paraphrases FILE or --back-translate FORTH BACK")
+        raise DataError("pass --paraphrases FILE or --back-translate FORTH BACK")
     others = (arguments.encoder, arguments.language_model)
     for model in (each for each in others if each not in (None, "none")):
         check_model_name(model)
@@ -131,7 +137,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _named_translator(name: str) -> tuple[str, str | None]:
-    """A model of `translate`, which may be followed by the language to write: `runs/bgt:fr`."""
+    """Split `runs/bgt:fr` into a model and the language to write."""
     model, _, to = (name, "", "") if Path(name).exists() else name.rpartition(":")
     return (model, to or None) if model else (to, None)
 
@@ -140,30 +146,24 @@ def _check_translator(name: str) -> None:
     from paraphrastic_hf.generation.tasks import check_translation
 
     model, to = _named_translator(name)
-    try:
+    with data_errors():
         check_translation(model, source=None, to=to, prefix="")
-    except ParaphrasticError:
-        raise
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 def _translator(name: str, arguments: argparse.Namespace) -> Translate:
     from paraphrastic_hf.generation.any_translator import load_translator
 
     model, to = _named_translator(name)
-    try:
+    with data_errors():
         return load_translator(
             model,
             to=to,
             trust_remote_code=arguments.trust_remote_code,
         )
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    """What gives cosines and perplexities, None where not asked for."""
+    """Return the encoder and the function for perplexities. None for one not asked for."""
     encoder = perplexity = None
     if arguments.encoder != "none":
         from paraphrastic_hf.encoders.encoder import SentenceEncoder
@@ -181,7 +181,7 @@ def _judges(arguments: argparse.Namespace) -> tuple[Any, Any]:
 
 
 def _write(folder: Path, name: str, attacks: Sequence[Attack]) -> None:
-    """What broke the classifier, and all paraphrases as training examples."""
+    """Write the paraphrases that changed a label, and all as training examples."""
     from paraphrastic_hf.evaluation.adversarial import training_rows
 
     with open_output(str(folder / f"{name}.training.tsv")) as file:

@@ -7,42 +7,50 @@ import os
 
 from paraphrastic_hf.cli.shared.options import add_data_option, data_root
 
+EPILOG = """\
+Writes README.md into the model directory, with every source, its license and checksum.
+The command fails if a source does not allow training a public model.
+
+examples:
+  paraphrastic card runs/sp --evaluation runs/sp/evaluation --data DATA \\
+      --summary 'A sentence encoder.' --command-line 'paraphrastic train own'
+  paraphrastic card runs/fr --evaluation runs/fr/evaluation --data DATA --languages en fr \\
+      --summary 'A bilingual encoder.' --command-line 'paraphrastic train own'"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
-    parser.add_argument("model", help="the model directory that `paraphrastic train` wrote")
+    parser.add_argument("model", help="model directory that `paraphrastic train` wrote")
     parser.add_argument(
         "--evaluation",
         required=True,
-        help="the folder that `paraphrastic evaluate --output` wrote for this model",
+        metavar="DIR",
+        help="folder that `paraphrastic evaluate --output` wrote for this model",
     )
-    add_data_option(parser, "which holds the text it was trained on")
+    add_data_option(parser, "training text and its licenses")
     parser.add_argument(
         "--command-line",
         required=True,
-        help="the command that trained the model, as the card is to quote it",
+        metavar="COMMAND",
+        help="command that trained the model, which the card quotes",
     )
-    parser.add_argument("--summary", required=True, help="one or two sentences about the model")
+    parser.add_argument(
+        "--summary", required=True, metavar="TEXT", help="one or two sentences about the model"
+    )
     parser.add_argument(
         "--languages",
         nargs="+",
         default=[],
-        help="the ISO codes of its languages (default: those that its recipe names, else en)",
+        metavar="CODE",
+        help="ISO codes of its languages (default: those of its recipe, or en)",
     )
     parser.add_argument(
         "--license",
         default="cc-by-sa-4.0",
-        help="the license of the weights, as the Hub names it (default: cc-by-sa-4.0)",
+        help="license of the weights, as the Hub names it",
     )
-    parser.epilog = (
-        "Writes README.md into the model's folder, with every source, its license and checksum.\n"
-        "Refused if a source does not allow a public model to be trained on it."
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the card and say where."""
     root = data_root(arguments.data, "the sources")
     from paraphrastic_hf.hub.cards import model_card, write_card
 

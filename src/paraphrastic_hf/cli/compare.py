@@ -8,12 +8,15 @@ from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 
 EPILOG = """\
-The report shows the corpus scores with two-sided p-values (paired permutation test), how the scores
-of SimiLE, SIM and sentence BLEU spread and tie (thesis, 7.5.1), and the segments on which SIM and
-BLEU disagree most (|change of BLEU| - |change of SIM|; thesis, 7.7). With --output DIR it writes
-compare.md, compare.json, segments.tsv and two plots. N-best lists are as `paraphrastic translate
---outputs 8` writes them, or lines of `number ||| text ||| ...`, counted from 0, as Moses does. BLEU
-is sacrebleu's: pip install 'paraphrastic-hf[compare]'.
+The report shows:
+* the corpus scores, with two-sided p-values (paired permutation test)
+* spread and ties of SimiLE, SIM and sentence BLEU (thesis, 7.5.1)
+* the segments on which SIM and BLEU disagree most: |change of BLEU| - |change of SIM| (thesis, 7.7)
+
+With --output DIR the command writes compare.md, compare.json, segments.tsv and two plots. N-best
+lists are the output of `paraphrastic translate --outputs 8`, or Moses's lines of
+`number ||| text ||| ...`, counted from 0. BLEU needs sacrebleu: pip install
+'paraphrastic-hf[compare]'.
 
 examples:
   paraphrastic compare -s baseline.txt new.txt -r reference.txt --output report
@@ -22,36 +25,32 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
 
     add_scorer_arguments(parser, systems=2)
     parser.add_argument(
         "--nbest",
         metavar="FILE",
-        help="n-best lists; ties are counted among their hypotheses, not between the two systems",
+        help="n-best lists, among whose hypotheses ties are counted (default: between the two "
+        "systems)",
     )
     parser.add_argument(
         "--output",
         metavar="DIR",
-        help="write the report into this folder, made if need be (default: print it)",
+        help="folder of the report (default: print it)",
     )
     parser.add_argument(
         "--count",
         type=int,
         default=5,
-        help="how many segments to show where SIM differs and BLEU does not, and as many the other "
-        "way round (default: 5)",
+        help="number of segments shown on which SIM differs and BLEU does not, and the reverse",
     )
     add_resampling_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 @holds_output("comparing")
 def run(arguments: argparse.Namespace) -> None:
-    """Score both systems and write or print the report."""
     check_model_name(arguments.model)
     nbest_file = [arguments.nbest] if arguments.nbest else []
     check_inputs(*arguments.systems, *arguments.references, *nbest_file)

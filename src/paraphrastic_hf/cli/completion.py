@@ -1,4 +1,4 @@
-"""`paraphrastic completion bash | zsh | fish`: shell completion by shtab, from the parsers."""
+"""`paraphrastic completion bash | zsh | fish`: shell completion with shtab."""
 
 from __future__ import annotations
 
@@ -13,29 +13,25 @@ from paraphrastic_hf.config.recipe import CODE, CORPUS, FILE, key_paths, kind_of
 from paraphrastic_hf.extras import require
 
 EPILOG = """\
-Write the script to where your shell looks for it:
+examples (paths that your shell reads):
   paraphrastic completion bash > ~/.local/share/bash-completion/completions/paraphrastic
   paraphrastic completion zsh > ~/.zsh/completions/_paraphrastic    # a folder of your fpath
   paraphrastic completion fish > ~/.config/fish/completions/paraphrastic.fish
 
-It completes commands, options and their choices, recipes and their keys, suites, corpora, packaged
-models and files. Write it again after an update of the package."""
-NO_PACKAGED_MODEL = (  # commands whose models do not come with the package
+The script completes commands, options, choices, recipes and their keys, suites, corpora, packaged
+models and files. Write it again after each update of the package."""
+NO_PACKAGED_MODEL = (  # commands that take no packaged model
     *("card", "predict", "perplexity"),
     *("translate", "reconstruct", "transfer", "paraphrase"),
 )
-Completion = dict[str, str | dict[str, str]]  # what shtab completes an argument with, by shell
+Completion = dict[str, str | dict[str, str]]  # completion function of an argument, by shell
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to complete in")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="shell of the script")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the script."""
     require("completion", "shtab", what="shell completion")
     import shtab
 
@@ -47,11 +43,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def add_completions(parser: Parser, path: tuple[str, ...] = ()) -> None:
-    """Tell shtab how to complete every argument, and add the keys of recipes as options.
+    """Add completions for shtab to every argument, and the recipe keys as options.
 
     Args:
-        parser: A parser; its default `recipe_kinds` names the kinds of recipes that it takes, which
-            are all that `paraphrastic train` takes where it has none.
+        parser: A parser. Its default `recipe_kinds` names the kinds of recipes that it takes.
+            Without one it takes those of `paraphrastic train`.
         path: The words that lead to it, such as `data stats`.
     """
     kinds = parser.get_default("recipe_kinds")
@@ -70,7 +66,6 @@ def add_completions(parser: Parser, path: tuple[str, ...] = ()) -> None:
 
 
 def names_or_files(names: Sequence[str]) -> Completion:
-    """Complete an argument by names and by files."""
     import shtab
 
     if not names:
@@ -89,7 +84,7 @@ def names_or_files(names: Sequence[str]) -> Completion:
 
 
 def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
-    """The names that an argument may be, where they are known beforehand."""
+    """Return the values of an argument that are known in advance."""
     if action.dest == "suite":
         return _suites()
     if action.dest == "name" and not action.option_strings:
@@ -105,8 +100,8 @@ def names_for(action: argparse.Action, path: Sequence[str]) -> tuple[str, ...]:
 
 
 def recipes_of(kinds: Sequence[str] | None) -> tuple[str, ...]:
-    """The packaged recipes of some kinds, or of all that are trained, also by their last name where
-    that is no other's."""
+    """Return the packaged recipes of some kinds, or of all kinds that are trained, with the short
+    names that are unambiguous."""
     every = recipe_names()
     last = Counter(name.partition("/")[2] for name in every)
     named = {name: kind_of(read_mapping(find_recipe(name))) for name in every}
@@ -123,8 +118,10 @@ def _suites() -> tuple[str, ...]:
 
 
 def recipe_keys(kinds: Sequence[str] | None) -> dict[str, list[str]]:
-    """The keys of recipes of some kinds, or of all that are trained, with their choices; of the
-    kind `make`, the keys that say how work is divided."""
+    """Return the recipe keys of some kinds, or of all kinds that are trained, with their choices.
+
+    The kind `make` has the keys of the group `make` of corpus recipes.
+    """
     try:
         from paraphrastic_hf.pipelines.recipe import CorpusRecipe, MakeArguments
         from paraphrastic_hf.training.kinds import JOBS

@@ -8,88 +8,81 @@ import sys
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.corpora.readers.words import BAD_ROWS
 
+EPILOG = """\
+examples:
+  paraphrastic convert paragram-phrase-XXL.txt --output runs/paragram-phrase
+  paraphrastic convert glove.840B.300d.zip --output runs/glove --cased --bad-rows skip
+  paraphrastic convert charagram_phrase.pickle --output runs/charagram \\
+      --tokenizer charagram_phrase_features_234.txt
+  paraphrastic convert ngram-word-concat-40.pickle --output runs/paranmt --combine concatenate
+  paraphrastic convert bilstmavg-4096-40.pickle --output runs/blstm --kind bilstm-avg \\
+      --combine concatenate
+  paraphrastic convert model.para.lc.100.pt --output runs/at-scale --tokenizer paranmt.model"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
         "source",
         help="vectors in GloVe's text format (also .gz, .xz, .zip or archive.zip/name), a Theano "
-        "release (.pickle) or a PyTorch release (.pt); nothing in it is run",
+        "release (.pickle) or a PyTorch release (.pt). No code in the file is executed",
     )
-    parser.add_argument("--output", required=True, help="the model directory to write")
+    parser.add_argument("--output", required=True, metavar="DIR", help="model directory to write")
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace the model if --output holds an earlier conversion",
+        help="replace an earlier conversion in --output",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.add_argument(
         "--kind",
-        help="the kind of encoder in the file, needed where its arrays alone cannot tell: words, "
-        "trigrams, charagram, "
-        "projection, lstm (last state), lstm-avg, lstm-max, bilstm-avg, bilstm-max, gran, gran-2 "
-        "to gran-4, bigran, trigrams+words, trigrams+lstm-avg, words+lstm-avg, "
+        help="kind of encoder, needed if the arrays of the file leave it open: words, trigrams, "
+        "charagram, projection, lstm (last state), lstm-avg, lstm-max, bilstm-avg, bilstm-max, "
+        "gran, gran-2 to gran-4, bigran, trigrams+words, trigrams+lstm-avg, words+lstm-avg, "
         "trigrams+words+lstm-avg",
     )
     parser.add_argument(
         "--tokenizer",
-        help="the file that names the rows of the model's table: a sentencepiece model, "
-        "CHARAGRAM's list of features, or vectors as text, whose words they are",
+        metavar="FILE",
+        help="file that names the rows of the table: a sentencepiece model, CHARAGRAM's list of "
+        "features, or vectors as text",
     )
     parser.add_argument(
         "--combine",
         choices=("add", "concatenate"),
-        help="how the states of two directions, or the vectors of several encoders, become one "
-        "vector",
+        help="combination of the two directions, or of several encoders, in one vector",
     )
     parser.add_argument(
         "--activation",
         choices=("tanh", "linear", "relu"),
-        help="the activation of a charagram (default: tanh) or projection (default: linear) "
-        "encoder",
+        help="activation of a charagram encoder (default: tanh) or projection (default: linear)",
     )
     parser.add_argument(
         "--side",
         choices=("first", "second"),
-        help="which of the two languages to convert, of a release that has a table for each",
+        help="language to convert, for a release with one table per language",
     )
     parser.add_argument(
         "--spaced",
         action="store_true",
-        help="split texts at spaces only, for text that is tokenized already, as the releases "
-        "expect it",
+        help="split at spaces only, for tokenized text, which the releases expect (default: "
+        "tokenize)",
     )
     parser.add_argument(
         "--cased",
         action="store_true",
-        help="keep capital letters; the releases were trained on lower-cased text",
+        help="keep capital letters (default: lower-case, as in training of the releases)",
     )
     parser.add_argument(
         "--bad-rows",
         choices=BAD_ROWS,
         default="refuse",
-        help="what to do about a malformed row or a repeated word among vectors as text: refuse "
-        "the file (default), skip the row, or, of a repeated word, keep the last row",
+        help="malformed rows and repeated words in vectors as text: refuse the file, skip the row, "
+        "or keep the last row of a repeated word",
     )
-    parser.epilog = (
-        "examples:\n"
-        "  paraphrastic convert paragram-phrase-XXL.txt --output runs/paragram-phrase\n"
-        "  paraphrastic convert glove.840B.300d.zip --output runs/glove --cased --bad-rows skip\n"
-        "  paraphrastic convert charagram_phrase.pickle --output runs/charagram \\\n"
-        "      --tokenizer charagram_phrase_features_234.txt\n"
-        "  paraphrastic convert ngram-word-concat-40.pickle --output runs/paranmt "
-        "--combine concatenate\n"
-        "  paraphrastic convert bilstmavg-4096-40.pickle --output runs/blstm "
-        "--kind bilstm-avg \\\n      --combine concatenate\n"
-        "  paraphrastic convert model.para.lc.100.pt --output runs/at-scale "
-        "--tokenizer paranmt.model"
-    )
-    parser.set_defaults(run=run)
 
 
 @holds_output("converting")
 def run(arguments: argparse.Namespace) -> None:
-    """Convert, and say what the release does otherwise."""
     from pathlib import Path
 
     from paraphrastic_hf.conversion.forms import checked_form

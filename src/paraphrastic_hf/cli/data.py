@@ -10,92 +10,100 @@ from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.cli.shared.options import add_data_option, data_root
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
 
-EXAMPLES = """examples:
-  paraphrastic data list
-  paraphrastic data info sts
-  paraphrastic data list --json
-  paraphrastic data build sts --config sts14 --data DATA
-  paraphrastic data export sts --data DATA --output sts-parquet
-  paraphrastic data stats paranmt --data DATA/paranmt --set min_score=0.5 max_overlap=0.2
+EXAMPLES = {
+    "list": ("list", "list --json"),
+    "info": ("info sts", "info paranmt"),
+    "build": ("build sts --config sts14 --data DATA", "build sick --output sick"),
+    "export": (
+        "export sts --data DATA --output sts-parquet",
+        "export sick --output sick-parquet --push me/sick",
+    ),
+    "stats": (
+        "stats sick --json",
+        "stats paranmt --data DATA/paranmt --set min_score=0.5 max_overlap=0.2",
+    ),
+    "counts": ("counts", "counts --data DATA"),
+}
+LOOKUP = """\
+Files are read from --data, or else from $PARAPHRASTIC_DATA. Without them they are downloaded to the
+cache ($PARAPHRASTIC_CACHE) and verified.
 
---data is the folder of all data, or that of this corpus's official files. Without it the folder
-that PARAPHRASTIC_DATA names is read, if the corpus is there; else files are downloaded and
-verified, to the cache (PARAPHRASTIC_CACHE)."""
-
-
+"""
+SUMMARIES = {
+    "list": "list the corpora with their row types and licenses",
+    "info": "describe a corpus: source, license, rows and options",
+    "build": "load a corpus into the datasets cache and count its rows",
+    "export": "write a corpus as parquet with a card, for plain datasets.load_dataset",
+    "stats": "count rows, lengths, repeats, scores and classes of a corpus",
+    "counts": "compare the rows of all corpora in a folder with the published counts",
+}
 RESERVED = ("name", "config", "configs", "split", "data_dir", "output", "streaming", "progress")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's actions and arguments."""
-    parser.epilog = EXAMPLES
+def configure(parser: Parser) -> None:
+    shown = [f"  paraphrastic data {examples[0]}" for examples in EXAMPLES.values()]
+    parser.epilog = LOOKUP + "\n".join(["examples:", *shown])
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="every corpus, with its row type and license")
-    _json_option(listing)
-    info = actions.add_parser("info", help="what a corpus is, where it comes from, its rows")
-    info.add_argument("name", help="the name of the corpus, as `paraphrastic data list` shows it")
-    for action, summary in (
-        ("build", "read a corpus into the datasets cache, and count its rows"),
-        ("export", "write a corpus as parquet with a card, for plain datasets.load_dataset"),
-        ("stats", "rows, lengths, repeats, scores and classes of a corpus"),
-    ):
-        command = actions.add_parser(action, help=summary, description=summary)
-        command.add_argument("name", help="the name of the corpus (`paraphrastic data list`)")
-        default = "all" if action == "export" else "the first"
-        command.add_argument("--config", help=f"the configuration to read (default: {default})")
-        command.add_argument(
-            "--data",
-            metavar="DIR",
-            help="the folder of all data, or of this corpus's official files (default: "
-            "PARAPHRASTIC_DATA if the corpus is there, else download them)",
-        )
-        command.add_argument(
-            "--set",
-            nargs="+",
-            default=[],
-            metavar="KEY=VALUE",
-            help="options of the corpus, which `paraphrastic data info` names",
-        )
+    for action, summary in SUMMARIES.items():
+        sentence = f"{summary[0].upper()}{summary[1:]}."
+        command = actions.add_parser(action, help=summary, description=sentence)
+        shown = [f"  paraphrastic data {example}" for example in EXAMPLES[action]]
+        command.epilog = "\n".join(["examples:", *shown])
+        if action in ("list", "stats"):
+            command.add_argument("--json", action="store_true", help="print only JSON")
+        if action == "counts":
+            add_data_option(command, "or another folder that holds folders of corpora")
+        elif action != "list":
+            command.add_argument("name", help="name of the corpus, as in `paraphrastic data list`")
+        if action in ("build", "export", "stats"):
+            _add_corpus_options(command, "all" if action == "export" else "the first")
+            command.epilog = LOOKUP + command.epilog
+        if action == "build":
+            command.add_argument(
+                "--output",
+                metavar="DIR",
+                help="folder to save the rows in, for datasets.load_from_disk (default: the cache)",
+            )
         if action == "export":
             command.add_argument(
                 "--output",
                 required=True,
-                help="the folder to write the parquet files and the card into",
+                metavar="DIR",
+                help="folder for the parquet files and the card",
             )
             command.add_argument(
                 "--push",
                 metavar="ORG/NAME",
-                help="also upload the export to this dataset repository on the Hub, which is "
-                "private",
+                help="private dataset repository on the Hub to upload the export to",
             )
             command.add_argument(
                 "--public",
                 action="store_true",
-                help="with --push, make the repository public, if the license allows it",
+                help="with --push, make the repository public if the license allows it",
             )
-        if action == "stats":
-            _json_option(command)
-        if action == "build":
-            command.add_argument(
-                "--output", help="also save the rows in this folder, for datasets.load_from_disk"
-            )
-    counts = actions.add_parser(
-        "counts", help="rows read from a folder of corpora, beside the published counts"
-    )
-    add_data_option(counts, "or another that holds the folders of corpora")
-    parser.set_defaults(run=run)
 
 
-def _json_option(parser: argparse.ArgumentParser) -> None:
+def _add_corpus_options(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument("--config", help=f"configuration to read (default: {default})")
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON value, for programs, and nothing else"
+        "--data",
+        metavar="DIR",
+        help="data folder, or folder of this corpus's official files (default: $PARAPHRASTIC_DATA "
+        "if the corpus is there, else download)",
+    )
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        default=[],
+        metavar="KEY=VALUE",
+        help="options of the corpus, which `paraphrastic data info NAME` lists",
     )
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Do what the action says."""
     ACTIONS[arguments.action](arguments)
 
 
@@ -160,7 +168,7 @@ def _info(arguments: argparse.Namespace) -> None:
     unverified = sum(not remote.is_known for remote in remotes.values())
     if unverified or (source.files and not source.configs):
         number = f"{unverified:,} of {counted(len(remotes), 'file')}" if remotes else "its files"
-        print(f"{'':<10}unverified: {number}, whose SHA-256 is written down at the first download")
+        print(f"{'':<10}unverified: {number}; the SHA-256 is recorded at the first download")
     for field in dataclasses.fields(builder_class(source).BUILDER_CONFIG_CLASS):
         if field.name not in STOCK_FIELDS:
             print(f"{'option:':<10}{field.name} ({field.type}; default {field.default})")
@@ -175,7 +183,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         if "=" not in item:
             raise DataError(f"--set takes KEY=VALUE, got {item!r}")
         options.update(parse_overrides([f"--{item}"]))
-    for name in options:  # the corpus refuses all other names that are no options of it
+    for name in options:  # load_dataset has arguments of these names
         if name in RESERVED:
             raise DataError(f"--set {name}: {arguments.name} has no such option")
     return options

@@ -17,59 +17,51 @@ from paraphrastic_hf.cli.shared.lines import (
     column_blocks,
     tell_if_empty,
 )
-from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
 
-UNKNOWN = "unknown to the model, and encoded as zeros"  # said of lines
+UNKNOWN = "unknown to the model, and encoded as zeros"
+
+
+EPILOG = """\
+examples:
+  paraphrastic encode english lines.txt --output vectors.npy
+  paraphrastic encode runs/sp lines.txt.xz --output vectors/
+  paraphrastic encode english table.csv --column question --output vectors.npy
+  echo 'a cat sleeps' | paraphrastic encode english -"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
-    parser.add_argument(
-        "model",
-        help="a model directory, the name of a model on the Hub, or"
-        " english, tiny or multilingual (packaged)",
-    )
-    parser.add_argument(
-        "texts",
-        help="a file with one text a line (also .gz, .xz, .bz2), or - for standard input",
-    )
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument("texts", metavar="FILE", help=f"{TEXTS}, or a table with --column")
     parser.add_argument(
         "--output",
         default="-",
-        help="where the vectors go: NAME.npy for one float32 array of shape (texts, dim), which "
-        "replaces a file that is there; FOLDER/, with the slash, for a new folder of parquet files "
-        "of a million texts with their vectors; - (default) prints a line of tab-separated numbers "
-        "for each text",
+        help="NAME.npy for one float32 array, (texts, dim); FOLDER/ with the slash for a new "
+        "folder of parquet files, a million texts with their vectors each (default: print the "
+        "numbers of each text, tab-separated)",
     )
     parser.add_argument(
         "--column",
         metavar="NAME",
-        help="encode this column of a table, by its name or its number from 1: TSV, CSV, JSON "
-        "Lines, parquet, or a saved dataset; a row that cannot be read is an empty text",
+        help="column of a table to encode, by name or by number from 1. The table is TSV, CSV, "
+        "JSON Lines, parquet or a saved dataset, and an unreadable row counts as empty text",
     )
     parser.add_argument(
-        "--normalize-embeddings", action="store_true", help="scale vectors to unit length"
+        "--normalize-embeddings", action="store_true", help="scale the vectors to unit length"
     )
     parser.add_argument(
         "--threads",
         type=_threads,
         default=-1,
-        help="how many threads averaging models and tokenizers may use (default: one for each "
-        "core)",
+        metavar="N",
+        help="threads of tokenizers and averaging models, at least 1 (default: one per core)",
     )
     add_bad_lines(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.epilog = (
-        "examples:\n  paraphrastic encode english lines.txt --output vectors.npy\n"
-        "  paraphrastic encode runs/sp lines.txt.xz --output vectors/\n"
-        "  paraphrastic encode english table.csv --column question --output vectors.npy\n"
-        "  echo 'a cat sleeps' | paraphrastic encode english -"
-    )
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _threads(text: str) -> int:
@@ -79,11 +71,10 @@ def _threads(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Encode block by block; memory does not grow with the file."""
     check_model_name(arguments.model)
     check_inputs(arguments.texts, tables=arguments.column is not None)
     if arguments.column is not None and arguments.texts == "-":
-        raise DataError("--column reads a table from a file: name one, not standard input")
+        raise DataError("--column needs a file, got - (standard input)")
     from tqdm.auto import tqdm
 
     from paraphrastic_hf.encoders.encoder import SentenceEncoder
@@ -106,21 +97,21 @@ def run(arguments: argparse.Namespace) -> None:
                 vectors = encoder.encode(block, normalize_embeddings=arguments.normalize_embeddings)
             else:
                 vectors = np.asarray(encoder.encode(block), np.float32)
-                vectors = unit_length(vectors) if arguments.normalize else vectors
+                vectors = unit_length(vectors) if arguments.normalize_embeddings else vectors
             write(block, vectors)
             bar.update(len(block))
-            for row in np.flatnonzero(vectors[:, 0] == 0):  # few, where they are not all zeros
+            for row in np.flatnonzero(vectors[:, 0] == 0):  # cheap test before `any`
                 if not vectors[row].any() and not is_blank(block[row]):
                     remarks.add(UNKNOWN, count + int(row) + 1)
             count += len(block)
         remarks.tell()
         tell_if_empty(arguments.texts, count, "vector")
-        if not count and isinstance(encoder, SentenceEncoder):  # whose width is known
+        if not count and isinstance(encoder, SentenceEncoder):  # whose dimension is known
             write([], encoder.encode([]))
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
-    """Open the output for texts and their vectors: a file, a folder, or standard output."""
+    """Return the writer for an output: a file, a folder, or standard output."""
     from paraphrastic_hf.encoders.shards import shard_writer
     from paraphrastic_hf.encoders.storage.arrays import array_writer
 
@@ -131,14 +122,14 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
     if output.endswith(".npy"):
         return array_writer(Path(output))
     raise DataError(
-        f"--output may be NAME.npy for one array, FOLDER/ with the slash for a new folder of "
-        f"parquet files, or - to print, got {output}; {_meant(output)}"
+        f"--output must be NAME.npy (one array), FOLDER/ (parquet files) or -, got {output}; "
+        f"{_suggestion(output)}"
     )
 
 
-def _meant(output: str) -> str:
+def _suggestion(output: str) -> str:
     stem = output.removesuffix(".parquet")
-    return f"for parquet give {stem}/" if stem != output else f"give {output}.npy or {output}/"
+    return f"for parquet write {stem}/" if stem != output else f"write {output}.npy or {output}/"
 
 
 def _print(texts: list[str], vectors: np.ndarray) -> None:

@@ -18,21 +18,22 @@ from paraphrastic_hf.cli.shared.options import (
 )
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.errors import DataError, MissingExtraError, RecipeError
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.own import OwnPairs
 
 EPILOG = """\
-With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png there; finished tasks are
-kept in DIR/tasks, so the same command goes on where it was interrupted. A task whose data is not in
-the folder is named and skipped; then the exit status is 3. Kept tasks count for the same model,
-version, files of the folder and protocol of the suite; speed is measured anew each time.
+With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png. Finished tasks are kept in
+DIR/tasks, so the same command resumes an interrupted evaluation. A kept task is reused if the
+model, the package version, the data files and the protocol are unchanged. Speed is always measured
+again. A task without data is skipped with a message, and the exit status is 3.
 
---pairs FILE scores a model on pairs of your own (TSV, CSV, JSON lines or parquet). With a column of
-scores: Pearson's r and Spearman's rho. With a column of labels, 0 and 1: average precision, and
-accuracy at the best threshold. With two texts alone, the second is the answer to the first:
-accuracy@1 and @5, MRR@10 and nDCG@10. Each figure has a 95 % interval by resampling the pairs.
+--pairs FILE scores the model on pairs of your own (TSV, CSV, JSON Lines or parquet). The measures
+depend on the third column. Each has a 95 % bootstrap interval.
+  scores           Pearson's r, Spearman's rho
+  labels, 0 or 1   average precision, accuracy at the best threshold
+  none             the second text answers the first: accuracy@1 and @5, MRR@10, nDCG@10
 
 examples:
   paraphrastic evaluate english --pairs mine.tsv
@@ -43,57 +44,55 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
         "model",
-        help="a model directory, or the name of a model on the Hub; any sentence-transformers model"
-        " will do",
+        help="model directory, packaged model (english, multilingual, tiny), Hub repository, or "
+        "any sentence-transformers model",
     )
     parser.add_argument(
         "--suite",
         nargs="+",
         metavar="NAME",
-        help="the suites to run, or all (default: sts, or none with --pairs)",
+        help="suites to run, listed below, or all (default: sts, or none with --pairs)",
     )
     add_pairs_options(parser)
-    add_data_option(parser, "or its folder eval, which holds the official files")
+    add_data_option(parser, "the suites read its folder eval")
     parser.add_argument(
         "--output",
-        help="write tables, plots and finished tasks into this folder (default: print the tables "
-        "only)",
+        metavar="DIR",
+        help="folder for tables, plots and finished tasks (default: only print the tables)",
     )
     parser.add_argument(
-        "--name", help="what to call the model in the report (default: the last part of its path)"
+        "--name", help="name of the model in the report (default: last part of its path)"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     add_smaller_options(parser)
     parser.late_epilog = _epilog
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def add_pairs_options(parser: argparse.ArgumentParser) -> None:
-    """`--pairs` and `--columns` of commands that evaluate."""
+    """Add `--pairs` and `--columns`."""
     parser.add_argument(
         "--pairs",
         metavar="FILE",
-        help="a file of your own pairs: two texts, and a score or a label (0 or 1) if it has one",
+        help="file of your own pairs: two texts and, if any, a score or a label (0 or 1)",
     )
     parser.add_argument(
         "--columns",
         nargs="+",
         metavar="NAME",
         help="columns of --pairs, by name or by number from 1: the two texts, then the score or "
-        "label, if any (default: found by names and contents)",
+        "label, if any (default: found by name and content)",
     )
 
 
 def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
-    """The pairs that `--pairs` names; None without it."""
+    """Read the pairs that `--pairs` names. Return None without it."""
     columns = arguments.columns
     if columns is not None and (arguments.pairs is None or len(columns) not in (2, 3)):
         given = " ".join(columns)
-        raise RecipeError(f"--columns names two or three columns of --pairs FILE, got {given}")
+        raise RecipeError(f"--columns must name two or three columns of --pairs FILE, got {given}")
     if arguments.pairs is None:
         return None
     from paraphrastic_hf.evaluation.own import read_own_pairs
@@ -102,15 +101,17 @@ def chosen_pairs(arguments: argparse.Namespace) -> OwnPairs | None:
 
 
 def _epilog() -> str:
-    from paraphrastic_hf.evaluation.registry import SUITES
+    try:
+        from paraphrastic_hf.evaluation.registry import SUITES
 
-    suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
+        suites = "\n".join(f"  {name:12} {suite.summary}" for name, suite in SUITES.items())
+    except MissingExtraError as error:
+        suites = f"  {error}"
     return f"suites:\n{suites}\n\n{EPILOG}"
 
 
 @holds_output("evaluating")
 def run(arguments: argparse.Namespace) -> int:
-    """Score the model on each suite and on own pairs, print the tables, and write the reports."""
     check_model_name(arguments.model)
     own = chosen_pairs(arguments)
     asked = arguments.suite or ([] if own is not None else ["sts"])
@@ -156,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _name(arguments: argparse.Namespace) -> str:
-    """What tables call the model: its folder, and what was asked for besides."""
+    """Return the name of the model in tables: its folder, then the options that change it."""
     folder = os.path.basename(os.path.normpath(arguments.model))
     others = (arguments.latent, arguments.dimension, arguments.precision)
     return "-".join([folder, *(str(each) for each in others if each is not None)])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 
 EPILOG = """\
-After it, `evaluate.load("simile")` works in any directory. Without a network set
-HF_EVALUATE_OFFLINE=1, or `evaluate` asks the Hub first and takes this copy when it has no answer.
-Repeat it after an update of the package. Nothing is installed in other folders, and
-`evaluate.load(PATH)` with the printed path works too.
+Afterwards `evaluate.load("simile")` works in any directory, and so does `evaluate.load(PATH)` with
+the printed path. Offline, set HF_EVALUATE_OFFLINE=1; otherwise `evaluate` asks the Hub first.
+Repeat the command after each update of the package.
 
 examples:
   paraphrastic install-metric
@@ -16,23 +15,19 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
         "--cache",
-        help="the folder that `evaluate` loads modules from (default: its own, or "
-        "HF_MODULES_CACHE)",
+        metavar="DIR",
+        help="module folder of `evaluate` (default: its own, or $HF_MODULES_CACHE)",
     )
     parser.add_argument(
         "--space",
         metavar="DIR",
-        help="install nothing, and write the files of a Hub Space of the metric into DIR",
+        help="folder for the files of a Hub Space of the metric. Nothing is installed",
     )
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Install, and say where."""
     from paraphrastic_hf.extras import require
     from paraphrastic_hf.metrics.install import export_space, install_metric
 

@@ -8,13 +8,15 @@ from paraphrastic_hf.cli.shared.lines import check_inputs, check_output, dump_js
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 
 EPILOG = """\
-A table with a line for each system: corpus BLEU and chrF (sacrebleu's), mean SIM and SimiLE, with
-two-sided p-values against the first system (paired permutation test); the share of word pairs that
-an output has twice; words for each word of the references. Then F1 of words by how frequent they
-are, in the references or in --frequencies, and by coarse part of speech if there is a --tagger
-(thesis, Table 70). A --judge is an encoder that no system was trained on, for a check on gains that
-a metric may have taught. Signatures stand below. `paraphrastic compare` shows single segments of
-two systems.
+The report has one line per system:
+* corpus BLEU and chrF (sacrebleu), mean SIM and SimiLE, with two-sided p-values against the first
+  system (paired permutation test)
+* the share of repeated word bigrams, and the length relative to the references, in words
+* F1 of words by frequency, and with --tagger by coarse part of speech (thesis, Table 70)
+* the signatures of the metrics
+
+Use as --judge an encoder that no system was trained on: it shows whether a gain goes beyond the
+metric that was optimized. `paraphrastic compare` shows single segments of two systems.
 
 examples:
   paraphrastic judge -s mle.txt bleu.txt simile.txt -r reference.txt
@@ -23,41 +25,37 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     from paraphrastic_hf.cli.simile import add_resampling_arguments, add_scorer_arguments
 
     add_scorer_arguments(parser)
     parser.add_argument(
         "--frequencies",
         metavar="FILE",
-        help="sentences whose words say how frequent a word is, such as the training text "
-        "(default: the references)",
+        help="text for word frequencies, such as the training text (default: the references)",
     )
     parser.add_argument(
         "--tagger",
         metavar="MODEL",
-        help="a tagger that `paraphrastic train` made, for F1 by part of speech",
+        help="tagger of `paraphrastic train`, for F1 by part of speech (default: none)",
     )
     parser.add_argument(
         "--judge",
         nargs="+",
         default=[],
         metavar="MODEL",
-        help="further encoders, of this package or of sentence-transformers, by whose cosines the "
-        "systems are judged",
+        help="further encoders, of this package or sentence-transformers, for the mean cosine with "
+        "the references",
     )
     parser.add_argument(
         "--output",
         default="-",
-        help="write the report to this file, as JSON if its name ends in .json (default: print it)",
+        metavar="FILE",
+        help="file of the report, JSON if its name ends in .json, else Markdown (default: print)",
     )
     add_resampling_arguments(parser)
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Judge the systems, and print or write the report."""
     for name in (arguments.model, *arguments.judge):
         check_model_name(name)
     if arguments.tagger:
@@ -72,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if len(arguments.references) > 1:
         raise DataError(
-            "judge takes one file of references, since words are right by one; `paraphrastic "
+            f"judge takes one file of references, got {len(arguments.references)}; `paraphrastic "
             "simile` takes several"
         )
     scorer, references, systems = scorer_and_systems(arguments)

@@ -1,81 +1,183 @@
-"""`paraphrastic COMMAND`: finds the command's module and runs it; nothing else is imported for
-`--help`."""
+"""`paraphrastic COMMAND`: finds a command's module and runs it. `--help` imports nothing else."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import io
 import os
 import re
 import sys
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import paraphrastic_hf
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import Interrupted, ParaphrasticError, disk_error
 from paraphrastic_hf.extras import missing_extra
 
-COMMANDS = {
-    "train": "train by a recipe: an encoder, a task, a language model, translator or generator",
-    "tune": "search for the settings of a recipe that do best on its development set",
-    "evaluate": "score a model on an evaluation suite, beside the thesis",
-    "report": "evaluations of several models as one page",
-    "analyze": "the analyses of the papers: neighbors, norms, gates, learning curves, languages",
-    "significance": "whether one of two models is better, dataset by dataset of a suite",
-    "encode": "turn lines of text into vectors",
-    "score": "similarity of each pair of a two-column file",
-    "predict": "scores or labels of lines by a model trained on a task",
-    "parse": "the constituency trees of lines, or of sentence pairs",
-    "translate": "translate lines, by an encoder-decoder or a generative model",
-    "paraphrase": "write paraphrases of lines, of a syntax that is given or of any",
-    "attack": "whether paraphrases change what a classifier says of sentences",
-    "reconstruct": "write lines again from their latent variables",
-    "transfer": "write the meaning of one sentence in the style of another",
-    "perplexity": "how likely a language model finds lines of text",
-    "simile": "score translations by meaning: SimiLE and SIM, with significance",
-    "compare": "two systems side by side, SIM against BLEU, with plots",
-    "judge": "translations of systems: BLEU, chrF, SIM, SimiLE, words by frequency and tag",
-    "install-metric": 'make evaluate.load("simile") work offline',
-    "card": "write the model card of a trained model",
-    "publish": "put a model, dataset, metric or Space on the Hub, with its card",
-    "pack": "a copy of an average in fewer bytes, or with fewer dimensions",
-    "convert": "make a model of released vectors or checkpoints",
-    "data": "list, read, export and describe the corpora of the papers",
-    "corpus": "make a corpus of paraphrases by back-translation, describe it, or mine one",
-    "neighbors": "the lines of a corpus nearest to a query",
-    "mine": "find the sentences of two files that translate each other",
-    "completion": "a script with which bash, zsh or fish complete commands and options",
+GROUPS = {  # commands by purpose, with a few words for the list and a sentence for their own help
+    "use": {
+        "encode": ("embeddings of lines of text", "Write the embedding of each line of a file."),
+        "score": ("cosine of each text pair", "Write the cosine similarity of each text pair."),
+        "neighbors": (
+            "nearest lines of a corpus",
+            "Print the lines of a corpus that are nearest to a query, by cosine.",
+        ),
+        "predict": (
+            "labels or scores of texts",
+            "Write the label or score that a supervised model gives each text or text pair.",
+        ),
+        "parse": (
+            "constituency trees of lines",
+            "Write the constituency tree of each sentence or sentence pair.",
+        ),
+        "perplexity": (
+            "perplexity of each line",
+            "Write the perplexity of each line under a language model.",
+        ),
+    },
+    "train": {
+        "train": (
+            "train a model by a recipe",
+            "Train a sentence encoder, classifier, tagger, parser, language model, translator or "
+            "generator\nfrom a recipe.",
+        ),
+        "tune": (
+            "search hyperparameters",
+            "Search the values of recipe keys that score best on the development set.",
+        ),
+        "pack": (
+            "fewer bytes or dimensions",
+            "Write a smaller copy of an averaging model: fewer bytes or fewer dimensions.",
+        ),
+        "convert": (
+            "import released models",
+            "Convert released word vectors or checkpoints of the papers to a model directory.",
+        ),
+    },
+    "evaluate": {
+        "evaluate": (
+            "run evaluation suites",
+            "Score a model on evaluation suites or on your own pairs, beside the papers' results.",
+        ),
+        "significance": (
+            "p-values of two models",
+            "Test whether two models differ significantly, dataset by dataset.",
+        ),
+        "report": (
+            "several evaluations on a page",
+            "Combine the evaluations of several models into one page.",
+        ),
+        "analyze": (
+            "analyses of the papers",
+            "Run an analysis of the papers on a model, its training data or its training runs.",
+        ),
+        "simile": (
+            "score translations by meaning",
+            "Score translations with SimiLE and SIM, with confidence intervals and p-values.",
+        ),
+        "compare": (
+            "SIM and BLEU of two systems",
+            "Compare two translation systems: where SIM and BLEU agree and where they do not.",
+        ),
+        "judge": (
+            "many metrics of MT systems",
+            "Score translation systems with BLEU, chrF, SIM, SimiLE and the F1 of words.",
+        ),
+        "attack": (
+            "robustness of a classifier",
+            "Test whether paraphrases of its inputs change the labels of a text classifier.",
+        ),
+    },
+    "translate": {
+        "translate": (
+            "translate lines",
+            "Translate each line with an encoder-decoder or a generative model.",
+        ),
+        "paraphrase": (
+            "paraphrase lines",
+            "Paraphrase each line, with a given syntax or without one.",
+        ),
+        "reconstruct": (
+            "decode lines from latents",
+            "Write each line again from its latent variables.",
+        ),
+        "transfer": (
+            "combine meaning and style",
+            "Write the meaning of one sentence in the style of another.",
+        ),
+    },
+    "data": {
+        "data": ("corpora of the papers", "List, load, export and describe the papers' corpora."),
+        "corpus": (
+            "build a paraphrase corpus",
+            "Build, describe and cut corpora of paraphrases, and mine bitext on a cluster.",
+        ),
+        "mine": (
+            "find parallel sentences",
+            "Find the sentences of two files that are translations or paraphrases.",
+        ),
+    },
+    "publish": {
+        "publish": (
+            "upload to the Hub",
+            "Upload a model, dataset, metric or Space to the Hugging Face Hub, with its card.",
+        ),
+        "card": ("write a model card", "Write the model card of a trained model."),
+        "install-metric": (
+            "the metric, offline",
+            'Install the metric so that evaluate.load("simile") works offline.',
+        ),
+        "completion": (
+            "shell completion",
+            "Print a script that completes commands and options in bash, zsh or fish.",
+        ),
+    },
 }
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # but tabs and line ends
+COMMANDS = {name: texts[1] for group in GROUPS.values() for name, texts in group.items()}
+EXAMPLES = """\
+examples:
+  paraphrastic encode english lines.txt --output vectors.npy
+  paraphrastic train own --sources pairs.tsv --output runs/mine
+  paraphrastic evaluate runs/mine --pairs scored.tsv
+
+paraphrastic COMMAND --help explains a command. paraphrastic --version prints the version."""
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 BAR = re.compile(r"\r|(?:\n|\x1b\[A)+\Z|")  # how tqdm begins a bar, and moves between bars
 
 
+class _MainParser(Parser):
+    """The parser of `paraphrastic` itself, whose help lists the commands in two columns."""
+
+    def format_help(self) -> str:
+        lines = "\n".join(_command_lines())
+        return f"{self.format_usage()}\n{self.description}\n\n{lines}\n\n{EXAMPLES}\n"
+
+
+def _command_lines() -> Iterator[str]:
+    for group, commands in GROUPS.items():
+        cells = [f"{name:15}{short}" for name, (short, _) in commands.items()]
+        for row, first in enumerate(cells[::2]):
+            second = cells[2 * row + 1] if 2 * row + 1 < len(cells) else ""
+            yield f"{'' if row else group:10}{first:46}{second}".rstrip()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; errors of this package are one line on stderr and exit status 2."""
+    """Run one command. Errors of this package are one line on stderr and exit status 2."""
     _prepare_streams()
-    threading.excepthook = _tell_of_thread
+    threading.excepthook = _print_thread_error
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = next((item for item in arguments if not item.startswith("-")), None)
+    command = next((item for item in arguments if not item.startswith("-")), None)
+    program = "paraphrastic" if command is None else f"paraphrastic {command}"
+    known = argparse.Namespace()
     try:
-        parser = build_parser([chosen])
-    except ModuleNotFoundError as error:
-        return _name_extra(str(chosen), error)
-    except KeyboardInterrupt:
-        print("paraphrastic: interrupted", file=sys.stderr)
-        return 130
-    try:
+        parser = build_parser([command])
         known, rest = parser.parse_known_args(arguments)
-    except BrokenPipeError:  # of help
-        _drop_output()
-        return 0
-    if rest and not getattr(known, "takes_overrides", False):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    known.overrides = rest
-    try:
+        if rest and not getattr(known, "takes_overrides", False):
+            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        known.overrides = rest
         if os.path.isfile(str(getattr(known, "output", ""))):
-            from paraphrastic_hf.cli.shared.lines import refuse_overwriting  # which takes a while
+            from paraphrastic_hf.cli.shared.lines import refuse_overwriting  # slow to import
 
             refuse_overwriting(vars(known))
         status = int(known.run(known) or 0)
@@ -83,56 +185,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return status
     except ParaphrasticError as error:
-        print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
-        return 2
+        message, status = str(error), 2
     except ModuleNotFoundError as error:
-        return _name_extra(known.command, error)
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        named = missing_extra(error)
+        if named is None:
+            raise
+        message, status = str(named), 2
+    except BrokenPipeError:  # the reader of the output has ended, as with `| head`
         _drop_output()
         return 0
-    except OSError as error:  # a full disk, a folder that may not be written
-        explained = _explained(error, getattr(known, "output", None))
+    except OSError as error:  # such as a full disk
+        message, status = _describe_os_error(error, getattr(known, "output", None)), 2
         _drop_output()
-        print(f"paraphrastic {known.command}: {explained}", file=sys.stderr)
-        return 2
     except Interrupted as error:
-        print(f"paraphrastic {known.command}: {error}", file=sys.stderr)
-        return error.exit_status
+        message, status = str(error), error.exit_status
     except KeyboardInterrupt:
-        print(f"paraphrastic {known.command}: interrupted", file=sys.stderr)
-        return 130
+        message, status = "interrupted", 130
+    print(f"{program}: {message}", file=sys.stderr)
+    return status
 
 
 def build_parser(commands: Collection[str | None]) -> Parser:
-    """The parser with the names of all commands, and the arguments of those asked for."""
-    parser = Parser(
+    """Return the parser with the names of all commands, and the arguments of `commands`."""
+    parser = _MainParser(
         prog="paraphrastic",
         description="Train, evaluate and use small paraphrastic sentence encoders.",
-        epilog="`paraphrastic COMMAND --help` explains a command, with examples.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--version", action="version", version=f"paraphrastic {paraphrastic_hf.__version__}"
     )
-    added = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    added = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, parser_class=Parser
+    )
     for name, summary in COMMANDS.items():
-        command = added.add_parser(
-            name,
-            help=summary,
-            description=summary,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        command = added.add_parser(name, help=summary, description=summary)
         if name in commands:
-            module = name.replace("-", "_")
-            importlib.import_module(f"paraphrastic_hf.cli.{module}").configure(command)
+            command.add_module(f"paraphrastic_hf.cli.{name.replace('-', '_')}")
     return parser
 
 
 class _Terminal(io.TextIOWrapper):
-    """Terminal stream that shows control characters instead of obeying them."""
+    """Terminal stream that prints control characters as escapes such as `\\x1b`."""
 
     def write(self, text: str) -> int:
-        """Write text, with `\\x1b` in place of an escape."""
         start = BAR.match(text)[0] if self is sys.stderr else ""  # type: ignore[index]
         shown = CONTROLS.sub(lambda found: repr(found.group())[1:-1], text.removeprefix(start))
         super().write(start + shown)
@@ -140,8 +235,7 @@ class _Terminal(io.TextIOWrapper):
 
 
 def _prepare_streams() -> None:
-    """Print in UTF-8 wherever it goes, as text is read in UTF-8 wherever it is from, and make
-    control characters visible in a terminal."""
+    """Print in UTF-8, whatever the locale, and make control characters visible in a terminal."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if not isinstance(stream, io.TextIOWrapper):
@@ -164,16 +258,15 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _tell_of_thread(failure: threading.ExceptHookArgs) -> None:
+def _print_thread_error(failure: threading.ExceptHookArgs) -> None:
     """Print the traceback of a thread, unless a disk failed: the main thread reports that."""
     if failure.exc_value is None or disk_error(failure.exc_value, os.curdir) is None:
         threading.__excepthook__(failure)
 
 
-def _explained(error: OSError, output: str | None) -> str:
-    """What an error of the system comes to for someone who gave an output."""
+def _describe_os_error(error: OSError, output: str | None) -> str:
     printed = os.path.realpath("/dev/stdout")
-    printed = printed if os.path.exists(printed) else os.curdir  # not of a pipe
+    printed = printed if os.path.exists(printed) else os.curdir  # a pipe has no path
     place = error.filename or (printed if output is None or output == "-" else output)
     full = disk_error(error, place)
     if full is not None:
@@ -182,18 +275,9 @@ def _explained(error: OSError, output: str | None) -> str:
     if is_no_folder and output and os.path.isfile(output):
         return f"{output} is a file; name a folder to write to"
     cache = os.path.join(os.path.expanduser("~"), ".cache")
-    if error.filename in (cache, os.path.join(cache, "huggingface")):  # where it cannot be made
-        return f"{error}: caches cannot be kept there; name another folder in the variable HF_HOME"
+    if error.filename in (cache, os.path.join(cache, "huggingface")):
+        return f"{error}: cannot create the cache; set HF_HOME to another folder"
     return str(error)
-
-
-def _name_extra(command: str, error: ModuleNotFoundError) -> int:
-    """Say which extra brings the module that a command lacks."""
-    named = missing_extra(error)
-    if named is None:
-        raise error
-    print(f"paraphrastic {command}: {named}", file=sys.stderr)
-    return 2
 
 
 if __name__ == "__main__":

@@ -31,29 +31,26 @@ from paraphrastic_hf.mining.tiles import PRECISIONS
 if TYPE_CHECKING:
     from paraphrastic_hf.pipelines.mine import MinedShards
 
-MULTILINGUAL_RATIO = 1.35  # chosen on development data, docs/guides/mine.md
+MULTILINGUAL_RATIO = 1.35  # chosen on development data (docs/guides/mine.md)
 SHOWN_THRESHOLDS = {
     "ratio": (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6),
     "distance": (0.0, 0.05, 0.1, 0.15, 0.2),
     "cosine": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
 EPILOG = """\
-Lines that are equal but for white space around them are one sentence, which stands where it came
-first; lines without text, or without a token the model knows, are in no pair. Every line is in one
-pair at most, unless --allow-many-to-many is given; of equal scores the lower source line wins, then
-the lower target line.
+Which lines form pairs:
+* Equal lines count as one sentence, at its first place. Surrounding white space is ignored.
+* Empty lines and lines without a token that the model knows are in no pair.
+* A line is in at most one pair, unless --allow-many-to-many is given. Ties go to the lower source
+  line, then to the lower target line.
+* To find paraphrases within one file, name it twice and pass --exclude-identical.
 
-Standard error tells how many pairs there are at several thresholds. Which is right depends on the
-model and the text: look at pairs near the one you choose. --threshold 0 keeps nearly all.
+Standard error shows the number of pairs at several thresholds. The right threshold depends on the
+model and the text: read the pairs near it. --threshold 0 keeps nearly all.
 
-To find paraphrases within one file, name it twice and give --exclude-identical: else every line is
-the nearest to itself. Lines with equal vectors, such as the same words in another order, have one
-partner, the first of them; --allow-many-to-many shows the others too.
-
-Texts, vectors and the search are kept in the work folder, so the same command goes on where it was
-interrupted, and another --score, --candidates or --threshold takes seconds. It needs 4 bytes x
-dimension a line. Without --work it is OUTPUT.work, which is removed when the output is complete. A
-folder that holds anything else, or that another command is at work in, is refused.
+The work folder keeps texts, vectors and the search (4 bytes x dimension per line). The same command
+resumes an interrupted run, and another --score, --candidates or --threshold takes seconds. Without
+--work the folder is OUTPUT.work, which is removed when the output is complete.
 
 examples:
   paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.25
@@ -62,110 +59,107 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     option = parser.add_argument
     option(
         "source",
-        help="a file with one sentence a line (also .gz, .xz, .bz2), or - for standard input",
+        help="file with one sentence per line (also .gz, .xz, .bz2), or - for standard input",
     )
-    option("target", help="the same, with the sentences of the other language")
+    option("target", help="file of the other language, in the same format")
     option(
         "--model",
         required=True,
-        help="a model directory, the name of a model on the Hub, or multilingual (packaged)",
+        help="encoder: model directory, packaged model (multilingual, english) or Hub repository",
     )
     option(
         "--output",
         default="-",
-        help="where the pairs go: a file NAME.parquet, or any other file for lines of "
-        "tab-separated score, source and target; - (default) prints those lines",
+        metavar="FILE",
+        help="file of the pairs, best first: NAME.parquet, or by any other name lines of score, "
+        "source and target, tab-separated (default: print those lines)",
     )
     add_pair_options(parser)
     option(
         "--index",
         choices=INDICES,
         default="exact",
-        help="how neighbors are searched: exact (default), by FAISS over all rows, or by FAISS "
-        "over the nearest cells; FAISS holds all vectors in memory and cannot resume",
+        help="search: exact, FAISS over all rows (faiss-flat), or FAISS over the nearest cells "
+        "(faiss-ivf), which is approximate. FAISS holds all vectors in memory and cannot resume",
     )
     option(
         "--probes",
         type=int,
         default=32,
-        help="how many cells faiss-ivf looks into for each line (default: 32)",
+        help="cells that faiss-ivf searches per line, at least 1",
     )
     option(
         "--memory",
         type=float,
         default=1024,
-        help="how many MB vectors may take, beside the model and about 200 bytes a line (default: "
-        "1024)",
+        metavar="MB",
+        help="megabytes for vectors. The model and about 200 bytes per line come on top",
     )
     option(
         "--work",
-        help="keep texts, vectors and the search in this folder (default: OUTPUT.work, removed at "
+        metavar="DIR",
+        help="folder that keeps texts, vectors and the search (default: OUTPUT.work, removed at "
         "the end)",
     )
     add_bad_lines(parser)
-    option("--quiet", action="store_true", help="show neither progress bars nor counts")
-    parser.epilog = EPILOG
+    option("--quiet", action="store_true", help="show no progress bars and no counts")
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def add_pair_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says how neighbors are searched and which pairs are chosen among them."""
+    """Add the options that score and choose pairs."""
     option = parser.add_argument
     option(
         "--score",
         choices=SCORES,
         default="ratio",
-        help="how a pair is scored: its cosine divided by the mean cosine of both sentences to "
-        "their nearest neighbors (ratio, the default), less that mean (distance), or as it is "
-        "(cosine)",
+        help="score of a pair: its cosine divided by the mean cosine of both sentences with their "
+        "nearest neighbors (ratio), the cosine minus that mean (distance), or the cosine",
     )
     option(
         "--neighbors",
         type=int,
         dest="k",
         default=4,
-        help="over how many neighbors of each sentence that mean is taken (default: 4)",
+        help="neighbors of each sentence in that mean, at least 1",
     )
     option(
         "--threshold",
         type=float,
-        help="leave out pairs with a lower score (default: keep all; `mine` with the packaged "
-        f"multilingual and --score ratio: {MULTILINGUAL_RATIO})",
+        help="lowest score of a pair that is kept (default: keep all; for `mine --model "
+        f"multilingual --score ratio`, {MULTILINGUAL_RATIO})",
     )
     option(
         "--candidates",
         choices=CANDIDATES,
         default="union",
-        help="which pairs are considered: each source line with its best target (forward), each "
-        "target line with its best source (backward), the pairs of either (union, the default), or "
-        "those of both (intersection)",
+        help="candidate pairs: each source line with its best target (forward), each target line "
+        "with its best source (backward), either (union) or both (intersection)",
     )
     option(
         "--allow-many-to-many",
         action="store_true",
-        help="let a line be in several pairs (default: in one at most)",
+        help="allow a line in several pairs (default: in at most one)",
     )
     option(
         "--exclude-identical",
         action="store_true",
-        help="never pair a line with an equal one, to find paraphrases within one text",
+        help="never pair a line with an equal one, for paraphrases within one text",
     )
     option(
         "--precision",
         choices=PRECISIONS,
         default="float32",
-        help="the precision of the exact search: bfloat16 may be several times faster, and misses "
-        "a neighbor now and then (default: float32)",
+        help="number format of the exact search: bfloat16 can be several times faster, and "
+        "sometimes misses a neighbor",
     )
 
 
 def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of `mining.bitext.mine` among these."""
+    """Return the options of `mining.bitext.mine`."""
     if arguments.k < 1:
         raise DataError(f"--neighbors must be at least 1, got {arguments.k}")
     if arguments.threshold is not None and math.isnan(arguments.threshold):
@@ -180,7 +174,6 @@ def pair_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Mine, then write the pairs, best first."""
     check_model_name(arguments.model)
     check_inputs(arguments.source, arguments.target)
     from paraphrastic_hf.extras import require
@@ -206,9 +199,9 @@ def run(arguments: argparse.Namespace) -> None:
     if not is_table:
         require("data", "pyarrow", what=f"--output {arguments.output}")
         output_file(arguments.output)
-    check_output(arguments.output)  # found before hours of work
+    check_output(arguments.output)  # fails before hours of work
     encoder = named_encoder(arguments)
-    with _work_folder(arguments) as folder:  # made last, so that nothing refused leaves one
+    with _work_folder(arguments) as folder:  # created after all checks
         sides = [_side(each, arguments.bad_lines) for each in (arguments.source, arguments.target)]
         mined = mine_in(
             folder,
@@ -228,20 +221,20 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def kept_pairs(pairs: Pairs, arguments: argparse.Namespace, threshold: float | None) -> Pairs:
-    """Return the pairs that reach a threshold, and say how many reach others."""
+    """Return the pairs that reach a threshold, and print how many reach others."""
     if not arguments.quiet:
         counts = "; ".join(
             f"{least:g}: {int((pairs.score >= least).sum()):,}"
             for least in SHOWN_THRESHOLDS[arguments.score]
         )
-        kept = "all are kept" if threshold is None else f"--threshold {threshold:g} is applied"
+        kept = "all kept" if threshold is None else f"kept from --threshold {threshold:g}"
         print(f"pairs by lowest {arguments.score}: {counts}; {kept}", file=sys.stderr)
     return pairs if threshold is None else pairs.at_least(threshold)
 
 
 @contextlib.contextmanager
 def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
-    """A folder that stays if it was asked for, and else until the output is complete."""
+    """Yield the work folder, which stays only if the user named it or the run fails."""
     import shutil
 
     from paraphrastic_hf.io.locks import locked
@@ -260,8 +253,10 @@ def _work_folder(arguments: argparse.Namespace) -> Iterator[Path]:
 
 
 def _side(path: str, bad_lines: str) -> TextSide:
-    """The lines of a file, with its stamp; standard input and pipes have none. Lines that were kept
-    are read again where they are to be refused."""
+    """Return the lines of a file and its stamp, which is empty for standard input and pipes.
+
+    The stamp depends on `bad_lines`, so that `refuse` reads a file again that `keep` has stored.
+    """
     from paraphrastic_hf.mining.store import file_stamp
 
     blocks = read_blocks(path, bad_lines=bad_lines)
@@ -277,7 +272,7 @@ def _write_table(mined: MinedLines, output: str) -> None:
 
 
 def write_parquet(mined: MinedLines | MinedShards, output: str | Path) -> None:
-    """Write the pairs as a table of the columns of `rows`, complete or not at all."""
+    """Write the pairs as a parquet file with the columns of `rows`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -6,19 +6,22 @@ import argparse
 from pathlib import Path
 
 from paraphrastic_hf.cli.shared.lines import holds_output
-from paraphrastic_hf.cli.shared.options import add_dimension_option, smaller
+from paraphrastic_hf.cli.shared.options import MODEL, add_dimension_option, smaller
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io.files import WEIGHTS
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
-OF_RUNS = ("run.json", "recipe.yaml")  # files of `paraphrastic train`
+RUN_FILES = ("run.json", "recipe.yaml")  # files of `paraphrastic train`
 EPILOG = """\
-The copy loads here and by transformers' AutoModel. Stock sentence-transformers reads it with
---precision float32 or float16, and where this package is installed any, by trust_remote_code=True.
-Any prefix of the dimensions of the packaged models is a good model; of others it need not be.
-Of a generative model over averages (encoder: average) the copy is the table of its meaning.
+The copy loads with this package and with transformers' AutoModel. sentence-transformers loads
+float32 and float16 copies, and with this package and trust_remote_code=True every precision.
+
+Fewer dimensions work well with the packaged models, whose leading dimensions are models of their
+own. Other models may lose more. The copy of a generative model (encoder: average) is the averaging
+model of its semantic variable.
+
 In Python: encoder.with_dimension(N).save_pretrained(DIR, precision=...), or push_to_hub.
 
 examples:
@@ -28,39 +31,33 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
-    parser.add_argument("model", help="a model directory, a packaged model, or one on the Hub")
-    parser.add_argument("--output", required=True, help="the model directory to write")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the model if --output holds one"
-    )
+    parser.add_argument("model", help=MODEL)
+    parser.add_argument("--output", required=True, metavar="DIR", help="model directory to write")
+    parser.add_argument("--overwrite", action="store_true", help="replace a model in --output")
     add_dimension_option(parser)
     parser.add_argument(
         "--precision",
         choices=PRECISIONS,
         default="int4",
-        help="how numbers are written: int4, in half a byte (default), int8, in one, float16 or "
-        "bfloat16, in two, float32, in four",
+        help="number format of the table: float32 (4 bytes), bfloat16 or float16 (2), int8 (1), "
+        "int4 (half a byte)",
     )
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 @holds_output("packing")
 def run(arguments: argparse.Namespace) -> None:
-    """Write a smaller copy and say how large it is."""
     from paraphrastic_hf.encoders.storage.locate import holds_model
 
     check_model_name(arguments.model)
     output, precision = Path(arguments.output), arguments.precision
-    if any((output / name).exists() for name in OF_RUNS):
-        raise DataError(f"{output} holds a training run: choose another --output")
+    if any((output / name).exists() for name in RUN_FILES):
+        raise DataError(f"{output} holds a training run; choose another --output")
     if holds_model(output) and not arguments.overwrite:
-        raise DataError(f"{output} holds a model: choose another --output, or give --overwrite")
+        raise DataError(f"{output} holds a model; choose another --output or pass --overwrite")
     if output.is_dir() and any(output.iterdir()) and not holds_model(output):
-        raise DataError(f"{output} holds other things than a model: choose another --output")
+        raise DataError(f"{output} holds other files; choose another --output")
     encoder = _average(arguments.model)
-    if precision == "float16":  # which is of files alone
+    if precision == "float16":  # a format of files only
         arguments.precision = None
     encoder = smaller(encoder, arguments, arguments.model)
     try:
@@ -73,8 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _average(name: str) -> SentenceEncoder:
-    """The averaging model of a name."""
-
+    """Load an averaging model, or the average that a generative model holds."""
     encoder = SentenceEncoder.from_pretrained(name)
     if encoder.table(slice(0, 0)) is None:
         from paraphrastic_hf.encoders.averaged import averaged
@@ -84,5 +80,5 @@ def _average(name: str) -> SentenceEncoder:
         except ModelError as error:
             raise ModelError(f"{name}: {error}") from error
     if encoder.table(slice(0, 0)) is None:
-        raise ModelError(f"{name} is no average, and only averages are packed")
+        raise ModelError(f"{name} is not an averaging model; pack takes no others")
     return encoder

@@ -16,6 +16,7 @@ from paraphrastic_hf.cli.shared.lines import (
     open_output,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.writing import add_writing_options, writing_of
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError
@@ -31,87 +32,93 @@ if TYPE_CHECKING:
 LINES_AT_A_TIME = 64
 MIN_OVERLAP, MIN_SIMILARITY = 0.5, 0.7
 COLUMNS = "line\tkept\ttemplate\tnats\toverlap\tsimilarity\tparaphrase\tremark"
-EXAMPLES = """examples:
+EPILOG = """\
+For each line and template a row is written, tab-separated: line number, whether the filter kept it,
+template, mean log-probability of the tokens (nats), overlap, similarity, paraphrase, and the reason
+if it was rejected. --canonical writes one line per line instead.
+
+examples:
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator \\
       --parser runs/parser --template "(ROOT (S (NP) (VP) (.)))" --output paraphrases.tsv
   paraphrastic paraphrase runs/scpn lines.txt --generator runs/parse-generator --trees trees.txt \\
       --templates top20
   paraphrastic paraphrase runs/scpn lines.txt --template-file parses.txt   # whole parses
-  paraphrastic paraphrase runs/paraphraser lines.txt --canonical
-
-Each line gives one row for each template, tab-separated: its number, whether the filter kept it,
-the template, the mean log-probability of its tokens, the share of words and the cosine, the
-paraphrase, and why it was not kept. With --canonical each line gives one line.
-"""
+  paraphrastic paraphrase runs/paraphraser lines.txt --canonical"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("model", help="a directory made from a recipe of kind paraphrase")
-    parser.add_argument("file", help="lines to paraphrase, or - for standard input")
+    parser.add_argument("model", help="paraphraser: model directory of a recipe of kind paraphrase")
+    parser.add_argument("file", help=TEXTS)
     parser.add_argument(
         "--template",
         action="append",
         default=[],
         metavar="TREE",
-        help='a template in brackets, "(ROOT (S (NP) (VP) (.)))", or a whole parse; may be given '
-        "several times",
+        help='template in brackets, such as "(ROOT (S (NP) (VP) (.)))", or a whole parse. May be '
+        "repeated",
     )
     parser.add_argument(
-        "--templates", metavar="topN", help="the N most frequent templates of training, as top20"
+        "--templates",
+        metavar="topN",
+        help="the N most frequent templates of training, such as top20",
     )
-    parser.add_argument("--template-file", metavar="FILE", help="templates, a line each")
+    parser.add_argument("--template-file", metavar="FILE", help="file of templates, one per line")
     parser.add_argument(
-        "--draw", type=int, metavar="N", help="take N of the templates at random (6.5.1: 10 of 20)"
+        "--draw",
+        type=int,
+        help="number of templates drawn at random for all lines (thesis, 6.5.1: 10 of 20)",
     )
     parser.add_argument(
-        "--canonical", action="store_true", help="write each line anew, without a template (4.6)"
+        "--canonical",
+        action="store_true",
+        help="rewrite each line without a template (thesis, 4.6)",
     )
-    parser.add_argument("--generator", metavar="MODEL", help="the parse generator")
+    parser.add_argument(
+        "--generator", metavar="MODEL", help="parse generator, which fills the templates"
+    )
     parser.add_argument(
         "--parser",
-        metavar="PARSER",
-        help="directory or Hub repository of the parser of the lines",
+        metavar="MODEL",
+        help="parser of the lines: model directory or Hub repository",
     )
     parser.add_argument(
-        "--trees", metavar="FILE", help="parsed by other means: a tree for each line"
+        "--trees", metavar="FILE", help="file of trees, one per line, instead of --parser"
     )
     parser.add_argument(
         "--min-overlap",
         type=float,
         default=MIN_OVERLAP,
-        help=f"least share of words that is kept (default: {MIN_OVERLAP}, the thesis's)",
+        help=f"lowest share of common words, 0 to 1 (default: {MIN_OVERLAP}, as in the thesis)",
     )
     parser.add_argument(
         "--min-similarity",
         type=float,
-        help=f"least cosine that is kept (default: {MIN_SIMILARITY}, which the thesis has for "
-        "its own encoder, WORD and TRIGRAM of ParaNMT)",
+        help=f"lowest cosine with the line, -1 to 1 (default: {MIN_SIMILARITY}, the thesis's value "
+        "for its encoder of words and trigrams)",
     )
     parser.add_argument(
         "--encoder",
         default="english",
-        help="what says the cosine: a sentence encoder, or none (default: english)",
+        metavar="MODEL",
+        help="encoder for the cosine, or none",
     )
-    parser.add_argument("--kept", action="store_true", help="print what the filter kept alone")
-    add_writing_options(
-        parser, beams=3, max_tokens=40, outputs="paraphrases for each template"
-    )  # the thesis's
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--kept", action="store_true", help="write only the rows that the filter kept"
+    )
+    # beams and max_tokens as in the thesis
+    add_writing_options(parser, beams=3, max_tokens=40, outputs="paraphrases per template")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the paraphrases of each line."""
     config = check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
-        raise DataError("--trees are the parses of the lines: leave --parser out")
+        raise DataError("--trees and --parser exclude each other; leave one out")
     given = [arguments.trees, arguments.template_file]
     check_inputs(arguments.file, *(path for path in given if path))
     is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
     if is_steered == arguments.canonical:
         raise DataError(
-            "give templates (--template, --templates top20 or --template-file), or --canonical"
+            "pass templates (--template, --templates top20 or --template-file) or --canonical"
         )
     if arguments.canonical:
         _refuse_beside_canonical(arguments)
@@ -120,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
         if bound is not None and not lowest <= bound <= 1:
             raise DataError(f"--min-{name} must be from {lowest} to 1, got {bound}")
     if arguments.encoder == "none" and arguments.min_similarity is not None:
-        raise DataError("--min-similarity goes by an encoder: leave it or --encoder none out")
+        raise DataError("--min-similarity and --encoder none exclude each other; leave one out")
     check_output(arguments.output)
     how = writing_of(arguments)
     for text in arguments.template:
@@ -139,7 +146,7 @@ def run(arguments: argparse.Namespace) -> None:
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
     )
-    number = without = 0  # lines, and those whose tree is none
+    number = without = 0  # lines, and lines without a tree
     bar = tqdm(unit=" lines", disable=arguments.quiet or None)
     with open_output(arguments.output) as output, bar:
         if not arguments.canonical:
@@ -148,8 +155,8 @@ def run(arguments: argparse.Namespace) -> None:
             parses = None if trees is None else list(islice(trees, len(block)))
             if parses is not None and len(parses) < len(block):
                 raise DataError(
-                    f"{arguments.trees} ends before line {number + len(parses) + 1}: it must have "
-                    f"a tree for each line of {arguments.file}"
+                    f"{arguments.trees} ends before line {number + len(parses) + 1}; it needs one "
+                    f"tree per line of {arguments.file}"
                 )
             if arguments.canonical:
                 for text in paraphraser.canonicalise(block, writing=how.after(number)):
@@ -173,11 +180,13 @@ def run(arguments: argparse.Namespace) -> None:
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
             raise DataError(
-                f"{arguments.trees} goes on after line {number}: it must have a tree for each line "
-                f"of {arguments.file}, and no other"
+                f"{arguments.trees} continues after line {number}; it needs one tree per line of "
+                f"{arguments.file}"
             )
         if without and without == number:
-            raise DataError(f"{arguments.trees} has no tree: give what `paraphrastic parse` writes")
+            raise DataError(
+                f"{arguments.trees} has no tree; `paraphrastic parse` writes such a file"
+            )
     tell_if_empty(arguments.file, number, "paraphrase")
 
 
@@ -191,13 +200,12 @@ def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
     ]
     if given:
         raise DataError(
-            "--canonical writes one line for each line, reads no parse and filters none: leave "
-            f"{' and '.join(given)} out"
+            f"--canonical writes one unfiltered line per line; leave out {' and '.join(given)}"
         )
 
 
 def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
-    """The models that the options name."""
+    """Load the models that the options name."""
     from paraphrastic_hf.encoders.encoder import SentenceEncoder
     from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 
@@ -213,8 +221,7 @@ def load_paraphraser(arguments: argparse.Namespace) -> SyntacticParaphraser:
 
 
 def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -> list[str] | None:
-    """The templates that the options name, if the models can write by them; None where a model must
-    be downloaded before that is known."""
+    """Return the checked templates, or None if a model must be downloaded to check them."""
     from paraphrastic_hf.generation.templates import (
         NONE,
         SENTENCE,
@@ -249,10 +256,10 @@ def _known_templates(arguments: argparse.Namespace, config: Mapping[str, Any]) -
 
 
 def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> list[str]:
-    """The templates that the options name.
+    """Return the templates that the options name.
 
     Args:
-        counts: Templates of training, the most frequent first.
+        counts: Templates of training with their counts, the most frequent first.
     """
     from paraphrastic_hf.generation.templates import top_templates
 
@@ -260,7 +267,7 @@ def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> li
     if arguments.templates:
         count = arguments.templates.removeprefix("top")
         if not (arguments.templates.startswith("top") and count.isdecimal() and int(count)):
-            raise DataError(f"--templates must be top20 or the like, got {arguments.templates!r}")
+            raise DataError(f"--templates must be topN, such as top20, got {arguments.templates!r}")
         found += top_templates(counts, int(count))
     if arguments.template_file:
         lines = [line for block in read_blocks(arguments.template_file) for line in block]
@@ -276,7 +283,7 @@ def templates_of(arguments: argparse.Namespace, counts: Mapping[str, int]) -> li
 
 
 def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
-    """The trees of the lines, None for one that is no tree."""
+    """Return the trees of the lines, with None for a malformed one."""
     if not arguments.trees:
         return None
 
@@ -296,7 +303,7 @@ def _trees(arguments: argparse.Namespace) -> Iterator[Tree | None] | None:
 
 
 def row(number: int, one: Paraphrase) -> str:
-    """A paraphrase as a line of `COLUMNS`."""
+    """Return a paraphrase as a line with the columns of `COLUMNS`."""
     return tsv_line(
         str(number),
         "yes" if one.is_kept else "no",

@@ -20,55 +20,58 @@ from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input
 from paraphrastic_hf.io.files import tsv_line
 from paraphrastic_hf.syntax.parsed import EMPTY
 
-BLOCK = 1024  # lines that are parsed at a time
+BLOCK = 1024
+
+
+EPILOG = """\
+One tree is written per line. A line without words, or too long to parse, gives (ROOT).
+A pair with such a side is left out. Standard error shows how many there were.
+Sentences are tokenized as in the Penn Treebank; tokenized text stays as it is.
+
+examples:
+  echo 'She drove home.' | paraphrastic parse - --parser runs/parser
+  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
         "file",
         nargs="?",
-        help="a file with one sentence a line (also .gz, .xz, .bz2), or - for standard input",
+        help="file with one sentence per line (also .gz, .xz, .bz2), or - for standard input",
     )
     parser.add_argument(
         "--pairs",
         metavar="FILE",
-        help="instead of lines, a table of sentence pairs (TSV, CSV, JSON Lines, parquet); written "
-        "are both sentences and both trees of the pairs whose trees differ in more than words",
+        help="table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet). "
+        "Writes sentences and trees of the pairs whose trees differ beyond their words",
     )
     parser.add_argument(
         "--parser",
         required=True,
-        help="directory of a parser that `paraphrastic train` made, or its Hub repository",
+        metavar="MODEL",
+        help="parser: model directory of `paraphrastic train`, or Hub repository",
     )
-    parser.add_argument("--output", default="-", help="write to this file (default: print)")
+    parser.add_argument(
+        "--output", default="-", metavar="FILE", help="file to write (default: print)"
+    )
     parser.add_argument(
         "--template",
         action="store_true",
-        help="of each tree the top two levels, without words: (ROOT (S (NP) (VP) (.)))",
+        help="write only the top two levels of each tree, without words: (ROOT (S (NP) (VP) (.)))",
     )
     parser.add_argument(
-        "--keep-same", action="store_true", help="pairs: keep those with the same parse, too"
+        "--keep-same", action="store_true", help="with --pairs, keep pairs with equal trees, too"
     )
     add_bad_lines(parser)
-    parser.epilog = (
-        "Every line keeps its place. One without words, and one too long to parse, is (ROOT);\n"
-        "of pairs, one with such a side is left out. Standard error says how many there were.\n"
-        "Sentences are cut into words as in the Penn Treebank; what is cut already stays so.\n\n"
-        "examples:\n  echo 'She drove home.' | paraphrastic parse - --parser runs/parser\n"
-        "  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"
-    )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the tree of each line, or pairs with their trees."""
     if (arguments.file is None) == (arguments.pairs is None):
-        raise DataError("name either a file of lines, or one of pairs with --pairs")
+        raise DataError("pass either a file of lines or --pairs FILE")
     if arguments.pairs is None and arguments.keep_same:
-        raise DataError("--keep-same is about --pairs: leave it out")
+        raise DataError("--keep-same needs --pairs")
     if arguments.pairs is not None and arguments.template:
-        raise DataError("--pairs writes whole trees: leave out --template")
+        raise DataError("--pairs writes whole trees; leave out --template")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
     check_model_kind(arguments.parser, "SentenceParser")
@@ -76,8 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
     if problems:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())
         what = "pairs left out" if arguments.pairs else "lines without a tree"
-        given = arguments.file or arguments.pairs
-        name = shown_input(given)
+        name = shown_input(arguments.file or arguments.pairs)
         print(f"{name}: {what}: {told}", file=sys.stderr)
 
 

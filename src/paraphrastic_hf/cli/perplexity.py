@@ -6,39 +6,36 @@ import argparse
 import sys
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs, check_output, open_output
+from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.io.files import tsv_line
 
-EXAMPLES = """examples:
-  paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
-  paraphrastic perplexity runs/language-model translations.txt | grep -v ^nan | sort -n | head
+EPILOG = """\
+Perplexity is exp of the mean negative log-probability of a token: 1 for a sentence that the model
+predicts with certainty, the vocabulary size for a uniform guess. Compare only values of one model.
 
-Perplexity is the number of tokens that a choice among equally likely ones would have: 1 for a
-sentence the model is sure of, the size of its vocabulary for one it knows nothing about. It
-compares lines that one model scored. A line without a known token has none (nan), unless the
-tokenizer has one for all unknown words; one of more than 1,000 tokens is cut there. The last line,
-on standard error, is that of the whole text.
-"""
+Each line is written after its perplexity, tab-separated. A line without a known token has nan.
+Lines are cut at 1,000 tokens. Standard error shows the perplexity of the whole text.
+
+examples:
+  paraphrastic perplexity runs/language-model lines.txt --output scored.tsv
+  paraphrastic perplexity runs/language-model translations.txt | grep -v ^nan | sort -n | head"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
-        "model", help="output of `paraphrastic train` with a recipe of kind language_model"
+        "model", help="language model: model directory of a recipe of kind language_model"
     )
-    parser.add_argument("file", help="a text a line; .gz, .xz, .bz2, or - for standard input")
+    parser.add_argument("file", help=TEXTS)
     parser.add_argument(
-        "--output", default="-", help="TSV file: perplexity, then the line (default: print)"
+        "--output", default="-", metavar="FILE", help="TSV file to write (default: print)"
     )
-    add_bad_lines(parser, "a blank line scored nan and ")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
+    add_bad_lines(parser, "A blank line scores nan. ")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the perplexity of each line before it; `nan` for a line without a known token."""
     check_model_name(arguments.model)
     check_inputs(arguments.file)
     check_output(arguments.output)

@@ -18,35 +18,36 @@ from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_mode
 from paraphrastic_hf.io.blocks import is_blank, read_blocks
 from paraphrastic_hf.io.files import tsv_line
 
+EPILOG = """\
+Labels have the names of the training corpus, such as entailment. Scores have its scale:
+1 to 5 for SICK.
+
+examples:
+  paraphrastic predict runs/sentiment lines.txt --output labeled.tsv
+  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
         "model",
-        help="a model that `paraphrastic train` made of a recipe whose task is relatedness, "
-        "entailment or sentiment; for taggers see `paraphrastic_hf.Tagger`",
+        help="model directory of a recipe of kind supervised, whose task has scores or labels of "
+        "texts. For taggers use `paraphrastic_hf.Tagger`",
     )
     parser.add_argument(
         "file",
-        help="a file with one text a line, or, for relatedness and entailment, a table of pairs: "
-        "TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2); or - for standard input",
+        help="file with one text per line, or a table of pairs for relatedness and entailment: "
+        "TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2); - for standard input",
     )
     parser.add_argument(
         "--output",
         default="-",
-        help="write each line with its score or label before it to this TSV file (default: print)",
+        metavar="FILE",
+        help="TSV file: score or label, then the line (default: print)",
     )
-    add_bad_lines(parser, "a line that is blank, or blank on one side, scored nan and ")
-    parser.epilog = (
-        "Labels are the names that the corpus gives them, such as entailment. Scores are on the\n"
-        "scale of the training data, which for SICK is 1 to 5.\n\n"
-        "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic predict runs/sick -"
-    )
-    parser.set_defaults(run=run)
+    add_bad_lines(parser, "A line with a blank text scores nan. ")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the score or label of each line before it; nan for one with a blank text."""
     check_model_name(arguments.model)
     check_inputs(arguments.file, tables=True)
     check_output(arguments.output)
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _lines(path: str, bad_lines: str) -> Iterator[list[PairLine]]:
-    """Lines of one text each, as `pair_blocks` has those of two."""
+    """Yield lines of one text each in the form of `pair_blocks`."""
     check_inputs(path)
     for block in read_blocks(path, bad_lines=bad_lines):
         yield [PairLine(line, (line,)) for line in block]

@@ -12,20 +12,22 @@ from paraphrastic_hf.errors import PublishError
 from paraphrastic_hf.extras import require
 
 EPILOG = """\
-What is sent, by kind:
-  model    a folder that `paraphrastic train` wrote, or the name of a packaged model: weights,
-           tokenizer, recipe, training curve, and a card written from the run and the scores, with
-           code that runs. Scores are on the card, in its model-index and in .eval_results/.
-  dataset  a folder that `paraphrastic data export` wrote.
-  metric   `simile`, or a folder with a metric of `evaluate`. evaluate.load("ME/simile") loads it.
-  space    a folder whose README.md says what runs it (sdk, app_file).
+DIR by kind:
+  model    a folder of `paraphrastic train`, or a packaged model. Uploads weights, tokenizer,
+           recipe, training curve, and a card with code that runs. The scores are on the card, in
+           its model-index and in .eval_results/.
+  dataset  a folder of `paraphrastic data export`
+  metric   `simile`, or a folder with a metric of `evaluate`; evaluate.load("ME/simile") loads it
+  space    a folder whose README.md names sdk and app_file
 
-A token with write access is needed: `hf auth login`, or HF_TOKEN. It is checked before any work.
-All files go in one commit. If sending fails, repeat the command: large files are not sent twice.
+You need a token with write access: `hf auth login`, or HF_TOKEN. All files go in one commit. If the
+upload fails, repeat the command: large files are not sent twice.
 
-Refused before anything is sent: a license that the sources of a model do not allow (a source
-without a stated license, or a non-commercial one, needs --private), a figure on a card that was not
-measured, secrets and absolute paths in files, and links that lead out of DIR.
+Nothing is sent if
+* the sources of a model do not allow its license (sources without a license or with a
+  non-commercial one need --private)
+* a card has a score that was not measured
+* a file holds a secret or an absolute path, or a link leads out of DIR
 
 examples:
   paraphrastic publish model runs/mine me/mine --source-license mine.tsv=cc-by-4.0 --dry-run look
@@ -38,72 +40,75 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
+    parser.add_argument("kind", choices=("model", "dataset", "metric", "space"), help="kind of DIR")
     parser.add_argument(
-        "kind", choices=("model", "dataset", "metric", "space"), help="what DIR holds"
+        "directory",
+        metavar="DIR",
+        help="folder to publish, or the name of a packaged model or metric",
     )
-    parser.add_argument("directory", metavar="DIR", help="the folder to publish, or a name")
-    parser.add_argument("repository", metavar="REPO", help="where to, such as me/my-model")
+    parser.add_argument(
+        "repository", metavar="REPO", help="repository on the Hub, such as me/my-model"
+    )
     parser.add_argument(
         "--dry-run",
         metavar="OUT",
-        help="write what would be sent to this new folder, and send nothing; needs no token",
+        help="new folder for the files that would be sent. Sends nothing and needs no token",
     )
     parser.add_argument(
-        "--private", action="store_true", help="a private repository (default: a public one)"
+        "--private", action="store_true", help="create a private repository (default: public)"
     )
-    parser.add_argument("--message", help="commit message (default: the kind that is published)")
+    parser.add_argument("--message", help="commit message (default: names the kind)")
     parser.add_argument("--revision", metavar="BRANCH", help="branch to write to (default: main)")
     parser.add_argument(
         "--pull-request",
         action="store_true",
-        help="open a pull request at the repository instead of writing to it",
+        help="open a pull request instead of committing to the branch",
     )
-    of_model = parser.add_argument_group("of a model")
+    of_model = parser.add_argument_group("options for models")
     of_model.add_argument(
         "--evaluation",
         metavar="DIR",
-        help="the folder that `paraphrastic evaluate --output` wrote for it (default: no scores "
-        "but those of its own run)",
+        help="folder of `paraphrastic evaluate --output` with the scores for the card (default: "
+        "only the scores of its training run)",
     )
-    add_data_option(of_model, "whose folders list licenses in SOURCES.tsv")
+    add_data_option(of_model, "its SOURCES.tsv files list the licenses of the training text")
     of_model.add_argument(
         "--source-license",
         nargs="+",
         default=[],
         metavar="NAME=LICENSE",
-        help="the licenses of sources that no record has, by the names of their files",
+        help="licenses of training files that no record lists, by file name",
     )
     of_model.add_argument(
-        "--license", help="of the weights, as the Hub names it (default: as the sources allow)"
+        "--license",
+        help="license of the weights, as the Hub names it (default: as the sources allow)",
     )
-    of_model.add_argument("--summary", default="", help="one or two sentences to begin the card")
+    of_model.add_argument(
+        "--summary", default="", metavar="TEXT", help="one or two sentences that begin the card"
+    )
     for option, metavar, what in (
-        ("--languages", "CODE", "codes of its languages (default: those that its recipe names)"),
-        ("--base-model", "REPO", "models that it began with (default: the recipe's start)"),
-        ("--datasets", "REPO", "datasets of the Hub that it was trained on"),
+        ("--languages", "CODE", "ISO codes of its languages (default: those of its recipe)"),
+        ("--base-model", "REPO", "models that training started from (default: the recipe's start)"),
+        ("--datasets", "REPO", "Hub datasets that it was trained on"),
     ):
         of_model.add_argument(option, nargs="+", default=[], metavar=metavar, help=what)
     of_model.add_argument(
-        "--card", metavar="FILE", help="a card of your own (default: one written from the run)"
+        "--card", metavar="FILE", help="card to upload (default: one written from the run)"
     )
     of_model.add_argument(
         "--hide-paths",
         action="store_true",
-        help="cut absolute paths in recipe.yaml and run.json to their last part (default: refuse)",
+        help="cut absolute paths in recipe.yaml and run.json to their last part (default: fail)",
     )
     of_model.add_argument(
         "--allow-code",
         action="store_true",
-        help="send the Python files in DIR as they are, as those of an encoder of your own "
-        "(default: write those of this package anew, and refuse others)",
+        help="send the Python files in DIR unchanged, for an encoder of your own (default: send "
+        "this package's code, and fail if there is other code)",
     )
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Publish, and print the address."""
     given = _details(arguments)
     if arguments.card:
         check_inputs(arguments.card)
@@ -136,7 +141,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _details(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of a model that were given."""
+    """Return the given options for models."""
     licenses = {}
     for item in arguments.source_license:
         name, equals, license = item.rpartition("=")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, check_output
+from paraphrastic_hf.cli.shared.options import TEXTS
 from paraphrastic_hf.cli.shared.writing import (
     add_writing_options,
     check_reconstruction,
@@ -14,31 +15,29 @@ from paraphrastic_hf.cli.shared.writing import (
 from paraphrastic_hf.encoders.storage.locate import check_model_kind
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
-EXAMPLES = """examples:
-  paraphrastic reconstruct runs/bgt english.txt --language en
+EPILOG = """\
+Each line is encoded to its latent variables and decoded from them. The output shows how much of the
+line they hold.
 
-Each line is written again from its own variables: what comes back is what they hold of it.
-"""
+examples:
+  paraphrastic reconstruct runs/bgt english.txt --language en
+  paraphrastic reconstruct runs/bgt english.txt --language en --sample --outputs 5 --seed 1"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
-        "model", help="output of `paraphrastic train` with a recipe of kind generative"
+        "model", help="generative model: model directory of a recipe of kind generative"
     )
-    parser.add_argument("file", help="a sentence a line; .gz, .xz, .bz2, or - for standard input")
+    parser.add_argument("file", help=TEXTS)
     parser.add_argument(
         "--language",
-        help="the language of the lines: en; may be left out where the model "
-        "reconstructs one alone",
+        metavar="CODE",
+        help="language of the lines, such as en. Optional if the model reconstructs only one",
     )
     add_writing_options(parser)
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what the model makes of each line."""
     check_inputs(arguments.file)
     check_output(arguments.output)
     config = check_model_kind(arguments.model, "LatentGenerator")

@@ -12,43 +12,40 @@ from paraphrastic_hf.cli.shared.lines import (
     pair_blocks,
     tell_if_empty,
 )
-from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.options import MODEL, add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import tsv_line
 
+EPILOG = """\
+Cosines are from -1 to 1. A pair with a blank text, and a line with the wrong number of
+columns, scores nan. A header line is kept. If there are more than two columns, standard
+error shows which two are compared.
+
+examples:
+  paraphrastic score english pairs.tsv --output scored.tsv
+  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
-    parser.add_argument(
-        "model",
-        help="a model directory, a packaged model such as english, or the name of one on the Hub",
-    )
+    parser.add_argument("model", help=MODEL)
     parser.add_argument(
         "pairs",
-        help="a table of pairs: TSV, CSV (.csv), JSON Lines (.jsonl) or parquet, also .gz, .xz and "
-        ".bz2; or - for TSV on standard input",
+        help="table of text pairs: TSV, CSV, JSON Lines or parquet (also .gz, .xz, .bz2), or - for "
+        "TSV on standard input",
     )
     parser.add_argument(
         "--output",
         default="-",
-        help="write each line with its similarity before it to this TSV file (default: print); of "
-        "other tables than TSV the two texts",
+        metavar="FILE",
+        help="TSV file: cosine, then the line, or the two texts if the table is not TSV (default: "
+        "print)",
     )
-    add_bad_lines(parser, "a blank line scored nan and ")
-    parser.epilog = (
-        "Scores are cosines, from -1 to 1, as `SentenceEncoder.similarity_pairwise` gives them.\n"
-        "A pair with a blank text has the score nan, and so has a line with too few or too many\n"
-        "columns. A first line that names the columns is written with `similarity` before it.\n"
-        "Standard error says which two columns are compared, if there are others.\n\n"
-        "example:\n  printf 'a cat sleeps\\ta cat is asleep\\n' | paraphrastic score runs/sp -"
-    )
+    add_bad_lines(parser, "A blank line scores nan. ")
     add_encoder_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the cosine of each pair before its line; nan for a blank line or text."""
     check_model_name(arguments.model)
     check_inputs(arguments.pairs, tables=True)
     check_output(arguments.output)

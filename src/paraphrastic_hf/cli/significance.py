@@ -6,6 +6,7 @@ import argparse
 
 from paraphrastic_hf.cli.evaluate import add_pairs_options, chosen_pairs
 from paraphrastic_hf.cli.shared.options import (
+    MODEL,
     add_data_option,
     add_smaller_options,
     evaluation_folder,
@@ -16,13 +17,12 @@ from paraphrastic_hf.errors import RecipeError, counted
 from paraphrastic_hf.io.markdown import literal
 
 EPILOG = """\
-Both p-values are two-sided: how likely two equally good models differ at least as much. The first
-is of a paired permutation test, which exchanges the two models' results on some examples. It tries
-all choices of up to 20 examples, and --samples random ones of more. The second is of Steiger's test
-for dependent correlations (thesis, 3.5.3), an approximation for Spearman's rho; accuracies
-(tatoeba, xnli) and F1 (bucc) do not have it. With many datasets, one in twenty falls
-below 0.05 by chance. A task without data is named and skipped; then the exit status is 3.
-The 95 % interval is of the difference, by resampling the examples.
+Two-sided p-values of the difference between the models, per dataset:
+* paired permutation test: all exchanges of up to 20 examples, --samples random ones of more
+* Steiger's test for dependent correlations (thesis, 3.5.3), approximate for Spearman's rho;
+  accuracies (tatoeba, xnli) and F1 (bucc) have none
+The 95 % interval of the difference is a bootstrap over the examples. Of twenty datasets, one falls
+below p = 0.05 by chance. A task without data is skipped with a message, and the exit status is 3.
 
 examples:
   paraphrastic significance english runs/mine --pairs mine.tsv
@@ -33,39 +33,34 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
         "first",
         metavar="MODEL_A",
-        help="a model directory, a packaged model such as english, or the name of one on the Hub",
+        help=MODEL,
     )
-    parser.add_argument("second", metavar="MODEL_B", help="the model to compare it with")
+    parser.add_argument("second", metavar="MODEL_B", help="encoder to compare with MODEL_A")
     parser.add_argument(
         "--suite",
         nargs="+",
         metavar="NAME",
-        help="suites of scored pairs, or tatoeba, bucc or xnli (default: sts, or none with "
-        "--pairs)",
+        help="suites of scored pairs, tatoeba, bucc or xnli (default: sts, or none with --pairs)",
     )
     add_pairs_options(parser)
-    add_data_option(parser, "or its folder eval, which holds the official files")
+    add_data_option(parser, "the suites read its folder eval")
     parser.add_argument(
         "--samples",
         type=int,
         default=1000,
-        help="number of random exchanges for datasets of more than 20 examples (default: 1000)",
+        help="random exchanges for datasets of more than 20 examples, at least 1",
     )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the exchanges, 0 or more")
+    add_smaller_options(parser, "MODEL_B")
     parser.add_argument(
-        "--seed", type=int, default=1, help="seed of the random exchanges (default: 1)"
+        "--output", metavar="FILE", help="file to write the table to (default: only print it)"
     )
-    add_smaller_options(parser, "of MODEL_B, an average")
-    parser.add_argument("--output", metavar="FILE", help="also write the table to this file")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a table of both models' scores and the p-values of their differences."""
     for model in (arguments.first, arguments.second):
         check_model_name(model)
     own = chosen_pairs(arguments)
@@ -113,14 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
     lines += ["", about]
     mean, datasets = mean_difference(differences)
     if datasets > 1:
-        lines.append(
-            f"Mean difference over {datasets} datasets of STS years, signs apart: {mean:.2f}."
-        )
+        lines.append(f"Mean absolute difference over {datasets} datasets of STS years: {mean:.2f}.")
     lines += [literal(f"Skipped, {task}: {reason}") for task, reason in skipped.items()]
     on = ", ".join([*suites, *([own.name] if own is not None else [])])
     title = literal(f"{names[0]} and {names[1]}: {on}")
     table = "\n".join([f"# {title}", "", *lines]) + "\n"
-    if arguments.output != "-":  # which is where it is printed
+    if arguments.output != "-":  # printed once
         print(table, end="")
     if arguments.output:
         with open_output(arguments.output) as file:

@@ -11,30 +11,29 @@ from paraphrastic_hf.cli.shared.lines import (
     dump_json,
     open_output,
 )
-from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.options import add_encoder_options, data_errors, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import read_blocks
 from paraphrastic_hf.metrics.names import PENALTIES, SEVERAL, SIMILARITIES, UNITS
 
 EPILOG = """\
+Scores are times 100. Brackets show the 95 % bootstrap interval of the mean over segments. p is
+two-sided, of a paired permutation test against the first system: all exchanges of up to 20
+segments, --samples random ones of more. The smallest possible p of n segments is 2 / 2^n: 0.0625
+for five. Compare scores only if their signatures are equal.
+
 examples:
   paraphrastic simile -s system.txt -r reference.txt
   paraphrastic simile -s baseline.txt new.txt -r reference.txt      # p of each against the first
   paraphrastic simile -s system.txt -r first.txt second.txt         # two references a segment
-  paraphrastic simile -s system.txt -r reference.txt --segments > segments.tsv
-
-Scores are times 100. The brackets hold 95 % of the means of resampled segments (bootstrap). p is
-how likely two equally good systems differ at least as much (two-sided paired permutation test). The
-test goes through all exchanges of outputs up to 20 segments, and through --samples random ones
-above. The smallest p of n segments is 2 / 2^n, so 0.0625 for five. Compare scores only if their
-signatures are equal."""
+  paraphrastic simile -s system.txt -r reference.txt --segments > segments.tsv"""
 
 
 def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "+") -> None:
-    """The systems, the references and the options of `SimileScorer`.
+    """Add systems, references and the options of `SimileScorer`.
 
     Args:
-        systems: How many systems there are, as `nargs` of argparse.
+        systems: Number of systems, as `nargs` of argparse.
     """
     parser.add_argument(
         "-s",
@@ -42,7 +41,7 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         nargs=systems,
         required=True,
         metavar="FILE",
-        help="a file for each system, with one segment a line; .gz, .xz and .bz2 are unpacked",
+        help="one file per system, one segment per line (also .gz, .xz, .bz2)",
     )
     parser.add_argument(
         "-r",
@@ -50,57 +49,50 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
         nargs="+",
         required=True,
         metavar="FILE",
-        help="the references, one segment a line; several files if a segment has several "
-        "references",
+        help="files of references, one segment per line, several files for several references",
     )
     parser.add_argument(
         "-m",
         "--model",
         default="simile",
-        help="the sentence encoder: simile (default: the packaged model english, with the lengths "
-        "of its rows evened out; how much, and the width of windows, was chosen on newstest2015), "
-        "english, tiny or multilingual (packaged), a model directory, or the name of a model on "
-        "the Hub",
+        help="encoder: model directory, packaged model (simile, english, multilingual, tiny) or "
+        "Hub repository. The model simile is english with more equal row norms, tuned on "
+        "newstest2015",
     )
     parser.add_argument(
         "--similarity",
         choices=SIMILARITIES,
-        help="what SIM compares: windows, every five tokens in a row with their best match on the "
-        "other side (default for simile, and for averaging models of this package alone; of a "
-        "text the first 1,024 tokens); or "
-        "sentences, the cosine of two sentence embeddings, which is the thesis's (default for "
-        "every other model)",
+        help="SIM: sentences, the cosine of two sentence embeddings, as in the thesis, or windows, "
+        "the best match of every five consecutive tokens, of the first 1,024, for averaging models "
+        "of this package only (default: windows for simile, sentences for other models)",
     )
     parser.add_argument(
         "--alpha",
         type=float,
         default=0.25,
-        help="the weight of the length penalty (default: 0.25; 0 leaves it out)",
+        help="weight of the length penalty, 0 for none",
     )
     parser.add_argument(
         "--penalty",
         default="both",
         choices=PENALTIES,
-        help="which hypotheses lose score for their length: both shorter and longer ones "
-        "(default), only shorter ones (brevity), only longer ones (excess), or none",
+        help="hypotheses that are penalized for their length: shorter and longer ones (both), "
+        "shorter ones (brevity), longer ones (excess) or none",
     )
     parser.add_argument(
         "--length",
         default="tokens",
         choices=UNITS,
-        help="the unit of length: the model's tokens (default), or the characters of these",
+        help="unit of length: the model's tokens, or their characters",
     )
-    parser.add_argument(
-        "--lowercase", action="store_true", help="lower-case the texts before they are scored"
-    )
+    parser.add_argument("--lowercase", action="store_true", help="lower-case the texts first")
     parser.add_argument(
         "--several",
         default="best",
         choices=SEVERAL,
-        help="which score counts where there are several references: the best (default) or the "
-        "mean",
+        help="score of a segment with several references",
     )
-    add_bad_lines(parser, "a blank line scored 0 and ")
+    add_bad_lines(parser, "A blank line scores 0. ")
     add_encoder_options(parser)
 
 
@@ -110,35 +102,30 @@ def add_resampling_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples",
         type=int,
         default=1000,
-        help="number of random samples for the intervals and p-values (default: 1000)",
+        help="random samples for the intervals and p-values, at least 1",
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="seed of the random samples (default: 1)"
-    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the samples, 0 or more")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     add_scorer_arguments(parser)
     parser.add_argument(
         "--segments",
         action="store_true",
-        help="print the scores of each segment, tab-separated and from -1 to 1, not those of the "
-        "corpus",
+        help="write the scores of each segment, -1 to 1, tab-separated, instead of the corpus "
+        "scores",
     )
     parser.add_argument(
         "--output",
         default="-",
-        help="write the scores to this file, as JSON if its name ends in .json, and then from -1 "
-        "to 1, as in Python (default: print them)",
+        metavar="FILE",
+        help="file to write; JSON if its name ends in .json, with scores from -1 to 1 (default: "
+        "print)",
     )
     add_resampling_arguments(parser)
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score each system, and print one table or the segments."""
     check_model_name(arguments.model)
     check_inputs(*arguments.systems, *arguments.references)
     check_output(arguments.output)
@@ -159,8 +146,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    """The scorer that the options describe; the references, a text or a list a segment; and the
-    segments of each system, by its name."""
+    """Return the scorer, the references (a text or a list per segment), and the systems as pairs of
+    name and segments."""
     from paraphrastic_hf.errors import DataError
     from paraphrastic_hf.metrics.scorer import SimileScorer
     from paraphrastic_hf.metrics.systems import check_systems
@@ -169,7 +156,7 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
     if len({len(lines) for lines in files}) > 1:
         counts = zip(arguments.references, files, strict=True)
         raise DataError(
-            "the reference files must have equally many lines, got "
+            "the reference files have different numbers of lines: "
             + ", ".join(f"{name}: {len(lines):,}" for name, lines in counts)
         )
     references = (
@@ -180,7 +167,7 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
     model = arguments.model
     if arguments.latent or arguments.trust_remote_code:
         model = named_encoder(arguments)
-    try:
+    with data_errors():
         scorer = SimileScorer(
             model,
             similarity=arguments.similarity,
@@ -190,16 +177,14 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
             lowercase=arguments.lowercase,
             several=arguments.several,
         )
-    except ValueError as error:
-        raise DataError(str(error)) from error
     return scorer, references, systems
 
 
 def read_segments(path: str, bad_lines: str) -> list[str]:
-    """The lines of a file, which must have some; a blank one is an empty segment."""
+    """Read the lines of a file that must not be empty."""
     from paraphrastic_hf.errors import DataError
 
     lines = [line for block in read_blocks(path, bad_lines=bad_lines) for line in block]
     if not lines:
-        raise DataError(f"{path} is empty; give one text a line")
+        raise DataError(f"{path} is empty; it needs one text per line")
     return lines

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paraphrastic_hf.cli.shared.keys import Fields, add_keys_option
 from paraphrastic_hf.cli.shared.lines import check_output
 from paraphrastic_hf.cli.shared.options import add_data_option
 from paraphrastic_hf.cli.shared.parser import Parser
@@ -18,26 +19,23 @@ if TYPE_CHECKING:
     from paraphrastic_hf.training.kinds import Recipe
 
 SPLITS = ("validation", "test")
-EXAMPLES = """\
+EPILOG = """\
+Set any key of the recipe with --KEY VALUE: by its full name (--training.margin 0.5), or by its last
+name if only one key ends so (--margin 0.5).
+
 A recipe may name Python code, which training then runs (engine: python, metric: function,
-model.kind: module:Class).
-Read a recipe from elsewhere as you would read a script.
+model.kind: module:Class). Read a recipe from elsewhere as you would read a script.
 
 examples:
-  paraphrastic train own --output runs/mine --sources mine.tsv more.tsv.gz
+  paraphrastic train own --sources mine.tsv more.tsv.gz --output runs/mine
+  paraphrastic train own --sources mine.tsv --margin 0.5 --epochs 3 --output runs/mine
   paraphrastic train simple-and-effective-2019/sp --data DATA --output runs/sp
-  paraphrastic train sick-averaging --data DATA --output runs/sick
-  paraphrastic train bilingual-generative-2020/smoke --data DATA --output runs/bgt
-  paraphrastic train own --output runs/mine \\
-      --sources '{path: a.en, second: a.fr, languages: [en, fr]}'
-
-Any key of a recipe can be set with --key value, by its full name (--training.margin 0.5) or, where
-that is unambiguous, its last name (--margin 0.5). The keys:
-"""
+  paraphrastic train own --sources '{path: a.en, second: a.fr, languages: [en, fr]}' --output runs/2
+  paraphrastic train own --keys training"""
 
 
 class _List(argparse.Action):
-    """Prints the recipes and ends, as `--help` does."""
+    """Prints the packaged recipes and exits."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
@@ -52,38 +50,33 @@ class _List(argparse.Action):
 
 
 def configure(parser: Parser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
-        "recipe",
-        help="the recipe to train: a YAML file, or the name of one that comes with the package",
+        "recipe", help="recipe to train: a YAML file, or the name of a packaged recipe (--list)"
     )
     parser.add_argument(
-        "--list",
-        action=_List,
-        help="print the recipes that come with the package, with their minutes on two cores",
+        "--list", action=_List, help="print the packaged recipes with their minutes on two cores"
     )
+    add_keys_option(parser, _load, more=source_fields)
     parser.add_argument(
         "--output",
         required=True,
-        help="the model directory to write; the same command resumes an interrupted run, and with "
-        "more --epochs or --steps trains a finished one longer",
+        metavar="DIR",
+        help="model directory to write. The same command resumes an interrupted run, and trains a "
+        "finished run longer with more --epochs or --steps",
     )
     add_data_option(
         parser,
-        "from which paths in the recipe start, and in which its corpora are; paths that are not "
-        "there are looked for in the working folder, and without it corpora that PARAPHRASTIC_DATA "
-        "has not are downloaded",
+        "base of relative paths in the recipe (second choice: the working folder). Corpora that "
+        "are neither there nor in $PARAPHRASTIC_DATA are downloaded",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="start afresh if --output holds another run"
+        "--overwrite", action="store_true", help="start again if --output holds another run"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-    parser.late_epilog = lambda: EXAMPLES + describe_keys().replace("%", "%%")
-    parser.set_defaults(run=run, takes_overrides=True)
+    parser.set_defaults(takes_overrides=True)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train, then say where the model is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     for name in ("accelerate", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -107,6 +100,20 @@ def run(arguments: argparse.Namespace) -> None:
     print(f"{output}: {counted(result.step, 'step')}{rate}{outcome}")
 
 
+def source_fields() -> Fields:
+    """The fields of a source, by the keys that the tables show."""
+    from paraphrastic_hf.config.recipe import key_paths
+    from paraphrastic_hf.training.engine.recipe import SourceArguments
+
+    return {f"data.sources[].{key}": field for key, field in key_paths(SourceArguments).items()}
+
+
+def _load(name: str) -> Any:
+    from paraphrastic_hf.training.kinds import load_recipe
+
+    return load_recipe(name)
+
+
 def _train(recipe: Recipe, arguments: argparse.Namespace) -> Progress:
     from paraphrastic_hf.training.engine.run import train
 
@@ -124,7 +131,7 @@ def _train(recipe: Recipe, arguments: argparse.Namespace) -> Progress:
 
 
 def change(run: Mapping[str, Any]) -> str:
-    """The development score before and after training, by the record of a run.
+    """Describe the development score before and after training, from the record of a run.
 
     Example:
         >>> change({"change": {"before": 61.04, "after": 71.2, "p_value": 0.02}})
@@ -157,32 +164,3 @@ def _outcome(run: Mapping[str, Any], best_score: float | None) -> str:
 
     name = run["development"]
     return f", {name} {best_score:.2f} ({unit_of(name)})"
-
-
-def describe_keys() -> str:
-    """A line for every key of a recipe: those of contrastive ones, then what other kinds add."""
-    from paraphrastic_hf.config.recipe import key_paths
-    from paraphrastic_hf.training.engine.recipe import SourceArguments
-    from paraphrastic_hf.training.kinds import JOBS
-
-    source_keys = {f"data.sources[].{k}": field for k, field in key_paths(SourceArguments).items()}
-    first, *others = JOBS
-    known = key_paths(JOBS[first].recipe) | source_keys
-    described = _lines_of(known)
-    for kind in others:
-        keys = key_paths(JOBS[kind].recipe)
-        own = {key: field for key, field in keys.items() if not _is_known(key, field, known)}
-        described += f"\n\nThese are other, or new, with kind: {kind}\n\n" + _lines_of(own)
-    return described
-
-
-def _is_known(key: str, field: Any, known: dict[str, Any]) -> bool:
-    return key in known and known[key].metadata == field.metadata
-
-
-def _lines_of(keys: dict[str, Any]) -> str:
-    return "\n".join(
-        f"  {name:34s} {field.metadata['help']}"
-        + (f" ({', '.join(field.metadata['choices'])})" if field.metadata["choices"] else "")
-        for name, field in keys.items()
-    )

@@ -19,36 +19,40 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
 
-EXAMPLES = """examples:
+EPILOG = """\
+Each output has the meaning of a source line and the style of the style line with the same number:
+its length, punctuation and sentence type (thesis, 5.7.3). The style lines are in the language that
+is written; the source lines may be in another language of the model. If either line has no known
+token, the output is an empty line.
+
+examples:
   paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en
   paraphrastic transfer runs/bgt --source source.txt --style style.txt --language en \\
-      --sample --outputs 5 --seed 1
-
-Writes the meaning of each line of the source in the style of the line of the same number of the
-style file: its length, its punctuation, whether it asks (thesis, 5.7.3). The lines of the style are
-in the language that is written; those of the source may be in the other one. Where either line has
-no known token, the output is an empty line.
-"""
+      --sample --outputs 5 --seed 1"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
-        "model", help="output of `paraphrastic train` with a recipe of kind generative"
+        "model", help="generative model: model directory of a recipe of kind generative"
     )
-    parser.add_argument("--source", required=True, help="sentences whose meaning is written")
-    parser.add_argument("--style", required=True, help="as many sentences to take the style of")
+    parser.add_argument(
+        "--source",
+        required=True,
+        metavar="FILE",
+        help="sentences that give the meaning, one per line",
+    )
+    parser.add_argument(
+        "--style", required=True, metavar="FILE", help="as many sentences, which give the style"
+    )
     parser.add_argument(
         "--language",
-        help="the language to write: en; may be left out where the model reconstructs one alone",
+        metavar="CODE",
+        help="language to write, such as en. Optional if the model reconstructs only one",
     )
     add_writing_options(parser)
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what the model writes for each pair of lines."""
     check_inputs(arguments.source, arguments.style)
     check_output(arguments.output)
     config = check_model_kind(arguments.model, "LatentGenerator")
@@ -66,7 +70,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
-    """Lines of both files side by side, some at a time."""
+    """Yield blocks of pairs of lines with the same number."""
     source, style = arguments.source, arguments.style
     lines = (
         chain.from_iterable(read_blocks(path, bad_lines=arguments.bad_lines))
@@ -78,7 +82,7 @@ def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
             if None in pair:
                 ended = source if pair[0] is None else style
                 raise DataError(
-                    f"{shown_input(ended)} ends before line {number:,} of the other file: the "
-                    "source and the style must have as many lines"
+                    f"{shown_input(ended)} ends before line {number:,} of the other file; source "
+                    "and style need equally many lines"
                 )
         yield [(one, other) for _, (one, other) in block]

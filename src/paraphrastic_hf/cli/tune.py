@@ -14,7 +14,26 @@ from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import convert_key, full_key
 from paraphrastic_hf.errors import RecipeError
 
-EXAMPLES = """Needs Optuna: pip install 'paraphrastic-hf[tune]'
+EPILOG = """\
+A trial trains the recipe with one combination of the values in --grid. Its score is the best score
+on the recipe's development set (run.development). A key has its full name (training.margin), or its
+last name if only one key ends so; `paraphrastic train RECIPE --keys` lists the keys. Values are
+YAML, so one may be a list: --grid orders=[2,3],[2,3,4]. --KEY VALUE sets a key for all trials.
+
+Unknown keys and wrong values are refused before the first trial. A trial whose settings contradict
+each other, or whose loss diverges, is recorded as failed, and the search continues.
+
+The output folder holds:
+  best.yaml    the recipe with the best settings, for `paraphrastic train`
+  best         the model with the best settings
+  trials.md    all trials, best first (trials.tsv: the same for programs)
+  trials.png   scores over the values of each key
+  optuna.log   Optuna's journal, from which the search resumes
+  text.json    hashes of the training text and models, which may not change
+
+The same command resumes a search, and the running trial from its last checkpoint
+(run.checkpoint_every). You may add values of the same keys, or trials. Finished trials are not run
+again. The best of many scores is partly luck: compare it on other data.
 
 examples:
   paraphrastic tune recipes/towards-universal-2016/paragram-phrase.yaml --data DATA \\
@@ -25,26 +44,7 @@ examples:
       --grid embedding_dropout=0,0.1,0.3 --sampler tpe --trials 12 --output tuned
   paraphrastic train tuned/best.yaml --data DATA --epochs 10 --output runs/best
 
-Every trial trains the recipe with other values of the keys in --grid, and counts by its best score
-on the recipe's development set (run.development). A key goes by its full name (training.margin) or,
-where that is unambiguous, its last; `paraphrastic train --help` lists them. Values are YAML, so one
-may be a list: --grid orders=[2,3],[2,3,4]. Any other key of the recipe can be set for all trials
-with --key value. A wrong key or value is refused before the first run; settings that do not go
-together, or whose loss runs away, are recorded as failed, and the search goes on.
-
-What is in the output folder:
-  best.yaml    the recipe with the best settings, for `paraphrastic train`
-  best         the model that they trained
-  trials.md    all trials, best first (trials.tsv: the same for programs)
-  trials.png   every trial over each key's values
-  optuna.log   the same as a journal of Optuna's, by which the search resumes
-  text.json    hashes of the text and models of all trials, which may not change
-
-Stop it whenever you like: the same command goes on, and the trial that was running resumes from its
-last checkpoint, if it has one (run.checkpoint_every). More values of the same keys, or more trials,
-may be given then; what has been tried is not run again. Scores are of one seed, and the best of
-many is a little lucky: compare it on other data than it was chosen by.
-"""
+Optuna is needed: pip install 'paraphrastic-hf[tune]'"""
 
 
 def _trials(text: str) -> int:
@@ -54,45 +54,42 @@ def _trials(text: str) -> int:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this command's arguments."""
     parser.add_argument(
         "recipe",
-        help="the recipe whose settings are searched, with a development set: a YAML file, or the "
-        "name of one that comes with the package",
+        help="recipe with a development set: a YAML file, or the name of a packaged recipe",
     )
     parser.add_argument(
         "--grid",
         action="append",
         required=True,
         metavar="KEY=A,B,...",
-        help="the values to try for a key of the recipe; give this option once for each key",
+        help="values to try for a recipe key. Repeat the option for each key",
     )
     parser.add_argument(
         "--output",
         required=True,
-        help="the folder of the search; the same command goes on with an interrupted one",
+        metavar="DIR",
+        help="folder of the search. The same command resumes an interrupted one",
     )
     parser.add_argument(
         "--sampler",
         choices=("grid", "random", "tpe"),
         default="grid",
-        help="the order in which settings are tried: as they stand in the grid (default), at "
-        "random by the recipe's seed, or near good ones (tpe)",
+        help="order of the trials: all combinations in order (grid), at random with the recipe's "
+        "seed, or near good settings (tpe)",
     )
     parser.add_argument(
         "--trials",
         type=_trials,
         metavar="N",
-        help="stop after this many settings (default: try them all)",
+        help="number of trials, at least 1 (default: all combinations)",
     )
-    add_data_option(parser, "from which paths in the recipe start")
+    add_data_option(parser, "base of relative paths in the recipe")
     parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-    parser.epilog = EXAMPLES.replace("%", "%%")
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("contrastive",))
+    parser.set_defaults(takes_overrides=True, recipe_kinds=("contrastive",))
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Search, then show the trials and where the best recipe is."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     logging.getLogger("accelerate").setLevel(logging.WARNING)
     from pathlib import Path
@@ -106,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments.output, is_folder=True)
     refuse_taken(Path(arguments.output), recipe, overwrite=False)
     grid = parse_grid(ContrastiveRecipe, arguments.grid)
-    check_text(recipe, arguments.data)  # before seconds of imports
+    check_text(recipe, arguments.data)  # fails before slow imports
     from paraphrastic_hf.training.search import table, tune
 
     trials = tune(
@@ -125,7 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
-    """`["margin=0.4,0.6"]` to `{"training.margin": [0.4, 0.6]}`.
+    """Parse `--grid` options to lists of values by full key.
 
     Values are YAML: `orders=[2,3],[2,3,4]` is two lists.
 
@@ -141,10 +138,10 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
         values = parse_yaml(f"[{listed}]", f"the values of {key} in {text[:80]!r}")
         values = [convert_key(cls, key, value) for value in values or []]
         if not values:
-            raise RecipeError(f"{key} has no values to try: write {key}=FIRST,SECOND")
+            raise RecipeError(f"--grid {key} has no values; write {key}=FIRST,SECOND")
         if key in grid or len(set(map(json.dumps, values))) < len(values):
-            raise RecipeError(f"{key} or one of its values is given twice in the grid")
+            raise RecipeError(f"--grid repeats {key} or one of its values")
         grid[key] = values
     if not grid:
-        raise RecipeError("there is nothing to search: give --grid KEY=FIRST,SECOND")
+        raise RecipeError("the grid is empty; pass --grid KEY=FIRST,SECOND")
     return grid

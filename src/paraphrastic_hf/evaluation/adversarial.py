@@ -1,8 +1,7 @@
-"""Syntactically adversarial examples (thesis, 6.5): whether a classifier that is right on a
-sentence is wrong on a paraphrase of it.
+"""Syntactically adversarial examples (thesis, 6.5): sentences that a classifier labels correctly,
+with paraphrases that it labels wrongly.
 
-Paraphrases come from anywhere: SCPN, translation there and back, a file. The attack and the
-classifier are functions.
+Paraphrases may come from SCPN, back-translation or a file.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from paraphrastic_hf.text.overlap import ngram_overlap
 if TYPE_CHECKING:
     from paraphrastic_hf.predictors.any_classifier import Classify  # imports torch
 
-MOST_TOKENS = 200  # of a translation there or back
+MOST_TOKENS = 200  # of a translation in either direction
 Paraphrasing = Callable[[Sequence[str]], Sequence[Sequence[str]]]
 
 
@@ -33,9 +32,9 @@ class Example:
     """An example of a classification task.
 
     Attributes:
-        text: The sentence that is paraphrased.
-        label: Its right label.
-        second: The second sentence of a pair, which stays as it is (6.5.1); None of single ones.
+        text: The sentence to paraphrase.
+        label: The correct label.
+        second: The second sentence of a pair, which stays unchanged (6.5.1).
     """
 
     text: str
@@ -45,13 +44,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Attack:
-    """What a classifier says of the paraphrases of one example.
+    """A classifier's predictions for an example and its paraphrases.
 
     Attributes:
-        example: The example.
-        predicted: What it says of the example itself.
+        predicted: Prediction for the example itself.
         paraphrases: The distinct paraphrases.
-        answers: What it says of each.
+        answers: Prediction for each paraphrase.
     """
 
     example: Example
@@ -61,33 +59,33 @@ class Attack:
 
     @property
     def is_right(self) -> bool:
-        """Whether it is right on the example itself."""
+        """Whether the prediction for the example itself is correct."""
         return self.predicted == self.example.label
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is right on the example and wrong on at least one paraphrase (6.5.2)."""
+        """Whether it is correct for the example and wrong for at least one paraphrase (6.5.2)."""
         return self.is_right and any(answer != self.example.label for answer in self.answers)
 
 
 @dataclass(frozen=True)
 class AttackReport:
-    """What an attack comes to; shares are x 100.
+    """Result of an attack. Shares are x 100.
 
     Attributes:
-        examples: How many there are.
-        attacked: Examples with at least one paraphrase that is not the sentence itself.
-        accuracy: Right on the example.
-        accuracy_under_attack: Right on the example and on all its paraphrases.
-        broken: Right on the example and wrong on at least one paraphrase, of all examples (the
+        examples: Number of examples.
+        attacked: Number of examples with a paraphrase that differs from the sentence.
+        accuracy: Accuracy on the examples.
+        accuracy_under_attack: Share of examples labeled correctly, with all their paraphrases.
+        broken: Share of examples labeled correctly, with a paraphrase labeled wrongly (the
             thesis's Dev Broken).
-        success: The same of the examples that it is right on.
-        agreement: Paraphrases on which it is right, of those of examples that it is right on.
-        paraphrases: Mean number of an example's paraphrases.
-        queries: Sentences that the classifier was asked about.
-        similarity: Mean cosine of broken examples with what broke them; NaN if not asked for.
-        overlap: Mean share of their words.
-        perplexity: Of a language model for what broke them; NaN if not asked for.
+        success: `broken` as a share of the correctly predicted examples.
+        agreement: Accuracy on the paraphrases of correctly predicted examples.
+        paraphrases: Mean number of paraphrases per example.
+        queries: Number of sentences given to the classifier.
+        similarity: Mean cosine of broken examples and the paraphrases that broke them, or NaN.
+        overlap: Mean word overlap of the same pairs, 0 to 1.
+        perplexity: Language model perplexity of the paraphrases that broke examples, or NaN.
     """
 
     examples: int
@@ -104,7 +102,7 @@ class AttackReport:
     perplexity: float
 
     def to_dict(self) -> dict[str, float]:
-        """All figures by name."""
+        """Return all figures by name."""
         return dict(self.__dict__)
 
 
@@ -113,17 +111,17 @@ def attack(
     classify: Classify,
     paraphrases: Sequence[Sequence[str]],
 ) -> list[Attack]:
-    """Ask a classifier about examples and their paraphrases.
+    """Classify examples and their paraphrases.
 
     Args:
-        classify: From sentences, and the second ones of pairs or None, to labels.
-        paraphrases: Of each example; repeated ones, empty ones and the sentence itself count for
-            nothing.
+        classify: Function from sentences, and the second sentences of pairs or None, to labels.
+        paraphrases: Paraphrases of each example. Duplicates, empty ones and the sentence itself are
+            dropped.
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(
-            f"an attack needs examples and a list of paraphrases of each, got {len(examples):,} "
-            f"and {len(paraphrases):,}"
+            f"an attack needs one list of paraphrases for each example, got {len(paraphrases):,} "
+            f"lists for {len(examples):,} examples"
         )
     has_second = examples[0].second is not None
     own = [
@@ -149,12 +147,12 @@ def report_attack(
     encoder: Any = None,
     perplexity: Callable[[Sequence[str]], np.ndarray] | None = None,
 ) -> AttackReport:
-    """The figures of an attack (Table 62).
+    """Compute the figures of an attack (Table 62).
 
     Args:
-        attacks: What `attack` gives, at least one.
-        encoder: Gives vectors by `encode(texts, normalize_embeddings=True)`; None for no cosine.
-        perplexity: Of texts by a language model, (texts,).
+        attacks: At least one result of `attack`.
+        encoder: Encoder with `encode(texts, normalize_embeddings=True)` for the cosines.
+        perplexity: Function that returns the perplexity of each text, (texts,).
     """
     right = [each for each in attacks if each.is_right]
     broken = [each for each in right if each.is_broken]
@@ -192,17 +190,14 @@ def report_attack(
 
 
 def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
-    """The figures of several attacks side by side, as Markdown.
-
-    A column without a number is left out, and a line below says why a cell is empty.
-    """
+    """Return a Markdown table of several attacks, without empty columns."""
     columns = {
         "accuracy": [f"{each.accuracy:.1f}" for each in reports.values()],
         "under attack": [f"{each.accuracy_under_attack:.1f}" for each in reports.values()],
         "broken": [f"{each.broken:.1f}" for each in reports.values()],
         "success": [f"{each.success:.1f}" for each in reports.values()],
         "agreement": [_cell(each.agreement, 1) for each in reports.values()],
-        "a sentence": [f"{each.paraphrases:.1f}" for each in reports.values()],
+        "paraphrases": [f"{each.paraphrases:.1f}" for each in reports.values()],
         "queries": [f"{each.queries:,}" for each in reports.values()],
         "cosine": [_cell(each.similarity, 2) for each in reports.values()],
         "overlap": [_cell(each.overlap, 2) for each in reports.values()],
@@ -211,12 +206,12 @@ def attack_markdown(reports: Mapping[str, AttackReport]) -> str:
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     rows = [list(row) for row in zip(reports, *columns.values(), strict=True)]
     notes = [
-        f"{name}: no paraphrase changed a right answer, so there is no cosine, overlap or "
-        "perplexity."
+        f"{name}: no paraphrase changed a correct prediction, so cosine, overlap and perplexity "
+        "are undefined."
         for name, each in reports.items()
         if each.broken == 0
     ]
-    lines = markdown_table(["paraphrases of", *columns], rows)
+    lines = markdown_table(["source", *columns], rows)
     for note in notes:
         lines += ["", note]
     return "\n".join([*lines, ""])
@@ -227,11 +222,8 @@ def _cell(value: float, digits: int) -> str:
 
 
 def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:
-    """The paraphrases as further training examples (6.5.4): label, text and, of pairs, the second.
-
-    Args:
-        attacks: What `attack` gives, of the training examples.
-    """
+    """Return the paraphrases as training rows (6.5.4): label, text and, for pairs, the second
+    text."""
     rows = []
     for each in attacks:
         second = [] if each.example.second is None else [each.example.second]
@@ -242,13 +234,13 @@ def training_rows(attacks: Sequence[Attack]) -> list[list[str]]:
 def back_translation(
     forth: Translate, back: Translate, *, outputs: int = 10, beams: int = 10
 ) -> Paraphrasing:
-    """Paraphrases by translation there and back, NMT-BT (6.5.1).
+    """Return a function that paraphrases by back-translation, NMT-BT (6.5.1).
 
     Args:
-        forth: What translates from English, as `load_translator` gives it; its best translation is
-            taken.
-        outputs: Paraphrases of a sentence, the likeliest ones; the thesis takes 10.
-        beams: Beginnings kept at each step, at least `outputs`.
+        forth: Translator from English. Its best translation is used.
+        back: Translator to English.
+        outputs: Number of most probable paraphrases per sentence. The thesis uses 10.
+        beams: Beam size, at least `outputs`.
     """
 
     def write(sentences: Sequence[str]) -> list[list[str]]:
@@ -261,33 +253,33 @@ def back_translation(
     return write
 
 
-MOST_DIGITS = 10  # of a line's number
+MOST_DIGITS = 10  # of a line number
 
 
 def read_examples(path: str) -> list[Example]:
-    """The examples of a file."""
+    """Read tab-separated examples: a label and a text, or a label and two texts."""
     found: list[Example] = []
     columns = 0
     for number, row in _rows(path):
         columns = columns or len(row)
         if len(row) != columns or columns not in (2, 3):
             raise DataError(
-                f"{path}:{number} has {counted(len(row), 'column')}; every row must be a label "
-                "and a text, or a label and two texts, tab-separated"
+                f"{path}:{number} has {counted(len(row), 'column')}. Every row must have a label "
+                "and one or two texts, separated by tabs"
             )
         if number != len(found) + 1 or any(map(is_blank, row)):
             raise DataError(
-                f"{path}:{len(found) + 1} is blank or has a blank column: paraphrases go by the "
-                "number of a line, so leave it out here and in the sentences that were paraphrased"
+                f"{path}:{len(found) + 1} is blank or has a blank column. Paraphrases refer to "
+                "line numbers, so remove the line here and in the paraphrased sentences"
             )
         found.append(Example(row[1], row[0], row[2] if columns == 3 else None))
     if not found:
-        raise DataError(f"{path} has no example")
+        raise DataError(f"{path} has no examples")
     return found
 
 
 def read_paraphrases(path: str, count: int) -> list[list[str]]:
-    """Of each of `count` lines its paraphrases: what `paraphrastic paraphrase` kept, or rows of a
+    """Read paraphrases of `count` lines: output of `paraphrastic paraphrase`, or rows of a line
     number and a text."""
     found: list[list[str]] = [[] for _ in range(count)]
     rows = _rows(path)
@@ -298,8 +290,8 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
         is_number = line.isdecimal() and len(line) < MOST_DIGITS
         if text is None or not is_number or not 1 <= int(line) <= count:
             raise DataError(
-                f"{path}:{number} is no paraphrase: a row is the number of an example, 1 to "
-                f"{count}, and a text, or what `paraphrastic paraphrase` writes"
+                f"{path}:{number} must be an example number, 1 to {count}, and a text, or output "
+                "of `paraphrastic paraphrase`"
             )
         if fields.get("kept", "yes") == "yes":
             found[int(line) - 1].append(text)
@@ -307,6 +299,6 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
 
 
 def _rows(path: str) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, with their numbers from 1."""
+    """Return the rows that are not blank, with their line numbers from 1."""
     lines = (line for block in read_blocks(path) for line in block)
     return [(i, line.split("\t")) for i, line in enumerate(lines, 1) if line.strip()]

@@ -1,9 +1,9 @@
-"""Translations of several systems judged side by side (thesis, 7.4 and 7.5): BLEU and chrF by
-sacrebleu, SIM and SimiLE, each with significance; a metric that no system was trained on; which
-words are right; how often outputs repeat themselves."""
+"""Compares translations of several systems (thesis, 7.4 and 7.5): BLEU, chrF, SIM and SimiLE with
+significance, independent similarity metrics, word F1, and repetition."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,6 @@ from paraphrastic_hf.evaluation.measures.word_scores import (
     length_ratio,
     repetition_rate,
     tag_f1,
-    word_frequencies,
 )
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.io.markdown import code, markdown_table
@@ -31,12 +30,11 @@ Systems = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of one system.
+    """A score of one system.
 
     Attributes:
-        value: The figure, mostly x 100.
-        p_value: How likely its difference from the first system is chance; None where that is not
-            tested.
+        value: The score, usually x 100.
+        p_value: P-value of the difference from the first system, or None if not tested.
     """
 
     value: float
@@ -45,16 +43,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """What was measured.
+    """Scores of several systems.
 
     Attributes:
-        names: The systems.
-        figures: By measure, a figure of each system.
-        words: By the kind of bucket and the bucket, F1 x 100 of each system's words.
-        references: Figures of the references themselves, by measure, where they have one.
-        signatures: By measure, what its figures depend on.
-        samples: Exchanges that p-values of more than 20 segments come from.
-        segments: Segments of the test set.
+        figures: For each measure, the score of each system.
+        words: For each kind of bucket and each bucket, the word F1 x 100 of each system.
+        references: Scores of the references themselves, by measure.
+        signatures: The settings of each measure.
+        samples: Number of exchanges for p-values of more than 20 segments.
+        segments: Number of segments of the test set.
     """
 
     names: list[str]
@@ -66,7 +63,7 @@ class GenerationReport:
     segments: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Return everything as plain values, for JSON."""
         return {
             "systems": {
                 name: {
@@ -97,17 +94,16 @@ def judge(
     samples: int = 1000,
     seed: int = 1,
 ) -> GenerationReport:
-    """Judge the outputs of systems; p-values are against the first (paired permutation test).
+    """Score the outputs of systems. P-values are against the first (paired permutation test).
 
     Args:
-        scorer: What gives SIM and SimiLE; the default one if None.
-        counted: Sentences whose words say how frequent a word is, such as the training text; if
-            None the references, as in Table 70.
-        tag: From sentences of words to their tags; F1 by part of speech is left out if None.
-        judges: Names and encoders of further metrics of similarity, which no system was trained on:
-            models of sentence-transformers, or whatever `SimileScorer` takes.
-        samples: Number of exchanges that the p-values of more than 20 segments come from, 1 or
-            more.
+        scorer: Scorer for SIM and SimiLE.
+        counted: Text that determines word frequencies, such as the training text. None uses the
+            references, as in Table 70.
+        tag: Function from sentences of words to tags, for F1 by part of speech.
+        judges: Names and encoders of further similarity metrics that no system was trained on:
+            models of sentence-transformers, or anything `SimileScorer` takes.
+        samples: Number of exchanges for the p-values of more than 20 segments, 1 or more.
         seed: Seed of the draws, 0 or more.
 
     Example:
@@ -119,7 +115,7 @@ def judge(
     require("compare", "sacrebleu", what="BLEU and chrF")
     names = [name for name, _ in systems]
     if len(set(names)) < len(names) or not names:
-        raise DataError(f"systems must have names of their own, got {', '.join(names) or 'none'}")
+        raise DataError(f"systems must have distinct names, got {', '.join(names) or 'none'}")
     scorer = SimileScorer() if scorer is None else scorer
     resampling: dict[str, Any] = {"samples": samples, "seed": seed}
     semantic = compare_systems(scorer, systems, references, **resampling)
@@ -141,9 +137,8 @@ def judge(
     outputs = [[cut(text) for text in texts] for _, texts in systems]
     figures["repetition"] = [Figure(repetition_rate(each)) for each in outputs]
     figures["length"] = [Figure(100 * length_ratio(each, right)) for each in outputs]
-    bucket = frequency_bucket(
-        word_frequencies(right if counted is None else (cut(text) for text in counted))
-    )
+    texts = right if counted is None else map(cut, counted)
+    bucket = frequency_bucket(Counter(word for words in texts for word in words))
     of_frequency = [bucket_f1(each, right, bucket) for each in outputs]
     words = {"frequency": _columns(of_frequency, bucket_names())}
     if tag is not None:
@@ -161,11 +156,7 @@ def judge(
 
 
 def generation_markdown(report: GenerationReport) -> str:
-    """The report as Markdown: figures, then F1 of words with the change from the first system.
-
-    Args:
-        report: What `judge` found.
-    """
+    """Return the report as Markdown: scores, then word F1 with the change from the first system."""
     lines = ["# Translations", "", f"{counted(report.segments, 'segment')}; figures x 100.", ""]
     columns, rows = ["system"], [[name] for name in report.names]
     for measure, values in report.figures.items():
@@ -193,21 +184,21 @@ def generation_markdown(report: GenerationReport) -> str:
 def _matching(
     systems: Systems, references: Sequence[str], figures: dict[str, list[Figure]]
 ) -> dict[str, str]:
-    """Fill in chrF, and say what BLEU and chrF depend on."""
+    """Add chrF to the figures, and return the signatures of BLEU and chrF."""
     from sacrebleu.metrics import BLEU, CHRF  # type: ignore[attr-defined]
 
     bleu, chrf = BLEU(), CHRF()
     right = [list(references)]
     for _, outputs in systems:
         figures["chrF"].append(Figure(float(chrf.corpus_score(list(outputs), right).score)))
-    bleu.corpus_score(list(systems[0][1]), right)  # only then does it have a signature
+    bleu.corpus_score(list(systems[0][1]), right)  # the signature exists only after scoring
     return {name: str(each.get_signature()) for name, each in (("BLEU", bleu), ("chrF", chrf))}
 
 
 def _judged(
     encoder: Any, systems: Systems, references: Sequence[str], resampling: dict[str, Any]
 ) -> tuple[list[Figure], str]:
-    """Mean cosine by another encoder, and its signature."""
+    """Return the mean cosine of each system by another encoder, and its signature."""
     scorer = SimileScorer(encoder, similarity="sentences", penalty="none")
     scores = [scorer.score(outputs, references) for _, outputs in systems]
     figures = [
@@ -221,7 +212,7 @@ def _judged(
 
 
 def _cutter() -> Any:
-    """A function from a text to sacrebleu's 13a tokens, of which BLEU is computed too."""
+    """Return sacrebleu's 13a tokenizer, which BLEU uses too."""
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
     cut = Tokenizer13a()
@@ -229,6 +220,6 @@ def _cutter() -> Any:
 
 
 def _columns(found: Sequence[dict[str, float]], order: Sequence[str]) -> dict[str, list[float]]:
-    """By bucket, the F1 of each system; buckets that no reference has are left out."""
-    known = [bucket for bucket in order if bucket in found[0]]  # all have the same references
+    """Return the F1 of each system by bucket, for buckets that occur in the references."""
+    known = [bucket for bucket in order if bucket in found[0]]  # equal for all systems
     return {bucket: [each[bucket] for each in found] for bucket in known}

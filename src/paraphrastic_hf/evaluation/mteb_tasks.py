@@ -1,11 +1,11 @@
-"""Encoders of this package in `mteb`, and mteb's tasks on official files of this disk, offline.
+"""Encoders of this package in `mteb`, and mteb's tasks on local official files, offline.
 
     encoder = MtebEncoder(SentenceEncoder.from_pretrained("english"))
     mteb.evaluate(encoder, local_tasks("DATA/eval"), cache=None)
 
-The tasks are mteb's own classes, which are given the examples of the official files in place of
-what they would download. So scores differ from those of `paraphrastic evaluate` by protocol alone.
-mteb is optional: `pip install 'paraphrastic-hf[mteb]'`.
+The tasks are mteb's own classes, filled with the examples of the official files. Scores therefore
+differ from `paraphrastic evaluate` only by protocol. mteb is optional: `pip install
+'paraphrastic-hf[mteb]'`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ XNLI_LANGUAGES = ("en", "ar", "de", "es", "fr", "ru", "tr", "zh")
 
 
 class MtebEncoder:
-    """Any object with `encode(list of texts)` as an mteb encoder.
+    """Adapter of any object with `encode(list of texts)` to mteb's encoder interface.
 
     Args:
-        encoder: A `SentenceEncoder`, or any object with `encode(list of texts)`.
-        name: What mteb's results call it, `organization/name`.
+        name: Name in mteb's results, `organization/name`.
     """
 
     def __init__(self, encoder: Any, name: str | None = None, **options: Any) -> None:
@@ -52,25 +51,25 @@ class MtebEncoder:
         return checked_vectors(self.encoder.encode(texts), len(texts))
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
-        """Return the cosine of every vector of one list with every other, (first, second)."""
+        """Return the cosine of every vector with every other, (first, second)."""
         return cosine_matrix(np.asarray(embeddings1), np.asarray(embeddings2))
 
     def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> np.ndarray:
-        """Return the cosine of each vector with the one at the same place, (pairs,)."""
+        """Return the cosine of each pair of vectors, (pairs,)."""
         return pairwise_cosine(np.asarray(embeddings1), np.asarray(embeddings2))
 
 
 def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> list[Any]:
     """Return mteb's tasks whose official files are in a folder.
 
-    They are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and the development sets of XNLI.
+    Available are STS12 to STS17, STSBenchmark, SICK-R, Tatoeba, and the development sets of XNLI.
 
     Args:
-        names: The tasks wanted; if None, all that have their files.
+        names: The tasks wanted. None selects all tasks with files.
     """
     unknown = [name for name in names or () if name not in TASKS]
     if unknown:
-        raise DataError(f"there is no local task {unknown[0]!r}; there are {', '.join(TASKS)}")
+        raise DataError(f"no local task {unknown[0]!r}. Available: {', '.join(TASKS)}")
     tasks = []
     for name in names or TASKS:
         try:
@@ -82,7 +81,8 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
 
 
 def _filled(name: str, subsets: dict[str, Any], split: str) -> Any:
-    """A task of mteb with these examples; a task without languages has one subset, `default`."""
+    """Return a task of mteb with these examples. A task without languages has the subset
+    `default`."""
     require("mteb", "mteb", what=f"the task {name}")
     import mteb
 
@@ -129,7 +129,7 @@ def _tatoeba(name: str, data_dir: str | Path) -> Any:
 
 
 def _xnli(name: str, data_dir: str | Path) -> Any:
-    """XNLI as mteb scores it: pairs of entailment against pairs of contradiction."""
+    """Return XNLI as mteb scores it: pairs of entailment against pairs of contradiction."""
     subsets = {}
     for language in XNLI_LANGUAGES:
         rows = corpus_rows(data_dir, "xnli", language, split="validation")

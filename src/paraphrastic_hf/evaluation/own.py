@@ -1,7 +1,7 @@
-"""Evaluation on pairs of one's own: scored, labeled, or texts with their answers.
+"""Evaluation on your own pairs.
 
-The values of the pairs decide what is measured. Numbers are scores: Pearson's r and Spearman's rho.
-0 and 1 are labels: average precision, and accuracy at the best threshold. Pairs without values are
+The values of the pairs select the measures. Numbers are scores: Pearson's r and Spearman's rho. 0
+and 1 are labels: average precision, and accuracy at the best threshold. Pairs without values are
 retrieval: the second text of a pair is searched among all second texts.
 """
 
@@ -36,20 +36,20 @@ SCORED, LABELED, RETRIEVAL = "scored pairs", "labeled pairs", "retrieval pairs"
 MEASURES = {SCORED: ("pearson", "spearman"), LABELED: ("average precision", "accuracy")}
 NOTES = {
     SCORED: (),
-    LABELED: ("accuracy: at the best threshold of the cosine (x 100), chosen on these pairs.",),
-    RETRIEVAL: ("Each distinct first text looks for its second among all distinct second texts.",),
+    LABELED: ("accuracy: at the best cosine threshold (x 100), chosen on these pairs.",),
+    RETRIEVAL: ("Each distinct first text is a query, searched among all distinct second texts.",),
 }
 
-DEPTH = 10  # answers that count in retrieval
+DEPTH = 10  # number of answers that count in retrieval
 
 
 @dataclass(frozen=True)
 class OwnPairs(ScoredPairs):
-    """Pairs of one's own.
+    """Your own pairs.
 
     Attributes:
-        group: Their kind, a key of `NOTES`; those of retrieval have no scores.
-        taken: Which columns of a file they are.
+        group: Their kind, a key of `NOTES`. Retrieval pairs have no scores.
+        taken: Description of the file columns that were read.
     """
 
     taken: str = ""
@@ -64,29 +64,29 @@ def evaluate_pairs(
     samples: int = 1000,
     seed: int = 1,
 ) -> Results:
-    """Score any object with `encode(list[str])` on pairs of your own.
+    """Score any object with `encode(list[str])` on your own pairs.
 
     Args:
         encoder: A `SentenceEncoder`, a `SentenceTransformer`, or any object whose `encode` returns
             one vector for each text.
-        pairs: A file of pairs (TSV, CSV, JSON, parquet), or rows `(text, text)` or
-            `(text, text, value)`. Values that are all 0 or 1 are labels, other numbers are scores.
-            Without values, the second text of a row is the answer to the first.
-        columns: Columns of a file by name, or by number from 1: the two texts, and the value if
-            there is one. If absent, they are found.
-        name: What to call the encoder in the report.
+        pairs: A file of pairs (TSV, CSV, JSON, parquet), or rows `(text, text)` or `(text, text,
+            value)`. If all values are 0 or 1, they are labels, else scores. Without values, the
+            second text of a row is the answer to the first.
+        columns: Columns of a file by name, or by number from 1: the two texts and, if any, the
+            value. By default they are detected.
+        name: Name of the encoder in the report.
         samples: Number of resamples of the pairs for the intervals, 1 or more.
         seed: Seed of the resamples.
 
     Returns:
-        Results as of `evaluate`. `headline` has the figures x 100: `pearson` and `spearman`; or
+        Results as from `evaluate`. `headline` has the figures x 100: `pearson` and `spearman`; or
         `average precision` and `accuracy` at the best threshold; or `accuracy@1`, `accuracy@5`,
         `MRR@10` and `nDCG@10`. `rows` adds the ends of their 95 % intervals, `low` and `high`.
 
     Raises:
-        DataError: The file is missing or damaged, or a value is no finite number.
-        ModelError: `encode` returns something other than finite vectors.
-        TypeError: `encoder` is the name of one.
+        DataError: If the file is missing or damaged, or a value is not a finite number.
+        ModelError: If `encode` does not return finite vectors.
+        TypeError: If `encoder` is a name.
 
     Example:
         >>> from paraphrastic_hf import SentenceEncoder
@@ -107,7 +107,7 @@ def evaluate_own(
     samples: int = 1000,
     seed: int = 1,
 ) -> Results:
-    """Score an encoder on pairs that `read_own_pairs` gave; see `evaluate_pairs`."""
+    """Score an encoder on pairs from `read_own_pairs`, as `evaluate_pairs` does."""
     suite = _suite(pairs, samples, seed)
     return run_suite(encoder, pairs.name, suite, Path(pairs.name), name=name)
 
@@ -115,12 +115,7 @@ def evaluate_own(
 def read_own_pairs(
     pairs: str | Path | Iterable[Any], columns: Sequence[str] | None = None
 ) -> OwnPairs:
-    """Read pairs of one's own.
-
-    Args:
-        pairs: As `evaluate_pairs` takes them.
-        columns: As `evaluate_pairs` takes them.
-    """
+    """Read your own pairs, with the arguments of `evaluate_pairs`."""
     if isinstance(pairs, (str, Path)):
         name = Path(pairs).name
         value = "" if columns is None else None if len(columns) == 2 else columns[2]
@@ -131,7 +126,7 @@ def read_own_pairs(
         name, taken = "pairs", ""
         rows = [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in pairs]
         if {len(row) for row in rows} not in ({2}, {3}):
-            raise DataError("pairs must be rows of two texts, or all of two texts and a value")
+            raise DataError("pairs must all have two texts, or all have two texts and a value")
         texts, values = [row[:2] for row in rows], [row[2] for row in rows if len(row) > 2]
     first, second = (list(side) for side in zip(*texts, strict=True))
     scores = [_number(value, name) for value in values]
@@ -140,11 +135,10 @@ def read_own_pairs(
 
 
 def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
-    """Return the results of an encoder on pairs of one's own, the main measure first.
+    """Return the results of an encoder by pair, the main measure first.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
-        pairs: What `read_own_pairs` gave.
     """
     if pairs.group == RETRIEVAL:
         found = retrieval_scores(encode, pairs.first, pairs.second)
@@ -162,18 +156,18 @@ def judge(encode: Encode, pairs: OwnPairs) -> list[Resampled]:
 def retrieval_scores(
     encode: Encode, first: Sequence[str], second: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Score how near the top each text's answers are among all answers, by cosine.
+    """Score the ranks of each text's answers among all answers, by cosine.
 
-    A text with several answers is one query; a text without a known token finds nothing.
+    A text with several answers is one query. A text without a known token finds nothing.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
-        second: The answer to each, (pairs,).
+        second: The answer to each first text, (pairs,).
 
     Returns:
-        For each distinct query, (queries,), from 0 to 1: `accuracy@1` and `accuracy@5`, whether one
-        of its answers is first or among the first five; `MRR@10`, one over the place of the first;
-        `nDCG@10`, the gain of all its answers among the first ten over the highest possible.
+        Scores of each distinct query, (queries,), 0 to 1. `accuracy@1` and `accuracy@5`: whether an
+        answer is among the first one or five. `MRR@10`: one over the rank of the first answer.
+        `nDCG@10`: the gain of all answers among the first ten, over the highest possible gain.
     """
     queries, answers = (
         {text: i for i, text in enumerate(dict.fromkeys(s))} for s in (first, second)
@@ -196,7 +190,7 @@ def retrieval_scores(
 
 
 def _suite(pairs: OwnPairs, samples: int, seed: int) -> Suite:
-    """The suite whose only task scores an encoder on pairs of one's own."""
+    """Return a suite whose only task scores an encoder on these pairs."""
 
     def rows(encoder: Any, _: Path) -> list[Row]:
         found = []
@@ -227,7 +221,7 @@ def _number(value: Any, name: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise DataError(
-            f"{name}: the value {value!r} is no number; scores are numbers and labels are 0 or 1. "
-            "Name two columns to leave values out"
+            f"{name}: the value {value!r} is not a number. Scores are numbers, labels 0 or 1. "
+            "Name only two columns to ignore values"
         )
     return number

@@ -1,5 +1,5 @@
-"""Results of any number of models as one page, with a table for each suite: first the models, then
-the systems of the papers."""
+"""One page for the results of several models, with a table for each suite: models first, then
+published systems."""
 
 from __future__ import annotations
 
@@ -52,11 +52,10 @@ class Section:
     """One suite of the page.
 
     Attributes:
-        name: The name of the suite.
-        results: The results of each model, as `evaluate` gave them.
-        columns: The names of the figures that any of the models has.
-        rows: The lines of the table: the name of a system, its figures (NaN where there is none),
-            and whether it is a paper's.
+        results: The results of each model, from `evaluate`.
+        columns: The names of the figures of all models.
+        rows: The rows of the table: name of the system, figures (NaN if missing), and whether the
+            system is published.
     """
 
     name: str
@@ -65,10 +64,8 @@ class Section:
     rows: list[tuple[str, list[float], bool]]
 
     def best(self) -> list[float]:
-        """Return the highest figure of any model in each column, rounded as it is printed.
-
-        They are NaN if there is one model only, which is not compared with any.
-        """
+        """Return the best rounded figure of the models in each column, or NaN with a single
+        model."""
         own = [values for _, values, is_paper in self.rows if not is_paper]
         if len(own) < 2:
             return [math.nan] * len(self.columns)
@@ -79,10 +76,10 @@ class Section:
 
 
 def merge(directories: Sequence[str | Path]) -> list[Section]:
-    """Read the results in some folders and sort them by suite, in the order of `SUITES`.
+    """Read the results in some folders, by suite in the order of `SUITES`.
 
     Args:
-        directories: Folders that `paraphrastic evaluate --output` wrote.
+        directories: Output folders of `paraphrastic evaluate --output`.
     """
     by_suite: dict[str, list[dict[str, Any]]] = {}
     for directory in directories:
@@ -90,8 +87,8 @@ def merge(directories: Sequence[str | Path]) -> list[Section]:
             others = by_suite.setdefault(results["suite"], [])
             if any(other["model"] == results["model"] for other in others):
                 raise DataError(
-                    f"{directory} holds a second result of {results['model']} on "
-                    f"{results['suite']}; give one of them another --name"
+                    f"{directory} contains a second result of {results['model']} on "
+                    f"{results['suite']}. Give one of them another --name"
                 )
             others.append(results)
     order = [*(name for name in SUITES if name in by_suite), *(set(by_suite) - set(SUITES))]
@@ -101,7 +98,7 @@ def merge(directories: Sequence[str | Path]) -> list[Section]:
 def write_page(
     sections: Sequence[Section], directory: str | Path, *, title: str = "Evaluation"
 ) -> list[Path]:
-    """Write report.html, which needs no other file, and report.md."""
+    """Write report.html, a single self-contained file, and report.md."""
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     pages = {"report.html": page_html(sections, title), "report.md": page_markdown(sections, title)}
@@ -111,7 +108,7 @@ def write_page(
 
 
 def page_markdown(sections: Sequence[Section], title: str) -> str:
-    """The page as Markdown, without plots."""
+    """Return the page as Markdown, without plots."""
     lines = [f"# {literal(title)}", ""]
     for section in sections:
         best = section.best()
@@ -129,7 +126,7 @@ def page_markdown(sections: Sequence[Section], title: str) -> str:
 
 
 def page_html(sections: Sequence[Section], title: str) -> str:
-    """The page as HTML with its plots inside; it reads on a phone and in the dark."""
+    """Return the page as HTML with embedded plots, for phones and dark mode too."""
     links = "".join(f'<a href="#{_e(s.name)}">{_e(s.name)}</a>' for s in sections)
     body = [f"<h1>{_e(title)}</h1><nav>{links}</nav>"]
     for section in sections:
@@ -137,7 +134,7 @@ def page_html(sections: Sequence[Section], title: str) -> str:
         body.append(f"<p>{_e(_about(section))}</p>")
         body.append(f'<div class="wide">{_html_table(section)}</div>')
         plot = base64.b64encode(_plot(section)).decode()
-        alt = f"the table's figures as points, {section.name}"
+        alt = f"plot of the table of {section.name}"
         body.append(f'<p><img alt="{_e(alt)}" src="data:image/png;base64,{plot}"></p>')
         remarks = "".join(f"<li>{_e(text)}</li>" for text in _remarks(section))
         body.append(f'<ul class="faint">{remarks}</ul>')
@@ -176,9 +173,9 @@ def _remarks(section: Section) -> list[str]:
 
 
 def _skipped(results: Sequence[dict[str, Any]]) -> list[str]:
-    """A line for each task that was not run, with the reason.
+    """Return a line with the reason for each task that was not run.
 
-    Paths are shortened to the names of their files, since a page is read on other machines.
+    Paths are shortened to file names, because the page is read on other machines.
     """
     reasons: dict[tuple[str, str], str] = {}
     models: dict[tuple[str, str], list[str]] = {}

@@ -1,4 +1,4 @@
-"""All evaluation suites by name; a new suite adds its line here."""
+"""All evaluation suites by name. Add new suites here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of a suite as JSON, as a Markdown table beside the papers' figures, and as a plot."""
+"""Results of a suite as JSON, Markdown and a plot, compared with published figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01
 PAPERS = tuple(  # marker and color of each published system
     zip("sD^vPXdp", ("#d55e00", "#7f7f7f", "#009e73", "#cc79a7") * 2, strict=True)
 )
-WIDEST = 110  # characters; a table whose header would be wider has its figures in lines instead
+WIDEST = 110  # characters of a table header. A wider table is transposed.
 
 
 def write_report(results: dict[str, Any], directory: str | Path) -> list[Path]:
@@ -37,41 +37,37 @@ def write_report(results: dict[str, Any], directory: str | Path) -> list[Path]:
 
 
 def refuse_other_results(directory: str | Path, suites: Iterable[str], model: str) -> None:
-    """Refuse a folder in which results of another model would be replaced.
-
-    Args:
-        directory: Where `write_report` is to write.
-    """
+    """Raise a `DataError` if a folder contains results of another model."""
     for suite in suites:
         try:
             other = read_json(Path(directory) / f"{suite}.json")["model"]
-        except (OSError, ValueError, TypeError, KeyError):  # there are none, or damaged ones
+        except (OSError, ValueError, TypeError, KeyError):  # missing or damaged results
             continue
         if other != model:
             raise DataError(
-                f"{directory} holds the results of {other} on {suite}, and this is {model}: name "
-                f"another --output, or, if they are one model, give --name {other}"
+                f"{directory} contains results of {other} on {suite}, not of {model}. Use another "
+                f"--output or, if it is the same model, --name {other}"
             )
 
 
 def read_results(directory: str | Path) -> list[dict[str, Any]]:
-    """Read the results that `write_report` wrote to a folder, suites in alphabetical order."""
+    """Read the results in a folder, sorted by suite name."""
     found = []
     for path in visible_files(Path(directory), "*.json"):
-        with refused(DataError, f"{path} holds no results of `paraphrastic evaluate`"):
+        with refused(DataError, f"{path} is not a result of `paraphrastic evaluate`"):
             results = read_json(path)
             if "headline" in results and "rows" in results:
                 check_results(results)
                 found.append(results)
     if not found:
-        raise DataError(f"{directory} holds no results; run `paraphrastic evaluate --output` first")
+        raise DataError(f"{directory} has no results. Run `paraphrastic evaluate --output` first")
     return found
 
 
 def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    """Return the tasks that were not run, with the reasons, by a title that says why.
+    """Return the tasks that were not run, with the reasons, under a title for each kind of reason.
 
-    Results of earlier versions do not have all titles.
+    Results of earlier versions lack the second kind.
     """
     return [
         ("Skipped", results["skipped"]),
@@ -80,7 +76,7 @@ def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
 
 
 def markdown(results: dict[str, Any]) -> str:
-    """Return a report as Markdown: the main figures beside the papers', then every dataset."""
+    """Return a report as Markdown: main figures, published figures, then every dataset."""
     heading = literal(f"{results['model']}: {results['suite']}")
     lines = [f"# {heading}", "", *headline_table(results)]
     notes = [f"* {literal(note)}" for note in results["notes"]]
@@ -102,7 +98,7 @@ def markdown(results: dict[str, Any]) -> str:
 
 
 def headline_table(results: dict[str, Any]) -> list[str]:
-    """Return what the suite is, and its main figures beside the papers', as lines of Markdown."""
+    """Return the suite's description and its main and published figures, as lines of Markdown."""
     headline = results["headline"]
     about = literal(f"{results['summary']}. {results['unit']}.")
     systems = {bold(results["model"]): headline, **results["papers"]}
@@ -115,7 +111,7 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """Draw the main figures beside the papers' into a PNG file."""
+    """Draw the main figures and the published ones into a PNG file."""
     own = {results["model"]: results["headline"]}
     plot_systems(own, results["papers"], results["unit"]).savefig(path, dpi=150)
 
@@ -123,7 +119,7 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
 def plot_systems(
     models: Mapping[str, Mapping[str, float]], papers: Mapping[str, Mapping[str, float]], unit: str
 ) -> Figure:
-    """Draw a line for each figure, with models as rings on it and the papers' systems as marks."""
+    """Draw a line for each figure, with rings for models and marks for published systems."""
     from matplotlib.figure import Figure
 
     keys = list(dict.fromkeys(key for values in models.values() for key in values))
@@ -132,7 +128,7 @@ def plot_systems(
     figure = Figure(figsize=(7.5, height), layout="constrained")
     axes = figure.add_subplot()
     for (name, values), color in zip(models.items(), itertools.cycle(OWN), strict=False):
-        axes.scatter(  # a ring, through which equal points of others show
+        axes.scatter(  # a ring, so that equal points of other systems stay visible
             _figures(values, keys), places, s=90, c="none", edgecolors=color, linewidths=2.5,
             label=name, zorder=3,
         )  # fmt: skip
@@ -164,14 +160,14 @@ def _figures(values: Mapping[str, float], keys: Sequence[str]) -> list[float]:
 
 
 def plain_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
-    """Remove the frame of a plot and put a faint grid behind its points."""
+    """Remove the frame of a plot and draw a faint grid behind its points."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis=grid, color="#e3e6ea")
     axes.set_axisbelow(True)
 
 
 def figure_text(value: float) -> str:
-    """Format a number as tables and plots show it; NaN is the empty string."""
+    """Format a number for tables and plots. NaN becomes an empty text."""
     if math.isnan(value):
         return ""
     return f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,4 +1,4 @@
-"""Runs suites on an encoder, task by task; each finished task is kept."""
+"""Runs suites on an encoder, task by task, and can cache finished tasks."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ def evaluate(
             one vector for each text.
         suite: The name of a suite in `evaluation/registry.py`.
         data_dir: Folder of the official files, such as the `eval` folder of a data root.
-        name: What to call the encoder in the report.
-        keep: Folder, not within `data_dir`, in which finished tasks are kept, so that an
-            interrupted run goes on. A kept task is used again if the model's name and identity,
-            the names and contents of the files in `data_dir`, the package's version and the
-            suite's protocol are the same. None keeps nothing.
+        name: Name of the encoder in the report.
+        keep: Folder, outside `data_dir`, that caches finished tasks, so that an interrupted run can
+            be resumed. A cached task is reused if the model's name and identity, the names and
+            contents of the files in `data_dir`, the package's version and the suite's protocol are
+            unchanged.
         progress: Show a progress bar.
 
     Returns:
         Settings and scores, ready for JSON. `headline` has the main figures of the suite, `papers`
-        those of published systems, and `rows` the scores of every dataset; `skipped` says which
-        tasks had no data, and `not_applicable` which have no meaning for the encoder; `seconds` and
-        `peak_memory` (bytes) say what the run took, kept tasks included.
+        published figures, and `rows` the scores of every dataset. `skipped` has the tasks without
+        data, and `not_applicable` those that do not suit the encoder. `seconds` and `peak_memory`
+        (bytes) include cached tasks.
 
     Raises:
-        RecipeError: There is no suite of that name, or `keep` is set for an encoder that has
-            neither readable weights nor a name to recognize it by.
-        DataError: No task of the suite has its data.
-        ModelError: `encode` returns something other than finite vectors.
-        TypeError: `encoder` is the name of one.
+        RecipeError: If the suite does not exist, or `keep` is set for an encoder without readable
+            weights and without a name.
+        DataError: If no task of the suite has data.
+        ModelError: If `encode` does not return finite vectors.
+        TypeError: If `encoder` is a name.
 
     Example:
         >>> from paraphrastic_hf import SentenceEncoder
@@ -67,7 +67,7 @@ def evaluate(
         >>> evaluate(encoder, "sts", "DATA/eval")["headline"]  # doctest: +SKIP
     """
     if suite not in SUITES:
-        raise RecipeError(f"there is no suite {suite!r}; {nearest_name(suite, SUITES)}")
+        raise RecipeError(f"no suite named {suite!r}; {nearest_name(suite, SUITES)}")
     return run_suite(
         encoder, suite, SUITES[suite], Path(data_dir), name=name, keep=keep, progress=progress
     )
@@ -83,24 +83,17 @@ def run_suite(
     keep: str | Path | None = None,
     progress: bool = False,
 ) -> Results:
-    """Score an encoder on a suite that may have no name in `SUITES`.
-
-    Args:
-        encoder: As `evaluate` takes it.
-        name: As `evaluate` takes it.
-        keep: As `evaluate` takes it.
-        progress: As `evaluate` takes it.
-    """
+    """Score an encoder on any `Suite`, with the arguments of `evaluate`."""
     if isinstance(encoder, (str, Path)):
         raise TypeError(
-            f"evaluate takes an encoder, not the name of one: SentenceEncoder.from_pretrained("
-            f"{str(encoder)!r})"
+            "evaluate takes an encoder, not a name. Load it with "
+            f"SentenceEncoder.from_pretrained({str(encoder)!r})"
         )
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
         raise RecipeError(
-            f"nothing tells this {type(encoder).__name__} from another one, whose kept scores "
-            "would be taken for its own: give it a name"
+            f"this {type(encoder).__name__} has no weights to recognize its cached scores by. "
+            "Give it a name"
         )
     name = name or type(encoder).__name__
     settings = {
@@ -143,7 +136,7 @@ def run_suite(
             known.scores.update(row.scores)
     if not rows:
         reasons = "; ".join((skipped | not_applicable).values())
-        raise DataError(f"no task of the suite {suite} has its data: {reasons}")
+        raise DataError(f"no task of the suite {suite} has data: {reasons}")
     known_peaks = [peak for peak in peaks if peak is not None]
     headline = chosen.headline(list(rows.values()))
     headline = {key: value for key, value in headline.items() if not math.isnan(value)}
@@ -173,10 +166,10 @@ def run_suite(
 
 
 def chosen_suites(names: Sequence[str]) -> list[str]:
-    """Return the names of suites, each once; the name `all` stands for every suite."""
+    """Return suite names without duplicates. The name `all` selects every suite."""
     for name in names:
         if name not in SUITES and name != "all":
-            raise RecipeError(f"there is no suite {name!r}; {nearest_name(name, [*SUITES, 'all'])}")
+            raise RecipeError(f"no suite named {name!r}; {nearest_name(name, [*SUITES, 'all'])}")
     return list(SUITES) if "all" in names else list(dict.fromkeys(names))
 
 
@@ -185,7 +178,7 @@ def _file_name(task: str) -> str:
 
 
 def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
-    """The results of a finished task, if it was run on the same model and data."""
+    """Return the cached results of a task if they belong to this model and data."""
     try:
         if path is None:
             return None
@@ -199,7 +192,7 @@ def _read_kept(path: Path | None, kept_for: dict[str, str]) -> Results | None:
 
 
 def _reset_peak() -> None:
-    """Make the kernel measure this process's peak memory from now on, if it can."""
+    """Restart the kernel's measurement of this process's peak memory, if possible."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -207,7 +200,7 @@ def _reset_peak() -> None:
 
 
 def _peak() -> int | None:
-    """Peak resident memory in bytes since `_reset_peak`; None where the system does not say."""
+    """Return the peak resident memory since `_reset_peak` in bytes, or None if unknown."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:

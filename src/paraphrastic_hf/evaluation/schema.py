@@ -1,5 +1,5 @@
-"""The types of what a file of results holds, as `huggingface_hub` checks them: it reads types, not
-the strings that `from __future__ import annotations` would leave of them."""
+"""Types in a file of results, as `huggingface_hub` validates them. It needs real types, so this
+module does not import `annotations` from `__future__`."""
 
 from typing import Any, NotRequired, Required, TypedDict
 
@@ -18,13 +18,13 @@ class DatasetResults(TypedDict):
 
 
 class Settings(TypedDict):
-    """What the model was, of which reports show the hash of its numbers."""
+    """The model, identified by a hash of its weights."""
 
     weights: Required[str | None]
 
 
 class SuiteResults(TypedDict):
-    """One suite."""
+    """The results of one suite."""
 
     model: Required[str]
     suite: Required[str]
@@ -42,7 +42,7 @@ class SuiteResults(TypedDict):
 
 
 def check_results(results: dict[str, Any]) -> None:
-    """Refuse results that lack something a report reads, or have it in another type."""
+    """Raise an error if results lack a key that reports read, or have a wrong type."""
     _check(results, SuiteResults)
     _check(results["settings"], Settings)
     for row in results["rows"]:

@@ -1,6 +1,6 @@
-"""Whether one model scores better than another on the same examples.
+"""Significance of the difference of two models on the same examples.
 
-Both tests are two-sided. Correlations with people's scores (`evaluation/suites/pairs.py`) have
+Both tests are two-sided. Correlations with human scores (`evaluation/suites/pairs.py`) have
 Steiger's test for dependent correlations, as in the thesis (3.5.3, Table 9), and the paired
 permutation test. Accuracies and F1 (`evaluation/measures/judged.py`) have the permutation test.
 """
@@ -29,10 +29,10 @@ from paraphrastic_hf.evaluation.suites.pairs import PairsTask
 from paraphrastic_hf.io.markdown import bold, markdown_table
 from paraphrastic_hf.metrics.resampling import p_text
 
-COMPARED = (PairsTask, JudgedTask)  # tasks that know what they think of each example
+COMPARED = (PairsTask, JudgedTask)  # tasks with results for each example
 CORRELATIONS = {"pearson": pearson, "spearman": spearman}
-OPPOSITE = 1e-12  # predictions whose correlation is this close to 1 or -1 rank alike
-SMALLEST = 1e-200  # in the place of a variance of 0
+OPPOSITE = 1e-12  # predictions whose correlation is this close to 1 or -1 count as equal
+SMALLEST = 1e-200  # replaces a variance of 0
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,14 @@ class Difference:
 
     Attributes:
         group: The group of the dataset, such as its year.
-        name: The name of the dataset.
-        pairs: Number of pairs, or of other examples.
-        measure: What the score is: a correlation, `pearson` or `spearman`, `accuracy` or `F1`.
+        pairs: Number of pairs or other examples.
+        measure: `pearson`, `spearman`, `accuracy` or `F1`.
         first: Score of the first model, x 100.
         second: Score of the second model, x 100.
         permutation: The two-sided p-value of the permutation test.
-        steiger: The p-value of `steiger_p_value`; NaN for fewer than four pairs, and for what is no
-            correlation.
-        low: Lower end of the 95 % interval of the difference, second less first, x 100.
-        high: Upper end of it.
+        steiger: The p-value of Steiger's test. NaN below four pairs, and without a correlation.
+        low: Lower end of the 95 % interval of the difference (second minus first), x 100.
+        high: Upper end of this interval.
     """
 
     group: str
@@ -74,19 +72,17 @@ def compare_encoders(
     samples: int = 1000,
     seed: int = 1,
 ) -> tuple[list[Difference], dict[str, str]]:
-    """Compare two encoders on every dataset of one or more suites that allows it.
+    """Compare two encoders on every dataset of one or more suites that has results by example.
 
-    A dataset does where its score is a correlation with people's, or an accuracy or F1 that can be
-    told example by example.
+    These are datasets scored by a correlation with human scores, an accuracy or an F1.
 
     Args:
-        first: Any object with `encode`.
-        suite: The name of a suite in `evaluation/registry.py`, or several.
+        suite: One or more names of suites in `evaluation/registry.py`.
         samples: Number of exchanges that the permutation test draws for more than 20 examples, 1 or
             more.
 
     Returns:
-        A comparison for each dataset, and for each task that was skipped the reason.
+        A comparison for each dataset, and the reason for each skipped task.
     """
     suites = [suite] if isinstance(suite, str) else list(suite)
     tasks = {name: task for one in suites for name, task in _compared_tasks(one).items()}
@@ -101,18 +97,18 @@ def compare_encoders(
         differences += compare_judged(a, b, samples=samples, seed=seed)
     if not differences:
         asked = f"suite{'s' * (len(suites) > 1)} {' and '.join(suites)}"
-        raise DataError(f"no task of the {asked} has its data: {'; '.join(skipped.values())}")
+        raise DataError(f"no task of the {asked} has data: {'; '.join(skipped.values())}")
     return differences, skipped
 
 
 def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
     if suite not in SUITES:
         known = nearest_name(suite, _names().split(", "))
-        raise RecipeError(f"there is no suite {suite!r} that can be compared; {known}")
+        raise RecipeError(f"no suite named {suite!r} can be compared; {known}")
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
     if not tasks:
         raise RecipeError(
-            f"the suite {suite} cannot be compared pair by pair; those that can are {_names()}"
+            f"the suite {suite} has no results by example to compare. Use one of {_names()}"
         )
     return tasks
 
@@ -120,8 +116,7 @@ def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
 def compare_judged(
     first: Sequence[Resampled], second: Sequence[Resampled], *, samples: int = 1000, seed: int = 1
 ) -> list[Difference]:
-    """Compare two encoders on every dataset, by the permutation test and, of correlations,
-    by Steiger's; with the interval of the difference.
+    """Compare two encoders on every dataset, with p-values and the interval of the difference.
 
     Args:
         samples: Number of exchanges, and of resamples for the interval, 1 or more.
@@ -136,7 +131,7 @@ def compare_judged(
 
 
 def _steiger(first: Resampled, second: Resampled) -> float:
-    """The p-value of Steiger's test; NaN for what is no correlation."""
+    """Return the p-value of Steiger's test, or NaN without a correlation."""
     if isinstance(first, Ranked) and isinstance(second, Ranked) and first.measure in CORRELATIONS:
         between = CORRELATIONS[first.measure](first.cosines, second.cosines)
         return steiger_p_value(first.score / 100, second.score / 100, between / 100, len(first))
@@ -160,14 +155,13 @@ def significance_table(differences: Sequence[Difference], names: tuple[str, str]
 
 
 def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
-    """Average the differences of two encoders over the datasets of the STS years, without their
-    signs: how unlike two models are that may be equally good (4.5.6, Table 34).
+    """Average the absolute differences of two encoders over the datasets of the STS years.
 
-    Args:
-        differences: The comparison, as of `compare_encoders`; groups other than years do not count.
+    This measures how far apart equally good models are (4.5.6, Table 34). Other groups do not
+    count.
 
     Returns:
-        The mean in points, NaN if there is no such dataset, and the number of datasets.
+        The mean in points (NaN without datasets), and the number of datasets.
 
     Example:
         >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1)]
@@ -179,14 +173,14 @@ def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
 
 
 def steiger_p_value(first: float, second: float, between: float, size: int) -> float:
-    """Compute how likely two equal correlations with one variable differ at least as much.
+    """Compute the probability that equal correlations with one variable differ at least as much.
 
     This is Williams's T2, as Steiger (1980) recommends, with n - 3 degrees of freedom:
 
         t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 |R| (n - 1) / (n - 3) + m^2 (1 - r23)^3))
 
     where |R| is the determinant of the three correlations and m the mean of r12 and r13. It assumes
-    normal variables: skewed ones give p-values that are too small at any number of examples. For
+    normal variables. Skewed ones give p-values that are too small at any number of examples. For
     Spearman's rho it is an approximation.
 
     Args:
@@ -195,7 +189,7 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         between: Correlation of the two predictions, r23, -1 to 1.
 
     Returns:
-        The two-sided p-value, 0 to 1; NaN for fewer than four examples.
+        The two-sided p-value, 0 to 1, or NaN below four examples.
 
     Example:
         >>> round(steiger_p_value(0.80, 0.72, 0.89, 26), 3)  # t = 1.361
@@ -205,7 +199,7 @@ def steiger_p_value(first: float, second: float, between: float, size: int) -> f
         return float("nan")
     if first == second or between > 1 - OPPOSITE:
         return 1.0
-    if between < OPPOSITE - 1:  # then r13 = -r12, and t becomes that of one correlation
+    if between < OPPOSITE - 1:  # then r13 = -r12, and t is the one for a single correlation
         t = abs(first) * np.sqrt((size - 3) / max(1 - first**2, SMALLEST))
         return float(2 * stats.t.sf(t, size - 3))
     determinant = max(

@@ -1,7 +1,7 @@
-"""What an evaluation suite is: tasks that score datasets, and the few figures that stand for them.
+"""Evaluation suites: tasks that score datasets, and the main figures computed from them.
 
-A suite is one file beside this one and a line in `evaluation/registry.py`. Running, keeping, tables
-and plots are common to all (`evaluation/run.py`, `evaluation/report.py`).
+Each suite has its own file in `suites/` and a line in `evaluation/registry.py`. Running, caching,
+tables and plots are shared (`evaluation/run.py`, `evaluation/report.py`).
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-SIMILARITY, CLASSIFICATION = "sentence-similarity", "text-classification"  # tasks of the Hub
+SIMILARITY, CLASSIFICATION = "sentence-similarity", "text-classification"  # Hub tasks
 
 
 @dataclass(frozen=True)
 class Row:
-    """The scores of one dataset, which are one row of a table.
+    """The scores of one dataset, a row of the table.
 
     Attributes:
-        group: The datasets that it is averaged with, such as `2012`.
-        name: The name of the dataset, such as `MSRpar`.
+        group: Group of datasets that it is averaged with, such as `2012`.
+        name: Name of the dataset, such as `MSRpar`.
         size: Number of examples.
-        scores: The scores by measure, such as `pearson`, in the unit of the suite.
+        scores: Scores by measure, such as `pearson`, in the unit of the suite.
     """
 
     group: str
@@ -41,20 +41,20 @@ class Suite:
     """One evaluation.
 
     Attributes:
-        summary: What it measures, in a line, with the sections of the papers.
-        unit: What the numbers of the table are.
-        tasks: Functions by name. Each takes an encoder, which is any object with
-            `encode(list of texts)`, and the folder of official files, and gives the scores of
-            datasets. Scores of one group and name, by several tasks, are joined. A task whose data
-            is missing raises DataError, and one that has no meaning for the encoder
-            NotApplicableError: the report names it, and the others run.
-        headline: A function from the scores of all datasets to the few figures that stand for
-            them, in the order of the table; NaN for a figure whose datasets are missing.
+        summary: One line on what it measures, with the sections of the papers.
+        unit: The unit of the numbers in the table.
+        tasks: Functions by name from an encoder, which is any object with `encode(list of texts)`,
+            and the folder of official files to scores. Scores of the same group and name from
+            several tasks are merged. A task raises DataError if its data is missing, and
+            NotApplicableError if it does not suit the encoder. Then it is reported, and the other
+            tasks run.
+        headline: Function from the scores of all datasets to the main figures, in the order of the
+            table. Figures with missing datasets are NaN.
         papers: Published systems and their figures, by the same names.
-        notes: What a reader must know.
-        is_kept: Whether finished tasks may be kept for a later run; measured times may not.
-        hub_task: Task of the Hub that the figures are published under; None to publish none, such
-            as times and scores that a model is chosen by.
+        notes: Scope and method, for the reader.
+        is_kept: Whether finished tasks may be cached. Measured times may not.
+        hub_task: Hub task for publishing the figures. None publishes none, for times and scores
+            that models are selected by.
     """
 
     summary: str
@@ -68,18 +68,18 @@ class Suite:
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """Average a measure over the datasets of a group, or over all; NaN if there are none.
+    """Average a measure over the datasets of a group, or over all. It is NaN without datasets.
 
     Args:
-        measure: The name of the score, such as `pearson`; datasets without it do not count.
-        group: The group; None for all.
+        measure: Name of the score, such as `pearson`. Datasets without it do not count.
+        group: The group (default: all).
     """
     values = [row.scores[measure] for row in _with(rows, measure, group)]
     return float(np.mean(values)) if values else float("nan")
 
 
 def weighted_mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:
-    """Average a measure as `mean_of` does, with each dataset weighted by its number of examples."""
+    """Average a measure as `mean_of` does, weighted by the number of examples of each dataset."""
     chosen = _with(rows, measure, group)
     total = sum(row.size for row in chosen)
     return sum(row.scores[measure] * row.size for row in chosen) / total if total else float("nan")

@@ -1,5 +1,5 @@
-"""How well paraphrases to order are made (thesis, 6.4.2, Table 60): whether they have the syntax
-that was asked for, and the metrics that others report of them."""
+"""Quality of syntactically controlled paraphrases (thesis, 6.4.2, Table 60): whether they have the
+requested syntax, and the usual metrics."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from paraphrastic_hf.syntax.tree_distance import tree_edit_distance
 
 Trees = Sequence[Tree | None]
 WORD = re.compile(r"[a-z0-9]+")
-SOURCE_WEIGHT = 0.2  # of BLEU with the source in iBLEU
+SOURCE_WEIGHT = 0.2  # weight of self-BLEU in iBLEU
 
 
 def template_match(trees: Trees, wanted: Trees) -> float:
-    """Exact template match x 100: how often the top two levels are the same (thesis, 6.4.2).
+    """Return the exact template match x 100: how often the top two levels agree (thesis, 6.4.2).
 
     Args:
-        trees: Of what was written; None, where there is none, is no match.
-        wanted: The trees asked for, or templates.
+        trees: Trees of the outputs. None counts as a mismatch.
+        wanted: The requested trees or templates.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree
@@ -44,7 +44,8 @@ def template_match(trees: Trees, wanted: Trees) -> float:
 
 
 def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
-    """Mean tree edit distance, in nodes, of those pairs of which both are trees; NaN of none."""
+    """Return the mean tree edit distance in nodes, over pairs with both trees. NaN without
+    pairs."""
     found = [
         tree_edit_distance(one.top, other.top)
         for one, other in zip(trees, wanted, strict=True)
@@ -54,10 +55,10 @@ def mean_tree_distance(trees: Trees, wanted: Trees) -> float:
 
 
 def rouge(written: str, reference: str, order: int | None) -> float:
-    """ROUGE-1, ROUGE-2 or ROUGE-L of a text, F1 of lower-cased words, 0 to 1 (Lin, 2004).
+    """Return ROUGE-1, ROUGE-2 or ROUGE-L: F1 of lower-cased words, 0 to 1 (Lin, 2004).
 
     Args:
-        order: Words of an n-gram; None for the longest common subsequence.
+        order: Words per n-gram, or None for the longest common subsequence.
 
     Example:
         >>> rouge("the cat sat", "the cat sat down", 1), rouge("the cat sat", "sat the cat", None)
@@ -85,16 +86,16 @@ def measure_paraphrases(
     *,
     encoder: Any = None,
 ) -> dict[str, float]:
-    """What systems of controlled paraphrasing report of texts, x 100.
+    """Compute the usual metrics of controlled paraphrasing, x 100.
 
     Args:
-        encoder: For SIM: anything whose `encode(texts, normalize_embeddings=True)` gives vectors.
+        encoder: Encoder with `encode(texts, normalize_embeddings=True)`, for SIM.
 
     Returns:
-        `BLEU` of the corpus and `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
-        `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, `METEOR` where nltk has its data, `change`, the edits of
-        characters that make the paraphrase of the source over those of the longer; and with an
-        encoder `SIM` to the reference and `SIM source`.
+        `BLEU` of the corpus, `self-BLEU` with the sources, `iBLEU` = 0.8 BLEU - 0.2 self-BLEU,
+        `ROUGE-1`, `ROUGE-2`, `ROUGE-L`, and `METEOR` if nltk's data is installed. `change` is the
+        character edit distance from the source, over the longer length. With an encoder, `SIM` to
+        the reference and `SIM source`.
     """
     from rapidfuzz.distance import Levenshtein
 
@@ -112,7 +113,7 @@ def measure_paraphrases(
         found[name] = 100 * float(np.mean([rouge(*pair, order) for pair in pairs]))
     try:
         meteor = load_matching("METEOR")
-    except DataError:  # nltk or its data is not there
+    except DataError:  # nltk or its data is missing
         pass
     else:
         found["METEOR"] = float(meteor(written, [[text] for text in references]).mean())
@@ -130,11 +131,8 @@ def measure_paraphrases(
 
 
 def control_markdown(systems: Mapping[str, Mapping[str, float]]) -> str:
-    """Figures of several systems as a table in Markdown.
-
-    Args:
-        systems: By name, figures by measure; a system that lacks one has an empty cell.
-    """
+    """Return the figures of several systems as a Markdown table. Missing figures are empty
+    cells."""
     measures = list(dict.fromkeys(name for figures in systems.values() for name in figures))
     rows = [
         [name, *(f"{figures[each]:.1f}" if each in figures else "" for each in measures)]

@@ -1,1 +1,1 @@
-"""Models that generate: what they say, and how likely they find what others say."""
+"""Text generation, and the likelihood of given text."""

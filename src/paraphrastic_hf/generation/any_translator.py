@@ -1,5 +1,5 @@
-"""Translators of either kind behind one call: encoder-decoders that attend to every word (thesis,
-7.3), and generative models that write from a sentence's variables (5.4)."""
+"""Translators of both kinds behind one function: encoder-decoders (thesis, 7.3) and generative
+models that write from latent variables (5.4)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def load_translator(
     device: str | torch.device | None = None,
     trust_remote_code: bool = False,
 ) -> Translate:
-    """A translator of either kind.
+    """Load a translator of either kind.
 
     Args:
-        name: A directory, or a Hub repository: an encoder-decoder, or a generative model.
-        source: The language of the lines, for models that must be told.
-        to: The language to write; may be None where the model writes one alone.
-        prefix: Text that goes before every line, as T5 wants it.
-        batch_size: The most lines translated at a time, at least 1.
-        device: Where to compute; a GPU if there is one, if None.
+        name: Model directory or Hub repository of an encoder-decoder or a generative model.
+        source: Language of the lines, for multilingual tokenizers (NLLB, M2M100, mBART).
+        to: Language to write. Optional if the model writes only one.
+        prefix: Text put before every line, for T5.
+        batch_size: Largest number of lines per batch, at least 1.
+        device: Where to compute. None chooses a GPU if one is available.
     """
     options: Any = {"batch_size": batch_size, "device": device}
     directory = local_directory(name)

@@ -1,10 +1,8 @@
-"""Minimum Bayes risk decoding: of many translations of a sentence, the one that agrees most with
-all of them, by a metric (Kumar and Byrne, 2004; Eikema and Aziz, 2020).
+"""Minimum Bayes risk decoding: choose the translation that agrees most with all candidates (Kumar
+and Byrne, 2004; Eikema and Aziz, 2020). Metrics are in `metrics/utilities.py`.
 
-It trains nothing, and so stands beside minimum risk training (thesis, 7.3): both choose by expected
-cost. Candidates serve as each other's references. The exact rule asks a metric for n^2 utilities of
-n candidates; where a metric compares vectors, one comparison with their mean does (`aggregate`),
-which costs n. Which metrics there are is in `metrics/utilities.py`.
+The candidates are each other's references. The exact rule computes n^2 utilities of n candidates.
+Metrics that compare vectors can use the mean of all references instead (`aggregate`), n utilities.
 """
 
 from __future__ import annotations
@@ -18,34 +16,34 @@ import numpy as np
 from paraphrastic_hf.generation.writing import GeneratedText
 
 Lists = Sequence[Sequence[str]]
-DECIMALS = 9  # utilities that differ beyond are equal, and the earlier candidate is taken
+DECIMALS = 9  # utilities equal to 9 decimals are ties
 
 
 class Utility(Protocol):
-    """How good a translation is if another were the right one."""
+    """Quality of a translation, given another one as its reference."""
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """For each list the utility of every candidate (row) with every other as its reference
-        (column), (candidates, candidates), of which more is better."""
+        """Return for each list the utility of every candidate (row) with every candidate as its
+        reference (column), (candidates, candidates). More is better."""
 
 
 @runtime_checkable
 class Aggregating(Utility, Protocol):
-    """A utility that compares with the mean of all references at once."""
+    """A utility that can compare with the mean of all references."""
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """For each list the utility of every candidate with the mean of all, (candidates,)."""
+        """Return for each list the utility of every candidate with the mean, (candidates,)."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What was chosen of a list.
+    """The candidate chosen from a list.
 
     Attributes:
         index: Number of the chosen candidate, from 0.
         text: The candidate.
         utility: Its expected utility, in the unit of the metric.
-        utilities: (candidates,) that of every candidate.
+        utilities: Expected utility of every candidate, (candidates,).
     """
 
     index: int
@@ -61,16 +59,16 @@ def minimum_bayes_risk(
     weights: Sequence[np.ndarray] | None = None,
     aggregate: bool = False,
 ) -> list[Decision]:
-    """Choose of each list the candidate with the highest expected utility.
+    """Choose the candidate with the highest expected utility from each list.
 
     Args:
-        lists: The candidates of each sentence, one or more; of samples, those that were drawn
-            several times as often as they were.
-        weights: For each list how much every candidate counts as a reference, (candidates,), 0 or
-            more and not all 0; all alike if None, as of samples.
+        lists: The candidates of each sentence, at least one. Samples that were drawn several times
+            are listed several times.
+        weights: Weight of every candidate as a reference, for each list (candidates,), 0 or more
+            and not all 0. None weighs all equally, which suits samples.
 
     Returns:
-        A decision for each list; of equally good candidates, the first.
+        A decision for each list. The first of equally good candidates wins.
 
     Example:
         >>> class SameWord:
@@ -80,7 +78,7 @@ def minimum_bayes_risk(
         'dog'
     """
     if aggregate and not isinstance(utility, Aggregating):
-        raise ValueError("this metric has no mean of references: leave aggregate out")
+        raise ValueError("aggregate: this metric cannot average references")
     kept: list[tuple[list[str], np.ndarray, np.ndarray]] = []
     for number, candidates in enumerate(lists):
         shares = _shares(None if weights is None else weights[number], len(candidates), number)
@@ -95,20 +93,20 @@ def minimum_bayes_risk(
     for candidates, values, (_, _, places) in zip(lists, found, kept, strict=True):
         utilities = np.asarray(values, np.float64)[places]
         if not np.isfinite(utilities).all():
-            raise ValueError("the metric gives NaN or infinity for some candidates")
+            raise ValueError("the metric is NaN or infinite for some candidates")
         index = int(utilities.round(DECIMALS).argmax())
         decisions.append(Decision(index, candidates[index], float(utilities[index]), utilities))
     return decisions
 
 
 def likelihood_weights(written: Sequence[GeneratedText]) -> np.ndarray:
-    """Weigh the candidates of an n-best list by how likely the model finds a token of each.
+    """Weigh the candidates of an n-best list by the mean probability of their tokens.
 
-    So beams are compared, too. The probability of the whole sentence is less the longer it is, and
-    short ones would win (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
+    Beam search uses the same measure. Probabilities of whole sentences would favor short ones
+    (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
 
     Returns:
-        (candidates,) shares that sum to 1; equal ones where a likelihood is not known.
+        Weights that sum to 1, (candidates,). They are equal if a likelihood is unknown.
 
     Example:
         >>> likelihood_weights([GeneratedText("a", 0.0), GeneratedText("b", float("nan"))]).tolist()
@@ -127,8 +125,8 @@ def _shares(weights: np.ndarray | None, count: int, number: int) -> np.ndarray:
     given = np.asarray(weights, np.float64)
     if given.shape != (count,) or not (given >= 0).all() or not 0 < given.sum() < np.inf:
         raise ValueError(
-            f"weights of list {number} must be a number for each of {count} candidates, 0 or more "
-            f"and not all 0, got {given}"
+            f"weights of list {number} must be {count} numbers, 0 or more and not all 0, got "
+            f"{given}"
         )
     return np.asarray(given / given.sum())
 
@@ -136,7 +134,7 @@ def _shares(weights: np.ndarray | None, count: int, number: int) -> np.ndarray:
 def _distinct(
     candidates: Sequence[str], shares: np.ndarray
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Each candidate once, its shares together, and the place of every candidate among them."""
+    """Return the distinct candidates, their summed shares, and the index of every candidate."""
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(text, len(numbers)) for text in candidates])
     return list(numbers), np.bincount(places, shares), places

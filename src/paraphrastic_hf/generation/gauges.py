@@ -1,8 +1,8 @@
-"""What a generative model of pairs makes of pairs it was not trained on: how well it predicts them,
-and whether its variables hold anything (thesis, 5.9.2).
+"""Diagnostics of a generative model on held-out pairs: likelihood, and posterior collapse (thesis,
+5.9.2).
 
-A variable has *collapsed* where its posterior is the prior whatever the sentence: then it has no
-active units, no information of the sentence, and costs nothing.
+A variable has collapsed if its posterior equals the prior for every sentence. Then its KL
+divergence, mutual information and number of active units are 0.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from paraphrastic_hf.text.ragged import Ragged
 
 AT_A_TIME, TOKENS_AT_A_TIME = 64, 4096
 PairsByLanguages = Mapping[tuple[str, str], np.ndarray]
-INFORMED = 512  # sentences that mutual information is estimated from: it compares all with all
+INFORMED = 512  # sentences for the mutual information, whose cost is quadratic
 
 
 @dataclass(frozen=True)
 class LatentDiagnostics:
-    """What a model makes of held-out pairs.
+    """Diagnostics of a model on held-out pairs.
 
     Attributes:
-        nats_per_token: Mean of -ln p of a token, by task, over the whole vocabulary.
+        nats_per_token: Mean of -ln p(token), by task.
         kl: Mean of KL(posterior || prior) of a sentence, in nats, by variable.
-        active_units: Dimensions of a variable whose mean varies from sentence to sentence.
-        mutual_information: Nats that a variable holds of its sentence, at most ln 512.
+        active_units: Number of dimensions whose posterior mean varies between sentences.
+        mutual_information: Mutual information of variable and sentence, in nats, at most ln 512.
     """
 
     nats_per_token: dict[str, float]
@@ -50,11 +50,11 @@ class LatentDiagnostics:
 
     @property
     def likelihood(self) -> float:
-        """Minus the mean over tasks of the nats of a token: more is better."""
+        """Return minus the mean of `nats_per_token` over tasks. More is better."""
         return -float(np.mean(list(self.nats_per_token.values())))
 
     def flat(self) -> dict[str, float]:
-        """Every figure by a name of its own, for logs."""
+        """Return all figures in one mapping, for logs."""
         return {
             f"{kind}/{name}": float(value)
             for kind in ("nats_per_token", "kl", "active_units", "mutual_information")
@@ -66,11 +66,10 @@ class LatentDiagnostics:
 def measure(
     model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int, seed: int = 0
 ) -> LatentDiagnostics:
-    """Measure a model on pairs, with the mean of every variable.
+    """Compute the diagnostics of a model on pairs, at the posterior means.
 
     Args:
-        model: The model; it is put in evaluation mode for as long as this takes.
-        pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
+        pairs: Numbers of the two sentences of each pair, (pairs, 2), by the two languages.
     """
     nll: dict[str, float] = {}
     tokens: dict[str, int] = {}
@@ -84,14 +83,14 @@ def measure(
                 nll[task] = nll.get(task, 0.0) + float(total)
                 tokens[task] = tokens.get(task, 0) + terms.tokens[task]
             for variable in _variables(model, languages):
-                found = terms.posteriors[variable, model.home_of(variable, languages)]
+                found = terms.posteriors[variable, model.side_of(variable, languages)]
                 means.setdefault(variable, []).append(found.mean.float().cpu())
                 log_variances.setdefault(variable, []).append(found.log_variance.float().cpu())
     posteriors = {
         name: Gaussian(torch.cat(means[name]), torch.cat(log_variances[name])) for name in means
     }
     is_variational = bool(model.config.is_variational)
-    # Batches are sorted by length: sentences of every length are taken, not the shortest.
+    # Batches are sorted by length, so take sentences from all over.
     information = {}
     generator = torch.Generator().manual_seed(seed)
     for name, of in posteriors.items() if is_variational else ():
@@ -118,14 +117,15 @@ def importance_weighted_nll(
     draws: int = 50,
     seed: int = 0,
 ) -> float:
-    """Estimate -ln p(x) of what a variational model reconstructs, in nats a pair (thesis, 5.9.2).
+    """Estimate -ln p(x) of a variational model by importance sampling, in nats per pair (5.9.2).
 
-    -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with all variables of a pair drawn together and
-    the semantic one inferred from the first side. More draws K come nearer to the truth from above.
+    The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x). All variables of a pair are drawn
+    together, and the semantic one is inferred from the first side. It is an upper bound, tighter
+    with more draws K.
 
     Args:
-        model: A variational model that reconstructs; it is put in evaluation mode meanwhile.
-        pairs: By two languages, (pairs, 2) numbers of the sentences of each pair, in their order.
+        model: A variational model that reconstructs.
+        pairs: Numbers of the two sentences of each pair, (pairs, 2), by the two languages.
     """
     total = 0.0
     generator = torch.Generator(model.device).manual_seed(seed)
@@ -133,7 +133,7 @@ def importance_weighted_nll(
         for languages, own in _batches(model, sentences, pairs, max_length):
             tasks = [t for t in model.tasks_between(languages) if t.startswith("reconstruct")]
             posteriors = {
-                name: model.posterior(name, *own[model.home_of(name, languages, tasks)].flat)
+                name: model.posterior(name, *own[model.side_of(name, languages, tasks)].flat)
                 for name in dict.fromkeys(v for task in tasks for v in model.variables_of(task))
             }
             weights = []
@@ -152,13 +152,12 @@ def importance_weighted_nll(
 
 
 def has_likelihood(model: LatentModel) -> bool:
-    """Whether a model says how likely a sentence is: it draws variables, and reconstructs."""
+    """Whether a model has a likelihood: it is variational and reconstructs."""
     is_variational = bool(model.config.is_variational)
     return is_variational and any(task.startswith("reconstruct") for task in model.tasks())
 
 
 def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
-    """The variables that are inferred from a pair of sentences."""
     tasks = model.tasks_between(languages)
     return list(dict.fromkeys(name for task in tasks for name in model.variables_of(task)))
 
@@ -166,7 +165,7 @@ def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
 def _batches(
     model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int
 ) -> Iterator[tuple[tuple[str, str], list[Side]]]:
-    """Sides of pairs of like length, few enough for the scores of a whole vocabulary."""
+    """Yield batches of pairs of similar length, small enough for logits over the vocabulary."""
     for languages, sides in pairs.items():
         lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
         for chosen in length_batches(lengths, AT_A_TIME, TOKENS_AT_A_TIME):

@@ -1,5 +1,4 @@
-"""How a tokenizer of several languages is told which one a text is in, and which to write, and
-whether a text is in the language that it is read in."""
+"""Source and target languages of multilingual tokenizers, and a check of the language of a text."""
 
 from __future__ import annotations
 
@@ -15,16 +14,16 @@ from paraphrastic_hf.text.normalize import valid_unicode
 
 logger = logging.getLogger(__name__)
 
-SAMPLED = 200  # texts whose language is looked at
+SAMPLED = 200  # texts whose language is identified
 
 
 @dataclass(frozen=True)
 class Languages:
-    """What a translation between two languages begins with.
+    """Ids that encode the language pair of a translation.
 
     Attributes:
-        before: Ids before every source: the mark of the language to write, `>>de<<`, or nothing.
-        forced: The id that every translation begins with, where the model wants one.
+        before: Ids put before every source: the mark of the target language, `>>de<<`, or nothing.
+        forced: First id of every translation, or None.
     """
 
     before: tuple[int, ...] = ()
@@ -32,12 +31,12 @@ class Languages:
 
     @classmethod
     def of(cls, tokenizer: Any, source: str | None, to: str | None) -> Languages:
-        """Tell a tokenizer the two languages, and find what a model must be given of them.
+        """Set the languages of a tokenizer, and return the ids that the model needs.
 
         Args:
             tokenizer: As `AutoTokenizer` loads it.
-            source: The language of the lines, or None where it has nothing to be told.
-            to: The language to write, or None.
+            source: Language of the lines, or None.
+            to: Language to write, or None.
 
         Example:
             >>> Languages.of(None, None, None)
@@ -46,7 +45,7 @@ class Languages:
         has_codes = hasattr(tokenizer, "src_lang")  # NLLB, M2M100, mBART
         if source is not None:
             if not has_codes:
-                raise ValueError("this model is told no source language: leave it out")
+                raise ValueError("source: this model takes no source language")
             _code(tokenizer, source)
             tokenizer.src_lang = source
         if to is None:
@@ -60,28 +59,23 @@ class Languages:
             raise ValueError(
                 f"this model translates into {', '.join(sorted(marks))}, not {to!r}"
                 if marks
-                else f"this model writes one language, or is told by a prefix; leave out {to!r}"
+                else f"this model takes no target language, except by a prefix; leave out {to!r}"
             )
         return cls(before=(int(mark),))
 
 
 def is_told(tokenizer: Any) -> bool:
-    """Whether a tokenizer has to be told which language to write.
-
-    Args:
-        tokenizer: As `AutoTokenizer` loads it.
-    """
+    """Whether the target language of a tokenizer can be set."""
     return hasattr(tokenizer, "src_lang") or any(map(_is_mark, tokenizer.get_vocab()))
 
 
 def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | None:
-    """What a tokenizer is to be told of the language to write: nothing where the model writes that
-    one alone.
+    """Return the target language to set: None if the model writes only that language.
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
-        to: The language to write, or None.
-        written: The language that the model was trained to write, if that is known.
+        to: Language to write, or None.
+        written: Language that the model was trained to write, if known.
     """
     if to is None or written is None or is_told(tokenizer):
         return to
@@ -91,11 +85,9 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
 
 
 def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
-    """Warn where texts are clearly in another language than they are read in; if py3langid is
-    installed.
+    """Warn if the first 200 texts are clearly in another language than `language`.
 
-    Args:
-        texts: Any number of texts, of which the first 200 are looked at.
+    It needs py3langid, and does nothing without it.
 
     Returns:
         Whether it warned.
@@ -106,8 +98,8 @@ def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
     if found in (None, language) or language not in known_languages():
         return False
     logger.warning(
-        "the text looks like %s and is read as %s, so what is written from it may say something "
-        "else: check the language, and which file is which",
+        "The text looks like %s but is read as %s, so the output may be wrong. Check the language "
+        "and the order of the files.",
         found,
         language,
     )
@@ -117,11 +109,11 @@ def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
 def source_ids(
     tokenizer: Any, lines: Sequence[str], languages: Languages, prefix: str, most: int | None
 ) -> list[list[int]]:
-    """The ids that a model reads of each line; none of a line without any known token.
+    """Return the input ids of each line. None for a line without a known token.
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
-        most: Most ids of a line, which is cut there, with a warning; None for no end.
+        most: Largest number of ids. Longer lines are cut, with a warning. None for no limit.
     """
     if not len(lines):
         return []
@@ -134,7 +126,7 @@ def source_ids(
         cut = sum(len(ids) > limit for ids in _ids(tokenizer, full, None)) if full else 0
         if cut:
             logger.warning(
-                "%s cut: of each its first %d tokens are read", counted(cut, "line"), most
+                "%s longer than the model reads: cut at %d tokens", counted(cut, "line"), most
             )
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return [
@@ -144,7 +136,6 @@ def source_ids(
 
 
 def _ids(tokenizer: Any, texts: list[str], limit: int | None) -> list[list[int]]:
-    """The ids of texts, cut to so many."""
     found = tokenizer(
         texts,
         truncation=limit is not None,
@@ -156,12 +147,12 @@ def _ids(tokenizer: Any, texts: list[str], limit: int | None) -> list[list[int]]
 
 
 def _code(tokenizer: Any, language: str) -> int:
-    """The id of a language's code, spelled as it is or, as M2M100 has it, `__de__`."""
+    """Return the id of a language code, spelled `de` or, for M2M100, `__de__`."""
     for spelled in (language, f"__{language}__"):
         found = tokenizer.convert_tokens_to_ids(spelled)
         if found is not None and found != tokenizer.unk_token_id:
             return int(found)
-    raise ValueError(f"the tokenizer of this model has no language {language!r}")
+    raise ValueError(f"the tokenizer of this model does not know the language {language!r}")
 
 
 def _is_mark(token: str) -> bool:

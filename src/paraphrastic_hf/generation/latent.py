@@ -1,8 +1,7 @@
-"""What a generative model of sentence pairs writes: translations, reconstructions, and one
-sentence's meaning in the style of another (thesis, 5.7.3).
+"""Generation with generative models of sentence pairs: translation, reconstruction and style
+transfer (thesis, 5.7.3).
 
-Searching and sampling are transformers' `generate`. A text without a known token says nothing, and
-so does what is written from it: the empty string.
+A text without a known token gives the empty string.
 """
 
 from __future__ import annotations
@@ -44,18 +43,18 @@ from paraphrastic_hf.text.load import load_tokenizer
 from paraphrastic_hf.text.ragged import Ragged
 
 logger = logging.getLogger(__name__)
-MOST_READ = 10_000  # tokens of a text; what attends takes its square in time
+MOST_READ = 10_000  # tokens of a text, since attention is quadratic in time
 
 
 def center_on_texts(
     model: LatentModel, texts: Ragged, which: np.ndarray, max_length: int | None = None
 ) -> None:
-    """Take the mean of the meanings of texts from a model's embeddings by meaning.
+    """Subtract the mean embedding of texts from a model's semantic embeddings.
 
     Args:
-        model: The model; a center that it has is replaced.
-        which: The positions of the texts that count, (n,), 1 or more.
-        max_length: How many tokens each text is cut at; None for no limit.
+        model: The model, whose previous center is replaced.
+        which: Positions of the texts to average, (n,), at least one.
+        max_length: Length in tokens that texts are cut at. None for no limit.
     """
     by_meaning = model.reading(SEMANTIC)
     by_meaning.center_on(torch.zeros(model.config.hidden_size))
@@ -63,15 +62,12 @@ def center_on_texts(
 
 
 class LatentGenerator(HubMixin):
-    """A generative model of sentence pairs that writes.
+    """A generative model of sentence pairs with its tokenizer.
 
     Args:
         model: The model, in evaluation mode.
         tokenizer: Its tokenizer.
-        batch_size: The most texts written at a time, at least 1.
-
-    Raises:
-        ValueError: `batch_size` is below 1.
+        batch_size: Largest number of texts per batch, at least 1.
 
     Example:
         >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
@@ -84,7 +80,7 @@ class LatentGenerator(HubMixin):
     ) -> None:
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
         self._ends = end_ids(model)
-        self._has_warned = False  # of text in another language, once
+        self._has_warned = False  # about text in another language
 
     @classmethod
     def from_pretrained(
@@ -99,15 +95,14 @@ class LatentGenerator(HubMixin):
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
-            device: Where to compute; a GPU if there is one, if None.
-            batch_size: The most texts written at a time, at least 1.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
+            device: Where to compute. None chooses a GPU if one is available.
+            batch_size: Largest number of texts per batch, at least 1.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only` of `local_directory`.
 
         Raises:
-            ModelError: It is not there, damaged, or no model that writes sentences from variables.
-            TypeError: There is no option of a name.
-            ValueError: There is no such device.
+            ModelError: The model does not exist, is damaged, or is not a generative model.
+            TypeError: An option is unknown.
+            ValueError: The device does not exist.
         """
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
@@ -123,7 +118,7 @@ class LatentGenerator(HubMixin):
         """Write a directory that `from_pretrained` and transformers' Auto classes read.
 
         Args:
-            directory: Where to write; made if need be.
+            directory: Directory to write, which is created.
 
         Raises:
             OSError: The disk is full or the directory cannot be written.
@@ -131,11 +126,12 @@ class LatentGenerator(HubMixin):
         save_model(self.model, self.tokenizer, Path(directory), GENERATIVE)
 
     def center_on(self, texts: Sequence[str]) -> None:
-        """Take the mean vector of texts from the vectors that the model gives as a sentence encoder
-        (`LatentModel.center_on`); what it writes stays as it is.
+        """Subtract the mean embedding of texts from the model's sentence embeddings.
+
+        Generated text does not change (`LatentModel.center_on`).
 
         Args:
-            texts: Thousands of sentences such as it was trained on.
+            texts: Thousands of sentences like the training text.
 
         Raises:
             ValueError: No text has a known token.
@@ -148,7 +144,7 @@ class LatentGenerator(HubMixin):
         ids = self.tokenizer.encode_batch(list(texts))
         known = np.flatnonzero(np.diff(ids.offsets))
         if not len(known):
-            raise ValueError("no text has a known token: give sentences of the model's languages")
+            raise ValueError("no text has a known token; use the languages of the model")
         center_on_texts(self.model, ids, known)
 
     def translate(
@@ -163,17 +159,16 @@ class LatentGenerator(HubMixin):
 
         Args:
             texts: Texts in any language of the model.
-            to: The language to write; may be left out where the model translates into one alone.
-            writing: How to search or sample; 5 beams if None.
+            to: Language to write. Optional if the model translates into only one.
+            writing: Options of search or sampling. None for 5 beams.
             progress: Show a progress bar.
 
         Returns:
             The sentences written from each text, the likeliest first.
 
         Raises:
-            ModelError: The model gives NaN.
-            ValueError: The model does not translate into that language, or into several and none
-                is named.
+            ModelError: The model computes NaN.
+            ValueError: `to` is not a language of the model, or is needed.
         """
         task = self.task("translate", to)
         texts = listed(texts)
@@ -187,18 +182,17 @@ class LatentGenerator(HubMixin):
         writing: GenerationOptions | None = None,
         progress: bool = False,
     ) -> list[list[GeneratedText]]:
-        """Write texts again from their own variables, what is left of them being what these hold.
+        """Decode texts from their own latent variables.
 
         Args:
             texts: Texts in `language`.
-            language: The language of the texts; may be left out where the model reconstructs one
-                alone.
-            writing: How to search or sample; 5 beams if None.
+            language: Language of the texts. Optional if the model reconstructs only one.
+            writing: Options of search or sampling. None for 5 beams.
             progress: Show a progress bar.
 
         Raises:
-            ModelError: The model gives NaN.
-            ValueError: The model does not reconstruct that language, or several and none is named.
+            ModelError: The model computes NaN.
+            ValueError: `language` is not one that the model reconstructs, or is needed.
         """
         task = self.task("reconstruct", language)
         texts = listed(texts)
@@ -215,31 +209,30 @@ class LatentGenerator(HubMixin):
     ) -> list[list[GeneratedText]]:
         """Write the meaning of each source in the style of the sentence beside it (5.7.3).
 
-        The semantic variable is the source's, the language variable that of the style.
+        The source gives the semantic variable, the style sentence the language variable.
 
         Args:
             sources: Sentences whose meaning is written, in any language of the model.
             styles: One sentence in `language` for each source.
-            language: The language to write; may be left out where the model reconstructs one alone.
-            writing: How to search or sample; 5 beams if None.
+            language: Language to write. Optional if the model reconstructs only one.
+            writing: Options of search or sampling. None for 5 beams.
             progress: Show a progress bar.
 
         Raises:
-            ModelError: The model gives NaN.
-            ValueError: The two are not equally many, the model has no variable for style, or it
-                does not reconstruct that language, or several and none is named.
+            ModelError: The model computes NaN.
+            ValueError: The lists differ in length, the model has no language variables, or
+                `language` is not one that the model reconstructs, or is needed.
         """
         sources, styles = listed(sources), listed(styles)
         if len(sources) != len(styles):
             raise ValueError(
-                f"each source needs a style: got {counted(len(sources), 'source')} and "
-                f"{counted(len(styles), 'style')}"
+                f"sources and styles differ in length: {len(sources):,} and {len(styles):,}"
             )
         task = self.task("reconstruct", language)
         if self.model.variables_of(task) == [SEMANTIC]:
             raise ValueError(
-                "this model has no language variables, so a style has nowhere to go: train one "
-                "with model.language_variables, or reconstruct"
+                "this model has no language variables for a style; train one with "
+                "model.language_variables, or use reconstruct"
             )
         return self._write(task, self._latent(task, sources, styles), writing, progress)
 
@@ -252,23 +245,22 @@ class LatentGenerator(HubMixin):
         steps: int = 5,
         writing: GenerationOptions | None = None,
     ) -> list[list[GeneratedText]]:
-        """Write from points on the line between the variables of two sentences.
+        """Write from points on the line between the latent variables of two sentences.
 
         Args:
-            first: Where the line begins, a sentence in `language`.
-            second: Where it ends.
-            language: The language of both, which is written; may be left out where the model
-                reconstructs one alone.
-            steps: Number of points, both ends among them; at least 2.
-            writing: How to search or sample; 5 beams if None.
+            first: Start of the line, a sentence in `language`.
+            second: End of the line, a sentence in `language`.
+            language: Language to write. Optional if the model reconstructs only one.
+            steps: Number of points with both ends, at least 2.
+            writing: Options of search or sampling. None for 5 beams.
 
         Returns:
-            What is written from each point; nothing where a sentence has no known token.
+            The sentences written from each point. Empty if a sentence has no known token.
 
         Raises:
-            ModelError: The model gives NaN.
-            ValueError: `steps` is below 2, or the model does not reconstruct that language, or
-                several and none is named.
+            ModelError: The model computes NaN.
+            ValueError: `steps` is below 2, or `language` is not one that the model reconstructs,
+                or is needed.
 
         Example:
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
@@ -282,23 +274,23 @@ class LatentGenerator(HubMixin):
         return self._write(task, ends[:1] * (1 - share) + ends[1:] * share, writing, False)
 
     def task(self, verb: str, language: str | None) -> str:
-        """The name of a task: `translate_fr`.
+        """Return the name of a task, such as `translate_fr`.
 
         Args:
             verb: `translate` or `reconstruct`.
-            language: The language that is written; None where the model writes one alone.
+            language: Language to write, or None if the model writes only one.
 
         Raises:
-            ValueError: The model has no such task, or several and none is named.
+            ValueError: The model has no such task, or several and `language` is None.
         """
         return chosen_task(self.model.tasks(), verb, language)
 
     def _latent(self, task: str, sources: list[str], styles: list[str]) -> Tensor:
-        """v of each text, (texts, latent): the meaning of a source, all else of a style; NaN where
-        one of them has no known token."""
+        """Return the latent variables of each text, (texts, latent): the semantic one of the
+        source, all others of the style. They are NaN if one has no known token."""
         found, known = [], np.ones(len(sources), bool)
         variables = self.model.variables_of(task)
-        if not self._has_warned and variables != [SEMANTIC]:  # else any language may be read
+        if not self._has_warned and variables != [SEMANTIC]:  # otherwise any language may be read
             self._has_warned = warn_of_other_language(styles, task.rpartition("_")[2])
         for variable in variables:
             texts = sources if variable == SEMANTIC else styles
@@ -307,7 +299,7 @@ class LatentGenerator(HubMixin):
             found.append(self._means(variable, ids))
         latent = torch.cat(found, 1)
         if not latent.isfinite().all():
-            raise ModelError("the model gives NaN: its weights or the training were damaged")
+            raise ModelError("the model computes NaN: its weights are damaged or training diverged")
         latent[torch.from_numpy(~known)] = torch.nan
         return latent
 
@@ -318,7 +310,7 @@ class LatentGenerator(HubMixin):
         lengths = np.diff(ids.offsets)
         if (lengths > MOST_READ).any():
             logger.warning(
-                "%s cut: of a text its first %d tokens are read",
+                "%s longer than the model reads: cut at %d tokens",
                 counted(int((lengths > MOST_READ).sum()), "text"),
                 MOST_READ,
             )

@@ -1,7 +1,5 @@
-"""How likely a language model finds sentences: log-likelihood and perplexity.
-
-Filters of back-translated corpora ask for it (2017 back-translation paper, section 4).
-"""
+"""Log-likelihood and perplexity of sentences under a language model, as used to filter
+back-translated corpora (2017 back-translation paper, section 4)."""
 
 from __future__ import annotations
 
@@ -29,13 +27,13 @@ TOKENS_AT_A_TIME = 8192
 
 @dataclass(frozen=True)
 class Likelihood:
-    """What a language model makes of sentences.
+    """Likelihood of sentences under a language model.
 
     Attributes:
-        nats: (sentences,) float64, natural logarithm of each sentence's probability; NaN for a
+        nats: Natural logarithm of each sentence's probability, (sentences,) float64. NaN for a
             sentence without a known token.
-        tokens: (sentences,) int64, tokens that were predicted: the sentence's and its end, unless
-            that was cut off.
+        tokens: Number of predicted tokens with the end mark, unless it was cut off, (sentences,)
+            int64.
     """
 
     nats: np.ndarray
@@ -43,15 +41,15 @@ class Likelihood:
 
     @property
     def perplexity(self) -> np.ndarray:
-        """(sentences,) exp(-nats / tokens) of each sentence, at least 1."""
+        """exp(-nats / tokens) of each sentence, at least 1, (sentences,)."""
         return np.asarray(perplexity_of(-self.nats / np.maximum(self.tokens, 1)))
 
 
 def perplexity_of(nats_per_token: Any) -> Any:
-    """The perplexity of a cross-entropy: infinite where it is too large for a float.
+    """Return the perplexity of a cross-entropy: infinity if it is too large for a float.
 
     Args:
-        nats_per_token: One cross-entropy, or an array of some.
+        nats_per_token: A cross-entropy, or an array of them.
 
     Example:
         >>> float(perplexity_of(0.0)), float(perplexity_of(1e4))
@@ -62,15 +60,15 @@ def perplexity_of(nats_per_token: Any) -> Any:
 
 
 class LanguageScorer(SavedModel):
-    """A trained language model that judges text.
+    """A trained language model with its tokenizer, which scores text.
 
     Args:
         model: The model, in evaluation mode.
         tokenizer: Its tokenizer.
-        max_length: The number of tokens that sentences are cut at, marks included.
+        max_length: Length in tokens that sentences are cut at, with begin and end marks.
 
     Raises:
-        ModelError: Model and tokenizer do not fit each other.
+        ModelError: The sizes of model and tokenizer differ.
 
     Example:
         >>> scorer = LanguageScorer.from_pretrained("runs/language-model")  # doctest: +SKIP
@@ -88,15 +86,15 @@ class LanguageScorer(SavedModel):
         self.max_length = max_length
 
     def score(self, texts: Sequence[str], *, progress: bool = False) -> Likelihood:
-        """The likelihood of each text.
+        """Compute the likelihood of each text.
 
         Args:
-            texts: Any number; an empty one has no likelihood (NaN).
+            texts: Any number of texts. An empty one scores NaN.
             progress: Show a progress bar.
 
         Raises:
             ModelError: A likelihood is NaN or infinite.
-            TypeError: `texts` is no list of strings.
+            TypeError: `texts` is not a list of strings.
         """
         lines = listed(texts)
         ids = self.tokenizer.encode_batch(lines)
@@ -110,11 +108,7 @@ class LanguageScorer(SavedModel):
 def sentence_likelihoods(
     model: LanguageModel, sentences: Ragged, max_length: int, *, progress: bool = False
 ) -> Likelihood:
-    """The likelihood of tokenized sentences, in batches of like length.
-
-    Args:
-        model: The model; it is put in evaluation mode for as long as this takes.
-    """
+    """Compute the likelihood of tokenized sentences, in batches of similar length."""
     lengths = np.minimum(np.diff(sentences.offsets), max_length)
     nats, tokens = np.full(len(lengths), np.nan), np.maximum(lengths - 1, 0)
     known = np.flatnonzero(lengths > 1)

@@ -1,4 +1,4 @@
-"""Whether what was loaded can write at all."""
+"""Loading and checking encoder-decoders."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ SHOWN = 3  # of many names in a message
 
 
 def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
-    """The encoder-decoder of a directory, in float32."""
+    """Load the encoder-decoder of a directory in float32."""
     with loading(directory):
         trust: Any = {"trust_remote_code": trust_remote_code}
         config = AutoConfig.from_pretrained(directory, **trust)
         is_known = type(config) in AutoModelForSeq2SeqLM._model_mapping
         if not is_known and "AutoModelForSeq2SeqLM" not in getattr(config, "auto_map", {}):
             raise ModelError(
-                f"{shown_name(directory)}: a {config.model_type!r} model does not translate"
+                f"{shown_name(directory)}: a {config.model_type!r} model is not an encoder-decoder"
             )
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             directory, config=config, dtype=torch.float32, output_loading_info=True, **trust
         )
-    missing = sorted(report["missing_keys"])  # transformers has taken out those tied to others
+    missing = sorted(report["missing_keys"])  # without tied weights
     if missing:
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         raise ModelError(
@@ -40,13 +40,12 @@ def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
 
 
 def load_stock_tokenizer(directory: Path, *, trust_remote_code: bool = False) -> Any:
-    """The tokenizer of a directory as `AutoTokenizer` loads it."""
     with loading(directory, "the tokenizer"):
         return AutoTokenizer.from_pretrained(directory, trust_remote_code=trust_remote_code)
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:
-    """See that all weights are numbers."""
+    """Refuse weights that are NaN or infinite."""
     for key, weight in model.named_parameters():
         if not weight.isfinite().all():
             raise ModelError(f"{name} is damaged: {key} has NaN or infinite numbers")
@@ -55,7 +54,7 @@ def check_weights(name: str | os.PathLike[str], model: Any) -> None:
 def check_tokenizer(
     name: str | os.PathLike[str], model: Any, tokens: int, end: int | None = None
 ) -> None:
-    """See that a tokenizer goes with a model."""
+    """Refuse a tokenizer of another model."""
     rows = model.get_input_embeddings().weight.shape[0]
     ends = model.generation_config.eos_token_id
     wrong = []
@@ -64,28 +63,27 @@ def check_tokenizer(
     if None not in (ends, end) and end not in (ends if isinstance(ends, list) else [ends]):
         wrong.append(f"its eos token is {end}, the model's {ends}")
     if wrong:
-        raise ModelError(f"the tokenizer in {name} is of another model: {'; '.join(wrong)}")
+        raise ModelError(f"the tokenizer in {name} belongs to another model: {'; '.join(wrong)}")
 
 
 def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
-    """See that a model writes one translation of a text, that its weights are numbers, and that a
-    tokenizer of transformers goes with it."""
+    """Refuse a model that is not a plain translator, has damaged weights or another tokenizer."""
     if isinstance(model, LatentModel):
         raise ModelError(
-            f"{name} writes several languages from variables ({', '.join(model.tasks())}), so that "
-            "it is no translator by itself: use `paraphrastic translate --to` or LatentGenerator"
+            f"{name} is a generative model of several tasks ({', '.join(model.tasks())}); use "
+            "`paraphrastic translate --to` or LatentGenerator"
         )
     if getattr(model.config, "writes", "sentence") == "parse":
         raise ModelError(
-            f"{name} writes parses, no sentences: see `paraphrastic paraphrase --help`"
+            f"{name} writes parses, not sentences; see `paraphrastic paraphrase --help`"
         )
     if getattr(model, "reads_template", False):
         raise ModelError(
-            f"{name} reads a template beside each sentence: see `paraphrastic paraphrase --help`"
+            f"{name} needs a template with each sentence; see `paraphrastic paraphrase --help`"
         )
     check_weights(name, model)
     if tokenizer.pad_token_id is None:
         raise ModelError(
-            f"the tokenizer in {name} has no padding token; is its tokenizer_config.json there?"
+            f"the tokenizer in {name} has no padding token; check its tokenizer_config.json"
         )
     check_tokenizer(name, model, len(tokenizer), tokenizer.eos_token_id)

@@ -1,8 +1,8 @@
-"""Paraphrases to order (thesis, 6.3): a sentence and templates to paraphrases of that syntax.
+"""Syntactically controlled paraphrases (thesis, 6.3).
 
-The parse generator fills each template from the parse of the sentence, SCPN writes a paraphrase
-with that parse, and what shares too few words with the sentence, or means something else, is
-filtered (6.3.3). Without a template the sentence is written anew: canonicalizing (4.6).
+The parse generator fills each template from the parse of the sentence. SCPN writes a paraphrase
+with that parse. A filter rejects paraphrases with too few common words or too low a similarity
+(6.3.3). Without a template the sentence is rewritten: canonicalization (4.6).
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ MOST_PARSE_TOKENS = 150
 
 
 class SyntacticParaphraser(HubMixin):
-    """Writes paraphrases of a given syntax.
+    """Writes paraphrases with a given syntax.
 
     Args:
-        writer: What writes sentences: SCPN, a stock model trained so, or a paraphraser.
-        generator: What fills templates for a writer that reads whole parses.
-        parser: What parses sentences for the parse generator: a parser, whose `parse` is asked, or
-            a function from sentences to their trees, None where a sentence has none.
+        writer: Model that writes sentences: SCPN, a stock encoder-decoder, or a paraphraser.
+        generator: Parse generator, which fills templates for a writer that reads whole parses.
+        parser: Parser for the parse generator: an object with `parse`, or a function from sentences
+            to trees, with None for a sentence without one.
         templates: Templates of training with their counts, the most frequent first.
-        encoder: For the similarity; gives vectors by `encode(texts, normalize_embeddings=True)`.
-        most_tokens: A sentence of more tokens is not paraphrased, at least 1.
+        encoder: Encoder for the similarity, with `encode(texts, normalize_embeddings=True)`.
+        most_tokens: Longest sentence that is paraphrased, in tokens, at least 1.
 
     Raises:
-        ModelError: The writer writes parses, or the generator sentences.
+        ModelError: The writer writes parses, or the generator writes sentences.
 
     Example:
         >>> paraphraser = SyntacticParaphraser.from_pretrained(
@@ -85,7 +85,7 @@ class SyntacticParaphraser(HubMixin):
         self.writer, self.generator = writer, generator
         self.parser = parser.parse if isinstance(parser, LineParser) else parser
         self.templates, self.encoder, self.most_tokens = templates or {}, encoder, most_tokens
-        self._told: set[str] = set()  # templates of which it was said that no sentence had them
+        self._warned: set[str] = set()  # templates that training did not have
 
     @classmethod
     def from_pretrained(
@@ -99,22 +99,22 @@ class SyntacticParaphraser(HubMixin):
         batch_size: int = 64,
         **hub: Unpack[HubOptions],
     ) -> SyntacticParaphraser:
-        """Load what recipes of kind paraphrase made.
+        """Load models of recipes of kind paraphrase.
 
         Args:
             name: Directory or Hub repository of the model that writes sentences.
-            generator: That of the parse generator.
-            parser: Directory or Hub repository of a `SentenceParser`, or what the class takes.
-            encoder: For the similarity; None for none.
-            device: Where to compute; a GPU if there is one, if None.
-            batch_size: The most paraphrases searched for at a time, at least 1.
-            **hub: `revision`, which is that of `name`, and `token`, `cache_dir` and
-                `local_files_only` of both, as `local_directory` takes them.
+            generator: Directory or Hub repository of the parse generator.
+            parser: Directory or Hub repository of a `SentenceParser`, or a parser as in the class.
+            encoder: Encoder for the similarity, or None.
+            device: Where to compute. None chooses a GPU if one is available.
+            batch_size: Largest number of paraphrases per batch, at least 1.
+            **hub: `revision` of `name`, and `token`, `cache_dir` and `local_files_only` of both
+                models, as in `local_directory`.
 
         Raises:
-            ModelError: A model is not there, damaged, of another kind or of another release.
-            TypeError: There is no option of a name.
-            ValueError: There is no such device.
+            ModelError: A model does not exist, is damaged, or is of another kind or release.
+            TypeError: An option is unknown.
+            ValueError: The device does not exist.
         """
         check_hub_options(hub, cls.from_pretrained)
         options: Any = {"device": device, "batch_size": batch_size}
@@ -133,11 +133,11 @@ class SyntacticParaphraser(HubMixin):
         return found
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write the model that writes sentences; the parse generator, which is a
-        `TemplatedWriter`, and the parser are saved on their own.
+        """Save the model that writes sentences. The parse generator and the parser have their own
+        `save_pretrained`.
 
         Args:
-            directory: Where to write; made if need be.
+            directory: Directory to write, which is created.
 
         Raises:
             OSError: The disk is full or the directory cannot be written.
@@ -145,13 +145,13 @@ class SyntacticParaphraser(HubMixin):
         self.writer.save_pretrained(directory)
 
     def top_templates(self, count: int = 20) -> list[str]:
-        """The most frequent templates of training, in brackets (6.3.3).
+        """Return the most frequent templates of training, in brackets (6.3.3).
 
         Args:
-            count: How many, at least 1.
+            count: Number of templates, at least 1.
 
         Raises:
-            DataError: The model has none.
+            DataError: The model has no templates.
         """
         return top_templates(self.templates, count)
 
@@ -165,31 +165,30 @@ class SyntacticParaphraser(HubMixin):
         min_overlap: float | None = MIN_OVERLAP,
         min_similarity: float | None = MIN_SIMILARITY,
     ) -> list[list[Paraphrase]]:
-        """Paraphrases of sentences, one for each template and each of `writing.outputs`.
+        """Paraphrase sentences with each template, `writing.outputs` times.
 
         Args:
             sentences: The sentences.
-            templates: Templates in brackets, `(ROOT (S (NP) (VP) (.)))`, or whole parses, for all
-                sentences; or a list of them for each sentence; None for none, of a model that reads
-                none.
-            parses: The trees of the sentences, where they are known; asked of the parser if None.
-            writing: How to search or sample; three beams and at most 40 tokens if None (thesis).
-            min_overlap: Least share of words that is kept, 0 to 1; None keeps all.
-            min_similarity: Least cosine that is kept, -1 to 1; None keeps all. It needs an encoder.
+            templates: Templates in brackets, `(ROOT (S (NP) (VP) (.)))`, or whole parses: a list
+                for all sentences or a list for each. None for a model that reads none.
+            parses: The trees of the sentences. None to call the parser.
+            writing: Options of search or sampling. None for 3 beams and 40 tokens (thesis).
+            min_overlap: Lowest share of common words, 0 to 1. None keeps all.
+            min_similarity: Lowest cosine, -1 to 1. None keeps all. It needs an encoder.
 
         Returns:
-            For each sentence its paraphrases in the order of the templates; those that are not kept
-            say why in `remark`.
+            The paraphrases of each sentence in the order of the templates. `remark` has the reason
+            if one is rejected.
 
         Raises:
-            TypeError: `sentences` is no list of strings.
-            DataError: A template is no tree, has an unknown label, or does not go with the models.
+            TypeError: `sentences` is not a list of strings.
+            DataError: A template is malformed, has an unknown label, or does not suit the models.
         """
         lines = listed(sentences, "sentences")
         how = writing or GenerationOptions(beams=3, max_tokens=40)
         asked = self._asked_of(templates, len(lines))
         if min_similarity is not None and self.encoder is None:
-            raise DataError("min_similarity needs an encoder: give one, or None to keep all")
+            raise DataError("min_similarity needs an encoder; pass one, or min_similarity=None")
         remarks = self._unfit(lines)
         targets = self._targets(lines, asked, parses, remarks)
         sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
@@ -218,11 +217,11 @@ class SyntacticParaphraser(HubMixin):
     def canonicalise(
         self, sentences: Sequence[str], *, writing: GenerationOptions | None = None
     ) -> list[str]:
-        """Each sentence written anew, without a template (thesis, 4.6).
+        """Rewrite each sentence without a template (thesis, 4.6).
 
         Args:
             sentences: The sentences.
-            writing: How to search or sample; three beams and at most 40 tokens if None.
+            writing: Options of search or sampling. None for 3 beams and 40 tokens.
 
         Raises:
             DataError: The model needs a template.
@@ -231,32 +230,31 @@ class SyntacticParaphraser(HubMixin):
         return [each[0].text for each in found]
 
     def check_templates(self, templates: Sequence[str]) -> None:
-        """Refuse templates that the models cannot write by.
+        """Refuse templates that do not suit the models.
 
         Args:
             templates: Templates in brackets, or whole parses.
 
         Raises:
-            DataError: One is no tree, has an unknown label, or does not go with the models.
+            DataError: One is malformed, has an unknown label, or does not suit the models.
         """
         self._asked(templates)
 
     def _asked_of(
         self, templates: Sequence[str] | Sequence[Sequence[str]] | None, count: int
     ) -> list[list[str]]:
-        """The templates of each of `count` sentences, checked, in brackets."""
+        """Return the checked templates of each sentence, in brackets."""
         lists = [each for each in templates or () if not isinstance(each, str)]
         if not lists:
             return [self._asked(templates)] * count  # type: ignore[arg-type]
         if len(lists) != len(templates or ()) or len(lists) != count:
             raise DataError(
-                "give the same templates for all sentences, or a list of them for each: got "
+                "templates must be one list for all sentences or a list for each, got "
                 f"{counted(count, 'sentence')} and {counted(len(lists), 'list')} of templates"
             )
         return [self._asked(each) for each in lists]
 
     def _asked(self, templates: Sequence[str] | None) -> list[str]:
-        """The templates, checked, in brackets."""
         check_templates(
             templates or (), self.writer.reads, has_generator=self.generator is not None
         )
@@ -266,17 +264,17 @@ class SyntacticParaphraser(HubMixin):
         for text in templates:
             tree = checked_tree(text)
             cut = parse_text(template(tree))
-            if self.templates and cut not in self.templates and cut not in self._told:
-                self._told.add(cut)
+            if self.templates and cut not in self.templates and cut not in self._warned:
+                self._warned.add(cut)
                 logger.warning(
-                    "no sentence of training had the template %s: expect little of it",
+                    "The template %s does not occur in the training data; expect poor paraphrases.",
                     bracketed(cut),
                 )
             asked.append(bracketed(parse_text(tree) if self.writer.reads == PARSE else cut))
         return asked
 
     def _unfit(self, lines: Sequence[str]) -> list[str]:
-        """Why each sentence cannot be paraphrased; nothing if it can."""
+        """Return the reason that each sentence cannot be paraphrased, or an empty string."""
         remarks = []
         for line, count in zip(lines, self.writer.count_tokens(lines), strict=True):
             if not line.strip():
@@ -296,8 +294,10 @@ class SyntacticParaphraser(HubMixin):
         parses: Sequence[Tree | None] | None,
         remarks: list[str],
     ) -> list[list[str]]:
-        """What the writer reads beside each sentence: templates, or the parses they are filled to,
-        nothing where that fails. Sentences without a parse are remarked."""
+        """Return the templates or filled parses that the writer reads with each sentence.
+
+        It is empty if filling fails. `remarks` is updated for sentences without a parse.
+        """
         trees = [[parse_text(checked_tree(text)) if text else "" for text in own] for own in asked]
         wanted = [[text for text in own if self._is_filled(text)] for own in trees]
         if not any(wanted):
@@ -320,7 +320,7 @@ class SyntacticParaphraser(HubMixin):
         return found
 
     def _is_filled(self, text: str) -> bool:
-        """Whether the parse generator makes a whole parse of it."""
+        """Whether the parse generator fills this template."""
         if self.generator is None or self.writer.reads != PARSE or not text:
             return False
         return not is_whole(read_tree(text))
@@ -328,12 +328,11 @@ class SyntacticParaphraser(HubMixin):
     def _parsed(
         self, lines: Sequence[str], parses: Sequence[Tree | None] | None, remarks: list[str]
     ) -> list[str]:
-        """The parse of each sentence, nothing where there is none, which is remarked."""
+        """Return the parse of each sentence, or an empty string and a remark."""
         if parses is None:
             if self.parser is None:
                 raise DataError(
-                    "the parse generator reads the parse of each sentence: name a parser, or give "
-                    "the trees"
+                    "the parse generator needs the parse of each sentence; pass a parser or trees"
                 )
             fit = [number for number, remark in enumerate(remarks) if not remark]
             parses = [None] * len(lines)
@@ -341,7 +340,7 @@ class SyntacticParaphraser(HubMixin):
                 parses[number] = _tree_of(found)
         elif len(parses) != len(lines):
             got = f"{counted(len(lines), 'sentence')} and {counted(len(parses), 'tree')}"
-            raise DataError(f"each sentence needs a tree: got {got}")
+            raise DataError(f"each sentence needs one tree, got {got}")
         sources = []
         for number, tree in enumerate(parses):
             try:
@@ -355,9 +354,8 @@ class SyntacticParaphraser(HubMixin):
 
 
 def _tree_of(found: Tree | ParsedLine | None) -> Tree | None:
-    """The tree that a parser gave, if it gave one."""
     if isinstance(found, ParsedLine):
         return None if found.problem else found.tree
     if not isinstance(found, Tree | None):
-        raise TypeError(f"a parser must give a Tree for each sentence, or None, not {found!r}")
+        raise TypeError(f"a parser must return a Tree or None per sentence, got {found!r}")
     return found

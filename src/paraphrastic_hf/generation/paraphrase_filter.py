@@ -1,4 +1,4 @@
-"""What a paraphrase to order is, and which are kept (thesis, 6.3.3)."""
+"""Syntactic paraphrases and their filter (thesis, 6.3.3)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from paraphrastic_hf.syntax.parse_tree import ROOT, Tree, read_tree, template
 
 @dataclass(frozen=True)
 class Paraphrase:
-    """A paraphrase, or why there is none.
+    """A paraphrase, or the reason that there is none.
 
     Attributes:
-        text: The paraphrase; empty where nothing was written.
-        template: The template that was asked for, in brackets; empty where none was.
-        parse: The whole parse that was written from, in brackets; empty where there was none.
-        nats: Mean over its tokens of ln of their probability, at most 0; NaN where it is empty.
-        overlap: Share of words, 0 to 1: those of the shorter text that the other has too.
-        is_cut: Whether it had to end before its end, at the most tokens.
-        similarity: Cosine with the sentence, -1 to 1; NaN where that was not asked for.
-        remark: Why it is not to be used; empty if it is.
+        text: The paraphrase. Empty if nothing was written.
+        template: The requested template in brackets, or empty.
+        parse: The whole parse it was written from, in brackets, or empty.
+        nats: Mean log-probability of its tokens in nats, at most 0. NaN if the text is empty.
+        overlap: Share of the shorter text's words that the other text has, 0 to 1.
+        is_cut: Whether the limit of tokens cut it off.
+        similarity: Cosine with the sentence, -1 to 1. NaN if not computed.
+        remark: Reason for rejection. Empty if it is kept.
     """
 
     text: str
@@ -49,12 +49,12 @@ def filtered(
     min_overlap: float | None,
     min_similarity: float | None,
 ) -> list[list[Paraphrase]]:
-    """Say of each paraphrase how near it is to its sentence, and mark what is too far off.
+    """Compute the similarity of each paraphrase, and remark those that the filter rejects.
 
     Args:
-        encoder: Gives vectors by `encode(texts, normalize_embeddings=True)`; None for no cosine.
-        min_overlap: Least share of words, 0 to 1; None keeps all.
-        min_similarity: Least cosine, -1 to 1; None keeps all.
+        encoder: Has `encode(texts, normalize_embeddings=True)`. None computes no similarity.
+        min_overlap: Lowest share of common words, 0 to 1. None keeps all.
+        min_similarity: Lowest cosine, -1 to 1. None keeps all.
     """
     places = [(row, k) for row, each in enumerate(found) for k, one in enumerate(each) if one.text]
     if encoder is not None and places:
@@ -72,7 +72,7 @@ def filtered(
             if not one.text:
                 each[k] = replace(one, remark="nothing was written")
                 continue
-            low = ["it was cut at the most tokens"] if one.is_cut else []
+            low = ["it was cut at the limit of tokens"] if one.is_cut else []
             low += [
                 f"{name} {getattr(one, name):.2f} is below {least}"
                 for name, least in checks
@@ -83,7 +83,7 @@ def filtered(
 
 
 def bracketed(text: str) -> str:
-    """A parse as people write it, from its tokens.
+    """Return a bracketed parse, from its tokens.
 
     Example:
         >>> bracketed("(S (NP ) (VP ) )")
@@ -93,8 +93,7 @@ def bracketed(text: str) -> str:
 
 
 def first_tree(written: Sequence[str], wanted: str) -> str:
-    """The first of some parses that is a tree with the template, else the first tree, else
-    nothing."""
+    """Return the first parse with the wanted template, else the first valid parse, else ""."""
     asked, trees = read_tree(wanted), []
     for text in written:
         try:

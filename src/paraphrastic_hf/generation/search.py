@@ -1,5 +1,5 @@
-"""A batch of an encoder-decoder's search: draws, padding, limits of length, what was written and
-how likely the model finds it."""
+"""Generation of one batch with an encoder-decoder: sampling, padding, length limits,
+likelihoods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformers.utils import ModelOutput
 from paraphrastic_hf.errors import ModelError, ParaphrasticError, in_a_line
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 
-MOST_SCORES = 2**26  # numbers at a time: one for each token and entry of the vocabulary
+MOST_SCORES = 2**26  # logits in memory at a time
 
 
 def search(
@@ -37,18 +37,18 @@ def search(
 ) -> Tensor:
     """Search or sample with transformers' `generate`.
 
-    `generate` samples with torch's global random state, which all threads share. So samples are
-    drawn here, with `generator`, and `generate` takes the token that was drawn.
+    `generate` samples with torch's global random state, which all threads share. Samples are
+    therefore drawn here with `generator`, and `generate` takes the drawn token.
 
     Args:
-        config: Settings of `generate` that replace the model's own.
-        **inputs: What else `generate` takes: tensors of a row a source, and what is no tensor.
+        config: Generation config that replaces the model's own.
+        **inputs: Further arguments of `generate`. Tensors have one row per source.
 
     Returns:
-        Ids, (sources * outputs, seq), with those that each sequence begins with.
+        Ids with the begin tokens, (sources * outputs, seq).
     """
     if config is not None:
-        # `generate` fills gaps of a config from the model's own; other threads may use the model
+        # `generate` fills gaps of a config from the model's own. Other threads may use the model.
         model = copy.copy(model)
         model.generation_config = inputs["generation_config"] = config
     processors = list(processors)
@@ -65,33 +65,33 @@ def search(
 
 @contextmanager
 def clear_errors(model: Any) -> Iterator[None]:
-    """Turn what `generate` raises over odd settings of a model into one error of this package."""
+    """Turn any error of `generate` into a `ModelError`."""
     try:
         yield
     except Exception as error:
         if isinstance(error, ParaphrasticError) or is_out_of_memory(error):
             raise
         raise ModelError(
-            f"{model.name_or_path or 'the model'} cannot write ({type(error).__name__}: "
+            f"{model.name_or_path or 'the model'} cannot generate ({type(error).__name__}: "
             f"{in_a_line(error)}); is its generation_config.json damaged?"
         ) from error
 
 
 def end_ids(model: Any) -> Tensor:
-    """The ids that end what a model writes, (ends,) int64."""
+    """Return the end-of-sequence ids of a model, (ends,) int64."""
     with clear_errors(model):
         return torch.tensor([model.generation_config.eos_token_id]).flatten().long()
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory, of the machine or of an accelerator, was not to be had."""
+    """Whether the machine or the accelerator ran out of memory."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
         isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
     )
 
 
 def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> dict[str, Tensor]:
-    """`input_ids` and `attention_mask` of some lines, (lines, longest), padded on the right."""
+    """Return `input_ids` and `attention_mask`, (lines, longest), padded on the right."""
     ids = torch.full((len(batch), max(map(len, batch))), pad)
     mask = torch.zeros_like(ids)
     for row, line in enumerate(batch):
@@ -103,19 +103,18 @@ def padded(batch: Sequence[Sequence[int]], pad: int, device: torch.device) -> di
 def target_ids(
     tokenizer: Any, texts: Sequence[str], begin: Sequence[int], most: int | None = None
 ) -> list[list[int]]:
-    """The ids of translations that others made, with the end.
+    """Return the ids of given translations, with the end mark.
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
-        begin: Ids that every translation of the model begins with; of these a tokenizer may write
-            the language, which is left out.
+        begin: Begin tokens of the model. A language token that the tokenizer adds is removed.
     """
     ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
     return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
 
 
 def until_end(written: Tensor, ends: Tensor) -> Tensor:
-    """True for the tokens up to the first end mark, which is one of them, (lines, seq).
+    """Return a mask of the tokens up to the first end mark, inclusive, (lines, seq).
 
     Args:
         written: Ids, (lines, seq).
@@ -131,17 +130,13 @@ def until_end(written: Tensor, ends: Tensor) -> Tensor:
 
 
 def encoded_by(model: Any, inputs: Mapping[str, Tensor]) -> ModelOutput:
-    """What a model's encoder makes of sources, for `generate` and `forward`.
-
-    Returns:
-        The tensors of its own output, a row a source.
-    """
+    """Run the encoder of a model. The output's tensors have one row per source."""
     read = model.get_encoder()(**inputs, return_dict=True)
     return type(read)(**{name: of for name, of in read.items() if isinstance(of, Tensor)})
 
 
 def rows_of(encoded: ModelOutput, rows: Tensor) -> ModelOutput:
-    """What an encoder gives, for some sources."""
+    """Select rows of an encoder output."""
     return type(encoded)(**{name: of[rows] for name, of in encoded.items()})
 
 
@@ -154,14 +149,13 @@ def mean_log_probabilities(
     count: int = 1,
     **inputs: Any,
 ) -> Tensor:
-    """Mean over the tokens of translations of ln of their probability, (lines,), in nats.
+    """Return the mean log-probability of the tokens of each translation in nats, (lines,).
 
     Args:
-        sequences: Ids of translations, (lines, seq), with the ids that each begins with; those of
-            one source stand together.
-        is_written: Which of the last ids are tokens that count, (lines, at most seq - 1).
-        **inputs: What else the model's `forward` takes: tensors of a row a source, such as the mask
-            of its tokens, and what is no tensor, such as a task.
+        sequences: Ids of translations with the begin tokens, (lines, seq). The translations of one
+            source are adjacent.
+        is_written: Mask of the last ids: which ones count, (lines, at most seq - 1).
+        **inputs: Further arguments of `forward`. Tensors have one row per source.
     """
     seq = is_written.shape[1]
     output = model.get_output_embeddings()
@@ -180,7 +174,7 @@ def mean_log_probabilities(
             logits.flatten(0, 1).float(), sequences[lines, -seq:].flatten(), reduction="none"
         )
         kept = is_written[lines]
-        # padding may be of no probability at all
+        # `where`, because padding may have probability 0
         found.append(-of_tokens.view_as(kept).where(kept, 0).sum(1) / kept.sum(1))
     return torch.cat(found)
 
@@ -192,13 +186,12 @@ def written_lists(
     decode: Callable[[list[int]], str],
     count: int,
 ) -> list[list[GeneratedText]]:
-    """What was written from each source.
+    """Decode the sentences of each source.
 
     Args:
-        written: Ids, (lines, seq), without those that every sentence begins with; those of one
-            source stand together.
-        is_written: Which of them count, (lines, seq).
-        nats: What `mean_log_probabilities` gives of each line.
+        written: Ids without the begin tokens, (lines, seq). The lines of one source are adjacent.
+        is_written: Mask of the ids that count, (lines, seq).
+        nats: Mean log-probability of each line.
     """
     found = []
     for ids, length, of_text in zip(
@@ -209,10 +202,10 @@ def written_lists(
 
 
 class EndInTime(LogitsProcessor):  # type: ignore[misc]
-    """Lets a translation that has reached its own limit only end, at the cost of that end.
+    """Forces a translation to end at its own length limit, at the score of the end mark.
 
     Args:
-        most: Most tokens of each sequence of the search, its end included, (sequences,).
+        most: Length limit of each sequence with its end mark, in tokens, (sequences,).
         ends: The ids that end a sentence, (marks,).
     """
 
@@ -220,12 +213,6 @@ class EndInTime(LogitsProcessor):  # type: ignore[misc]
         self.most, self.ends = most, ends
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores of the next token, (sequences, vocab), of which too long a sequence has one.
-
-        Args:
-            input_ids: What each sequence has so far, (sequences, seq), its begin included.
-            scores: Scores of the next token, (sequences, vocab).
-        """
         is_over = self.most.to(scores.device) <= input_ids.shape[1]  # the next is its last token
         if not is_over.any():
             return scores
@@ -235,7 +222,7 @@ class EndInTime(LogitsProcessor):  # type: ignore[misc]
 
 
 class Draw(LogitsProcessor):  # type: ignore[misc]
-    """Draws the next token of each sequence, and leaves only this one possible.
+    """Draws the next token of each sequence: its score becomes 0, all others -inf.
 
     Args:
         writing: Temperature and `top_p`.
@@ -250,12 +237,6 @@ class Draw(LogitsProcessor):  # type: ignore[misc]
         self.generator = generator
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Scores of the next token, (sequences, vocab): 0 for the one drawn, -inf for all others.
-
-        Args:
-            input_ids: What each sequence has so far, (sequences, seq).
-            scores: Scores of the next token, (sequences, vocab).
-        """
         for warper in self.warpers:
             scores = warper(input_ids, scores)
         drawn = torch.multinomial(scores.softmax(-1), 1, generator=self.generator)

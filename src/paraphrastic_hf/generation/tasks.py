@@ -1,4 +1,4 @@
-"""What generative models write, by their configuration: `translate_fr`, `reconstruct_en`."""
+"""Tasks of generative models, from their configuration: `translate_fr`, `reconstruct_en`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paraphrastic_hf.encoders.storage.locate import LOADERS, OWN, check_model_ki
 
 
 def tasks_of(config: Mapping[str, Any]) -> list[str]:
-    """The tasks of a generative model, as `tasks` of the model gives them.
+    """Return the tasks of a generative model, equal to its `tasks()`.
 
     Args:
         config: Its `config.json`.
@@ -25,18 +25,18 @@ def tasks_of(config: Mapping[str, Any]) -> list[str]:
     found = []
     for verb, key in (("translate", "translates"), ("reconstruct", "reconstructs")):
         chosen = config.get(key, True)
-        if isinstance(chosen, bool):  # of many languages: all or none
+        if isinstance(chosen, bool):  # models of many languages have all or none
             chosen = languages if chosen else ()
         found += [f"{verb}_{language}" for language in languages if language in chosen]
     return found
 
 
 def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
-    """The name of a task: `translate_fr`.
+    """Return the name of a task, such as `translate_fr`.
 
     Args:
         verb: `translate` or `reconstruct`.
-        language: The language that is written; None where the model writes one alone.
+        language: Language to write, or None if the model writes only one.
 
     Example:
         >>> chosen_task(["translate_fr", "reconstruct_en"], "translate", None)
@@ -50,10 +50,7 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
         into = "translates into" if verb == "translate" else "reconstructs"
         if not able:
             trained = ", ".join(tasks) or "nothing"
-            raise ValueError(
-                f"this model {into} no language: it was trained to {trained}; name a model "
-                "whose recipe has such a task"
-            )
+            raise ValueError(f"this model {into} no language; its tasks are {trained}")
         option = "to" if verb == "translate" else "language"
         asked = f"name one of them: --{option} {able[0]}"
         asked = asked if language is None else f"not {language!r}"
@@ -64,12 +61,12 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
 def check_translation(
     name: str | os.PathLike[str], *, source: str | None, to: str | None, prefix: str
 ) -> bool:
-    """Refuse what a model cannot translate, by its configuration.
+    """Refuse a translation that a model cannot do, from its configuration alone.
 
     Args:
-        name: A directory, or a Hub repository.
-        source: The language of the lines, or None.
-        to: The language to write, or None.
+        name: Model directory or Hub repository.
+        source: Language of the lines, or None.
+        to: Language to write, or None.
 
     Returns:
         Whether it is a generative model of sentence pairs.
@@ -79,6 +76,6 @@ def check_translation(
     if "LatentGenerator" not in LOADERS.get(kind, ()):
         return False
     if source or prefix:
-        raise ValueError(f"{name} reads any of its languages: leave out source (--from) and prefix")
+        raise ValueError(f"{name} needs no source language; leave out source (--from) and prefix")
     chosen_task(tasks_of(config), "translate", to)
     return True

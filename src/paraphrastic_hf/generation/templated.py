@@ -1,8 +1,5 @@
-"""Writing from sources and templates: SCPN and parse generators, and stock encoder-decoders that
-read both as one text (thesis, 6.3).
-
-A source is encoded once for all its templates, and a template once for all sources of a batch.
-"""
+"""Generation from sources and templates (thesis, 6.3): SCPN, parse generators, and stock
+encoder-decoders that read both as one text."""
 
 from __future__ import annotations
 
@@ -51,9 +48,8 @@ class TemplatedWriter(HubMixin):
     """A model that writes from a source and a template.
 
     Args:
-        model: A `ScpnModel` or `ParaphraserModel`, or a stock encoder-decoder of this package's
-            training.
-        batch_size: The most outputs searched for at a time, at least 1.
+        model: A `ScpnModel`, a `ParaphraserModel`, or a stock encoder-decoder trained here.
+        batch_size: Largest number of outputs per batch, at least 1.
     """
 
     def __init__(
@@ -70,13 +66,13 @@ class TemplatedWriter(HubMixin):
         if tokenizer.vocab_size > rows:
             raise ModelError(
                 f"the tokenizer has {tokenizer.vocab_size:,} entries and the model {rows:,}: they "
-                "are of different releases"
+                "do not belong together"
             )
         known = getattr(model.config, "template_vocab_size", self.templates.vocab_size)
         if self.is_own and self.reads != NONE and known != self.templates.vocab_size:
             raise ModelError(
-                f"the model knows {known} entries of parses and this release has "
-                f"{self.templates.vocab_size}: its vocabulary is of another release; train it again"
+                f"the model has a parse vocabulary of {known} entries, this release "
+                f"{self.templates.vocab_size}; train the model again"
             )
 
     @classmethod
@@ -88,14 +84,13 @@ class TemplatedWriter(HubMixin):
         batch_size: int = 64,
         **hub: Unpack[HubOptions],
     ) -> TemplatedWriter:
-        """Load what a recipe of kind paraphrase made.
+        """Load a model of a recipe of kind paraphrase.
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
-            device: Where to compute; a GPU if there is one, if None.
-            batch_size: The most outputs searched for at a time.
-            **hub: `revision`, `token`, `cache_dir` and `local_files_only`, as `local_directory`
-                takes them.
+            device: Where to compute. None chooses a GPU if one is available.
+            batch_size: Largest number of outputs per batch, at least 1.
+            **hub: `revision`, `token`, `cache_dir` and `local_files_only` of `local_directory`.
         """
         check_hub_options(hub, cls.from_pretrained)
         where = chosen_device(device)
@@ -104,8 +99,8 @@ class TemplatedWriter(HubMixin):
         model = load_whole(directory)
         if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):
             raise ModelError(
-                f"{directory} holds a {type(model).__name__} that was not trained to paraphrase; "
-                "name a directory of a recipe of kind paraphrase"
+                f"{directory} holds a {type(model).__name__}, which was not trained by a recipe of "
+                "kind paraphrase"
             )
         check_weights(directory, model)
         writer = cls(model.to(where), tokenizer, directory=directory, batch_size=batch_size)
@@ -114,11 +109,7 @@ class TemplatedWriter(HubMixin):
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
         """Write a directory that `from_pretrained` and transformers' Auto class read, with the
-        templates of its training.
-
-        Args:
-            directory: Where to write; made if need be.
-        """
+        templates of training."""
         known = self._directory
         counts = load_templates(known) if known and (known / TEMPLATES).exists() else {}
         save_model(self.model, self.tokenizer, Path(directory), TRANSLATION)
@@ -127,16 +118,16 @@ class TemplatedWriter(HubMixin):
 
     @property
     def reads(self) -> str:
-        """What it reads beside a source: `parse`, `template` or `none`."""
+        """Second input of the model: `parse`, `template` or `none`."""
         return str(getattr(self.model.config, "template", NONE))
 
     @property
     def writes(self) -> str:
-        """`sentence` or `parse`."""
+        """Output of the model: `sentence` or `parse`."""
         return str(getattr(self.model.config, "writes", SENTENCE))
 
     def count_tokens(self, sources: Sequence[str]) -> list[int]:
-        """Tokens of each source, its end included; 0 where none is known."""
+        """Return the length of each source in tokens with its end mark. 0 if no token is known."""
         ids = self.tokenizer.encode_batch(list(sources))
         return [len(ids[number]) for number in range(len(ids))]
 
@@ -152,14 +143,14 @@ class TemplatedWriter(HubMixin):
         """Write from each source with each of its templates.
 
         Args:
-            sources: Sentences, or parses as tokens with spaces (`parse_text`).
-            templates: Of each source, parses or templates as such tokens; `[""]` where the model
-                reads none.
+            sources: Sentences, or parses in the form of `parse_text`.
+            templates: Templates or parses of each source in that form. `[""]` if the model reads
+                none.
             scores: Whether to compute `nats`.
 
         Returns:
-            For each source and each of its templates `writing.outputs` of them; nothing from a
-            source without a known token, or without a template where the model reads one.
+            `writing.outputs` texts for each source and template. They are empty if the source has
+            no known token or a template is missing.
         """
         found: Outputs = [[[NOTHING] * writing.outputs for _ in each] for each in templates]
         if self.joined is not None:
@@ -213,11 +204,10 @@ class TemplatedWriter(HubMixin):
         generator: torch.Generator,
         scores: bool,
     ) -> list[list[GeneratedText]]:
-        """What is written from some sources, each with a template."""
         encoded, inputs = self._encoded(batch, templates)
         config = copy.deepcopy(self.model.generation_config)
         config.update(**writing.options(), max_length=writing.max_tokens + 1)
-        if config.max_new_tokens is not None:  # which counts where both are given
+        if config.max_new_tokens is not None:  # takes precedence over max_length
             config.max_new_tokens = writing.max_tokens
         sequences = search(self.model, encoded, writing, generator, config=config, **inputs)
         ends = torch.tensor(list(self.tokenizer.special.end), device=self.model.device)
@@ -235,8 +225,8 @@ class TemplatedWriter(HubMixin):
     def _encoded(
         self, batch: Sequence[Sequence[int]], templates: Sequence[str]
     ) -> tuple[SourceEncoding, dict[str, Any]]:
-        """What the encoder gives for each row, distinct sources and templates being read once, and
-        the masks."""
+        """Return the encoder output and masks of each row. Distinct sources and templates are
+        encoded once."""
         device, encoder = self.model.device, self.model.get_encoder()
         distinct = list(dict.fromkeys(map(tuple, batch)))
         which = torch.tensor([distinct.index(tuple(each)) for each in batch], device=device)

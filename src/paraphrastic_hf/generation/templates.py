@@ -1,5 +1,5 @@
-"""The templates that a model's training had, in its directory (`templates.tsv`; thesis, 6.3.3), and
-those that it can write by."""
+"""Templates of a model's training data (`templates.tsv`; thesis, 6.3.3), and checks of
+templates."""
 
 from __future__ import annotations
 
@@ -13,91 +13,77 @@ from paraphrastic_hf.syntax.parse_tokens import checked_tree
 from paraphrastic_hf.syntax.parse_tree import Tree, template
 
 TEMPLATES = "templates.tsv"
-PARSE, NONE = "parse", "none"  # what a model reads beside a sentence, or a template
-SENTENCE = "sentence"  # what it writes, or a parse
+PARSE, NONE = "parse", "none"  # second inputs of a model; the third is "template"
+SENTENCE = "sentence"  # output of a model; the other is a parse
 
 
 def save_templates(directory: Path, counts: Iterable[tuple[str, int]]) -> None:
-    """Write templates with their counts, a line each.
-
-    Args:
-        directory: The model's, which is made if need be.
-        counts: Templates and how many sentences had them, the most frequent first.
-    """
+    """Write templates with their counts, the most frequent first, one per line."""
     directory.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{count}\t{text}\n" for text, count in counts)
     write_bytes(directory / TEMPLATES, lines.encode("utf-8"))
 
 
 def load_templates(directory: Path) -> dict[str, int]:
-    """The templates of a model's training with their counts, the most frequent first."""
+    """Read templates with their counts, the most frequent first."""
     path = directory / TEMPLATES
     try:
         rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
         return {text: int(count) for count, text in rows}
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"cannot read the templates of training in {path}: {error}; name a directory that "
-            "`paraphrastic train` made from a recipe of kind paraphrase"
+            f"cannot read the templates of training in {path}: {error}; name a model of a recipe "
+            "of kind paraphrase"
         ) from error
 
 
 def is_whole(tree: Tree) -> bool:
-    """Whether a tree has more than the top two levels that make a template."""
+    """Whether a tree has more levels than a template, which has two."""
     return tree.top != template(tree).top
 
 
 def check_roles(writes: str, generator: str | None) -> None:
-    """Refuse a paraphraser and a parse generator that were exchanged.
+    """Refuse a paraphraser and a parse generator in each other's place.
 
     Args:
-        writes: What the paraphraser writes, `sentence` or `parse`.
-        generator: What the parse generator writes; None if there is none.
+        writes: Output of the paraphraser, `sentence` or `parse`.
+        generator: Output of the parse generator, or None without one.
     """
     if writes != SENTENCE:
-        raise ModelError("the model writes parses: it is the generator, not the paraphraser")
+        raise ModelError("the model writes parses; it is a parse generator, not a paraphraser")
     if generator not in (None, PARSE):
-        raise ModelError("the parse generator writes sentences: name one that writes parses")
+        raise ModelError("the parse generator writes sentences; name a model that writes parses")
 
 
 def check_templates(
     templates: Sequence[str], reads: str, *, has_generator: bool, has_parses: bool = True
 ) -> None:
-    """Refuse templates that a model cannot write by.
+    """Refuse templates that do not suit a model.
 
     Args:
         templates: Templates in brackets, or whole parses.
-        reads: What the model reads beside a sentence: `parse`, `template` or `none`.
+        reads: Second input of the model: `parse`, `template` or `none`.
     """
     if reads == NONE and templates:
-        raise DataError("this model reads no template: leave them out, or canonicalise")
+        raise DataError("this model reads no template; leave them out, or use canonicalise")
     if reads != NONE and not templates:
-        raise DataError(
-            "this model reads a template; give some, as (ROOT (S (NP) (VP) (.))), or top20"
-        )
+        raise DataError("this model needs a template, such as (ROOT (S (NP) (VP) (.))), or top20")
     for text in templates:
         if is_whole(checked_tree(text)) or reads != PARSE:
             continue
         if not has_generator:
             raise DataError(
-                "this model reads whole parses: name a parse generator that fills templates "
-                "(--generator MODEL; generator= in Python), or give whole parses, not "
-                f"{text.strip()!r}"
+                f"this model needs whole parses, got the template {text.strip()!r}; name a parse "
+                "generator (--generator MODEL; generator= in Python)"
             )
         if not has_parses:
             raise DataError(
-                "the parse generator reads the parse of each sentence: name a parser, or give "
-                "the trees"
+                "the parse generator needs the parse of each sentence; pass a parser or trees"
             )
 
 
 def top_templates(counts: Mapping[str, int], count: int) -> list[str]:
-    """The most frequent templates of training, in brackets (6.3.3).
-
-    Args:
-        counts: Templates with their counts, the most frequent first.
-        count: How many, at least 1.
-    """
+    """Return the `count` most frequent templates of training, in brackets (6.3.3)."""
     if not counts:
-        raise DataError("this model has no templates: it reads none; use canonicalise")
+        raise DataError("this model reads no templates; use canonicalise")
     return [bracketed(text) for text in list(counts)[:count]]

@@ -1,9 +1,5 @@
-"""Translation by any encoder-decoder model: those of this package, and whatever transformers'
-`AutoModelForSeq2SeqLM` and `AutoTokenizer` load (thesis, 7.3 and 7.4).
-
-Searching and sampling are transformers' `generate`. How likely a model finds a translation is here
-too. Lists from which minimum risk chooses are `translate(..., outputs=8)`.
-"""
+"""Translation with any encoder-decoder that transformers' `AutoModelForSeq2SeqLM` and
+`AutoTokenizer` load, and the likelihood of given translations (thesis, 7.3 and 7.4)."""
 
 from __future__ import annotations
 
@@ -24,7 +20,6 @@ from paraphrastic_hf.encoders.languages import written_language
 from paraphrastic_hf.encoders.push import HubMixin
 from paraphrastic_hf.encoders.storage.bounded import no_progress_bar
 from paraphrastic_hf.encoders.storage.locate import HubOptions, local_directory
-from paraphrastic_hf.errors import counted
 from paraphrastic_hf.generation.languages import Languages, source_ids, told_language
 from paraphrastic_hf.generation.loading import check_translator, load_stock_tokenizer, load_whole
 from paraphrastic_hf.generation.search import (
@@ -45,12 +40,12 @@ from paraphrastic_hf.models.evaluating import evaluating
 
 logger = logging.getLogger(__name__)
 
-EXTRA_TOKENS = 5  # that a translation may have beyond its ratio to the source
+EXTRA_TOKENS = 5  # added to the length limit max_ratio x source length
 MOST_TOKENS = 2**14  # of the sources of a batch, padding included
 
 
 class TranslatorOptions(HubOptions, total=False):
-    """What loading takes besides a name: settings of `Translator`, and of a Hub repository."""
+    """Options of loading: those of `Translator`, and of a Hub repository."""
 
     source: str | None
     to: str | None
@@ -63,20 +58,18 @@ class Translator(HubMixin):
     """An encoder-decoder model that translates lines of text.
 
     Args:
-        model: Any model of `AutoModelForSeq2SeqLM`. It is left in training or evaluation mode as it
-            was.
+        model: Any model of `AutoModelForSeq2SeqLM`. Its training mode does not change.
         tokenizer: Its tokenizer, as `AutoTokenizer` loads it.
-        source: The language of the lines, for tokenizers that must be told (NLLB, M2M100, mBART).
-        to: The language to write, for models of several: a code of their tokenizer, or of a mark
-            `>>de<<` that it has.
-        prefix: Text that goes before every line, as T5 wants it: "translate English to German: ".
-        batch_size: The most lines translated at a time, at least 1; half as many, and so on, where
-            memory runs out.
-        max_ratio: A translation has at most so many tokens for each token of its source, and 5
-            more, above 0; the thesis takes 1.5 for its candidates.
+        source: Language of the lines, for multilingual tokenizers (NLLB, M2M100, mBART).
+        to: Language to write, for multilingual models: a code of the tokenizer, or `de` for a mark
+            `>>de<<`.
+        prefix: Text put before every line, for T5: "translate English to German: ".
+        batch_size: Largest number of lines per batch, at least 1. It is halved if memory runs out.
+        max_ratio: Length limit of a translation: `max_ratio` tokens per source token, plus 5. Above
+            0. The thesis uses 1.5 for candidates.
 
     Raises:
-        ValueError: A number is out of range, or the tokenizer does not have such a language.
+        ValueError: A number is out of range, or the tokenizer does not know a language.
 
     Example:
         >>> translator = Translator.from_pretrained("runs/de-en")  # doctest: +SKIP
@@ -105,7 +98,7 @@ class Translator(HubMixin):
         self.languages = Languages.of(tokenizer, source, to)
         self.prefix, self.batch_size, self.max_ratio = prefix, batch_size, max_ratio
         self._ends = end_ids(model)
-        # of models whose positions are learned or tabled; those of T5 have no end
+        # None for relative positions, as in T5, which have no limit.
         self._most_positions: int | None = getattr(model.config, "max_position_embeddings", None)
 
     @classmethod
@@ -117,21 +110,21 @@ class Translator(HubMixin):
         trust_remote_code: bool = False,
         **options: Unpack[TranslatorOptions],
     ) -> Translator:
-        """Load a model directory or a Hub repository that holds an encoder-decoder.
+        """Load an encoder-decoder from a model directory or a Hub repository.
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
-            device: Where to compute; a GPU if there is one, if None.
-            trust_remote_code: Whether Python code that comes with the model may run; it can do
-                whatever you can.
-            **options: Those of the class, and `revision`, `token`, `cache_dir` and
+            device: Where to compute. None chooses a GPU if one is available.
+            trust_remote_code: Whether Python code that comes with the model may run, with all your
+                rights.
+            **options: Options of the class, and `revision`, `token`, `cache_dir` and
                 `local_files_only` of a repository.
 
         Raises:
-            ModelError: It is not there, damaged, no encoder-decoder, or its tokenizer is of another
-                model.
-            ValueError: A number is out of range, the tokenizer does not have such a language, or
-                there is no such device.
+            ModelError: The model does not exist, is damaged, is not an encoder-decoder, or has the
+                tokenizer of another model.
+            ValueError: A number is out of range, the tokenizer does not know a language, or the
+                device does not exist.
         """
         where = chosen_device(device)
         of_hub: Any = {k: value for k, value in options.items() if k in HubOptions.__annotations__}
@@ -149,7 +142,7 @@ class Translator(HubMixin):
         """Write a directory that `from_pretrained` and transformers' Auto classes read.
 
         Args:
-            directory: Where to write; made if need be.
+            directory: Directory to write, which is created.
         """
         with no_progress_bar():
             self.model.save_pretrained(directory)
@@ -172,28 +165,28 @@ class Translator(HubMixin):
     ) -> list[list[GeneratedText]]:
         """Translate lines of text.
 
-        A line without text, or of which the tokenizer knows nothing, gives the empty string.
+        A line without a known token gives the empty string.
 
         Args:
             sentences: The lines, in any order of length.
-            beams: Beginnings kept at each step; 1 takes the likeliest token each time.
-            outputs: Translations of each line: the best of the beams, at most `beams`; or draws.
-            sample: Draw each token instead of searching.
-            top_p: With `sample`, draw among the likeliest tokens that share this much of the
+            beams: Beam size, at least 1. 1 is greedy search.
+            outputs: Translations per line. At most `beams` unless sampled.
+            sample: Sample the tokens instead of beam search.
+            top_p: With `sample`, nucleus: draw among the likeliest tokens with this total
                 probability, above 0, at most 1.
-            temperature: With `sample`, below 1 for likelier tokens, above 1 for others.
-            length_penalty: A beam's log-probability is divided by its length to this power: 1 for
+            temperature: With `sample`, softmax temperature, above 0.
+            length_penalty: Power of its length that a beam's log-probability is divided by: 1 for
                 the mean, 0 for the sum.
-            max_tokens: Most tokens of a translation, its end included; `max_ratio` may say fewer.
-            seed: Number that every draw follows from.
-            scores: Whether to compute `nats` of each translation, by one more pass of the decoder.
+            max_tokens: Length limit with the end mark, in tokens. `max_ratio` may be stricter.
+            seed: Seed of `sample`.
+            scores: Whether to compute `nats` of each translation, with one more decoder pass.
             progress: Show a progress bar.
 
         Returns:
-            For each line its translations, `outputs` of them, the likeliest first unless drawn.
+            `outputs` translations of each line, the likeliest first unless sampled.
 
         Raises:
-            TypeError: `sentences` is no list of strings.
+            TypeError: `sentences` is not a list of strings.
             ValueError: A number is out of range, or `outputs` is larger than `beams`.
         """
         how = GenerationOptions(
@@ -209,21 +202,21 @@ class Translator(HubMixin):
         return self.write(self.encode(sentences), how, scores=scores, progress=progress)
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """The ids that the model reads of each line; none of a line without any known token.
+        """Return the input ids of each line. None for a line without a known token.
 
-        A line of more tokens than the model has positions is cut there.
+        Lines are cut at the number of positions of the model.
 
         Args:
             sentences: The lines.
 
         Raises:
-            TypeError: `sentences` is no list of strings.
+            TypeError: `sentences` is not a list of strings.
         """
         lines = listed(sentences, "sentences")
         return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
 
     def begin(self) -> list[int]:
-        """The ids that every translation begins with, which say nothing of it."""
+        """Return the begin tokens of every translation."""
         forced = self.languages.forced
         with clear_errors(self.model):
             start = int(self.model.generation_config.decoder_start_token_id)
@@ -238,16 +231,16 @@ class Translator(HubMixin):
         scores: bool = True,
         progress: bool = False,
     ) -> list[list[GeneratedText]]:
-        """Translate lines whose ids are known, in batches of lines of like length.
+        """Translate lines from their ids, in batches of similar length.
 
         Args:
-            ids: What the model reads of each line, as `encode` gives it; nothing for nothing.
-            writing: How to search or sample.
+            ids: Input ids of each line from `encode`. Empty ids give empty translations.
+            writing: Options of search or sampling.
             scores: Whether to compute `nats` of each translation.
             progress: Show a progress bar.
 
         Returns:
-            For each line its translations, `writing.outputs` of them.
+            `writing.outputs` translations of each line.
         """
         lengths = np.array([len(line) for line in ids], np.int64)
         known = np.flatnonzero(lengths)
@@ -270,23 +263,23 @@ class Translator(HubMixin):
 
     @torch.no_grad()
     def score(self, sentences: Sequence[str], translations: Sequence[str]) -> np.ndarray:
-        """How likely the model finds translations that others made.
+        """Compute the likelihood of given translations.
 
         Args:
             sentences: The lines.
-            translations: One of each line.
+            translations: One translation of each line.
 
         Returns:
-            (lines,) float64, mean over the tokens of each translation, with its end, of ln of their
-            probability; NaN where the line or the translation has no text.
+            Mean log-probability of the tokens of each translation with its end mark, in nats,
+            (lines,) float64. NaN if the line or the translation has no text.
 
         Raises:
-            ValueError: The two are not equally many.
+            ValueError: The lists differ in length.
         """
         if len(sentences) != len(translations):
             raise ValueError(
-                f"each line needs a translation: got {counted(len(sentences), 'line')} and "
-                f"{counted(len(translations), 'translation')}"
+                f"sentences and translations differ in length: {len(sentences):,} and "
+                f"{len(translations):,}"
             )
         nats = np.full(len(sentences), np.nan)
         if not len(sentences):
@@ -319,7 +312,7 @@ class Translator(HubMixin):
         generator: torch.Generator,
         scores: bool,
     ) -> list[list[GeneratedText]]:
-        """What is written from a batch, of fewer lines at a time where memory runs out."""
+        """Write a batch, in smaller parts if memory runs out."""
         found: list[list[GeneratedText]] = []
         while len(found) < len(batch):
             part = batch[len(found) : len(found) + self.batch_size]
@@ -331,7 +324,7 @@ class Translator(HubMixin):
                     raise
             self.batch_size = len(part) // 2
             logger.warning(
-                "no memory for %d lines at a time; trying %d", len(part), self.batch_size
+                "Out of memory with batch_size %d. Trying %d.", len(part), self.batch_size
             )
             torch.cuda.empty_cache()
         return found
@@ -351,9 +344,9 @@ class Translator(HubMixin):
             limit = min(limit, self._most_positions - 1)
         config = copy.deepcopy(self.model.generation_config)
         config.min_length = None
-        config.forced_eos_token_id = None  # an end that costs nothing, at the longest's limit
-        config.update(**writing.options(), max_length=limit + 1)  # the start is counted
-        if config.max_new_tokens is not None:  # which counts where both are given, with a warning
+        config.forced_eos_token_id = None  # it would end the longest at no cost
+        config.update(**writing.options(), max_length=limit + 1)  # counts the begin token
+        if config.max_new_tokens is not None:  # takes precedence over max_length, with a warning
             config.max_new_tokens = limit
         if self.languages.forced is not None:
             config.forced_bos_token_id = self.languages.forced
@@ -383,10 +376,10 @@ class Translator(HubMixin):
         return written_lists(written, is_written, nats, self.decode, writing.outputs)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of a translation.
+        """Return the text of a translation, without special tokens.
 
         Args:
-            ids: Its tokens; marks are left out.
+            ids: Its token ids.
         """
         text: str = self.tokenizer.decode(
             list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False

@@ -1,4 +1,4 @@
-"""How sentences are searched or sampled, what is asked, and what a model wrote."""
+"""Options of beam search and sampling, and generated text."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-# that a recipe may ask for
+# upper bounds in recipes
 MOST_BEAMS, MOST_TOKENS, MOST_OUTPUTS = 1000, 100_000, 100_000
 
 
 @dataclass(frozen=True)
 class GenerationOptions:
-    """Options of beam search, or of sampling.
+    """Options of beam search and sampling.
 
     Attributes:
-        beams: Beginnings kept at each step; 1 takes the likeliest token each time.
-        sample: Draw each token instead, from the likeliest that share `top_p` of the probability.
-        top_p: That share, above 0, at most 1.
-        temperature: Above 0; below 1 likelier tokens are drawn more often, above 1 less often.
-        outputs: Sentences written from each text, 1 or more; at most `beams` unless drawn.
-        max_tokens: Most tokens of a sentence, its end included, 1 or more.
-        seed: Number that every draw follows from.
-        length_penalty: Power of its length by which a beam's log-probability is divided; 1 compares
-            means over tokens, 0 sums, and above 1 long sentences win more often.
+        beams: Beam size, at least 1. 1 is greedy search.
+        sample: Sample the tokens instead of beam search.
+        top_p: With `sample`, nucleus: draw among the likeliest tokens with this total probability,
+            above 0, at most 1.
+        temperature: With `sample`, softmax temperature, above 0.
+        outputs: Sentences per text, at least 1. At most `beams` unless sampled.
+        max_tokens: Length limit of a sentence with its end mark, in tokens, at least 1.
+        seed: Seed of `sample`, 0 or more.
+        length_penalty: Power of its length that a beam's log-probability is divided by: 1 compares
+            means, 0 sums, and above 1 favors long sentences.
 
     Raises:
-        ValueError: A number is out of range, or `outputs` larger than `beams`.
+        ValueError: A number is out of range, or `outputs` is larger than `beams`.
 
     Example:
         >>> GenerationOptions(sample=True, outputs=3, seed=1).outputs
@@ -59,15 +60,15 @@ class GenerationOptions:
             raise ValueError(f"seed must be from 0 to 2**63 - 1, got {self.seed}")
         if not self.sample and self.outputs > self.beams:
             raise ValueError(
-                f"{self.outputs} sentences from each text need as many beams, got {self.beams}; "
-                "raise beams, or sample"
+                f"outputs {self.outputs} needs as many beams, got {self.beams}; raise beams or "
+                "sample"
             )
 
     def after(self, texts: int) -> GenerationOptions:
-        """The same with draws of their own, for what comes after some texts of one stream.
+        """Return these options with another seed, for later texts of a stream.
 
         Args:
-            texts: How many texts were written from before, at least 0; after none, it is the same.
+            texts: Number of texts before, at least 0. For 0 the options stay the same.
 
         Example:
             >>> how = GenerationOptions(sample=True, seed=1)
@@ -80,8 +81,8 @@ class GenerationOptions:
         return replace(self, seed=int(drawn[0] >> np.uint64(1)))
 
     def options(self) -> dict[str, Any]:
-        """What transformers' `generate` calls the settings of a search; `search.py` draws samples,
-        and sets `max_tokens`."""
+        """Return the arguments of transformers' `generate`. `search.py` samples, and sets
+        `max_tokens`."""
         options: dict[str, Any] = {"do_sample": False, "num_beams": 1, "num_return_sequences": 1}
         if not self.sample:
             options |= {"num_beams": self.beams, "num_return_sequences": self.outputs}
@@ -92,14 +93,12 @@ class GenerationOptions:
 
 @dataclass(frozen=True)
 class GeneratedText:
-    """A sentence that a model wrote.
+    """A generated sentence.
 
     Attributes:
-        text: The sentence, as the tokenizer normalized its pieces.
-        nats: Mean over its tokens of ln of their probability, at most 0. NaN where nothing was
-            written.
-        ids: Its tokens, the end mark last unless it was cut off, without the token that begins
-            every sentence.
+        text: The decoded sentence.
+        nats: Mean log-probability of its tokens in nats, at most 0. NaN if nothing was written.
+        ids: Its token ids without the begin token, and with the end mark unless it was cut off.
     """
 
     text: str
@@ -111,20 +110,16 @@ NOTHING = GeneratedText("", float("nan"))
 
 
 class Translate(Protocol):
-    """From lines to the translations of each."""
+    """A function from lines to translations."""
 
     def __call__(
         self, lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
     ) -> list[list[GeneratedText]]:
-        """Translate lines.
-
-        Args:
-            scores: Whether `nats` of each translation is wanted.
-        """
+        """Translate lines. `scores` asks for the `nats` of each translation."""
 
 
 def listed(texts: Iterable[str], name: str = "texts") -> list[str]:
-    """The texts as a list, whatever holds them."""
+    """Return texts as a list, and refuse anything but strings."""
     lines = list(texts)
     if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"{name} must be a list of strings")

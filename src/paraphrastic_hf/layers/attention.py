@@ -1,7 +1,6 @@
-"""Attention with several heads, to a sequence itself or to another (Vaswani et al., 2017; thesis,
-5.4).
+"""Multi-head attention, to a sequence itself or to another (Vaswani et al., 2017; thesis, 5.4).
 
-There is no dropout of attention weights, since torch's fused kernel of a CPU has none.
+Attention weights have no dropout: torch's fused CPU kernel does not support it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from paraphrastic_hf.layers.product import Dense
 
-LONGEST = 128  # keys; of more, the fused kernel is the faster in bfloat16 too
+LONGEST = 128  # keys. With more, the fused kernel is faster in bfloat16 too
 
 
 def attend(
@@ -30,22 +29,23 @@ def attend(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """Compute softmax(scale Q K') V by the faster way; what may look nowhere gathers zeros.
+    """Compute softmax(scale Q K') V with the faster of two methods.
 
-    That is torch's fused kernel, but for training in bfloat16 on a CPU. There the kernel's backward
-    pass starts a product anew for every head of every sentence, so that over sentences of ten to
-    twenty tokens it takes seven times as long as products of whole batches. These round Q K' to
-    eight binary digits, which the kernel does not.
+    A query that may attend to nothing gets zeros.
+
+    By default torch's fused kernel computes it. Training in bfloat16 on a CPU uses batched matrix
+    products instead. There the kernel's backward pass starts a product for every head of every
+    sentence, which is seven times slower for sentences of ten to twenty tokens. The products round
+    Q K' to eight binary digits. The kernel does not.
 
     Args:
         queries: Q, (batch, heads, seq, size).
         keys: K, (batch, heads, keys, size).
         values: V, (batch, heads, keys, size).
-        mask: True where a query may look, to be broadcast to (batch, heads, seq, keys); everywhere
-            if None.
-        is_causal: Let no query look at keys after its own; without a mask, and of as many keys as
-            queries.
-        scale: What the products of queries and keys are multiplied by; 1 / sqrt(size) if None.
+        mask: True where a query may attend, broadcast to (batch, heads, seq, keys). None allows
+            everything.
+        is_causal: Hide keys after the query's own. Needs as many keys as queries and no mask.
+        scale: Factor of Q K'. 1 / sqrt(size) if None.
 
     Returns:
         (batch, heads, seq, size).
@@ -55,7 +55,7 @@ def attend(
         >>> attend(one, one, one, is_causal=True).shape
         torch.Size([1, 1, 2, 4])
     """
-    if not _is_for_products(queries, keys, mask):
+    if not _use_products(queries, keys, mask):
         with _without_cudnn() if queries.is_cuda else nullcontext():
             return F.scaled_dot_product_attention(
                 queries, keys, values, attn_mask=mask, is_causal=is_causal, scale=scale
@@ -76,14 +76,14 @@ def attend(
 
 
 class Attention(nn.Module):
-    """Compute softmax(Q K' / sqrt(size of a head)) V for each head, and a linear map of all heads.
+    """Compute softmax(Q K' / sqrt(head size)) V for each head, then a linear map of all heads.
 
     Args:
         dim: Number of dimensions of a state, a multiple of `heads`.
-        heads: Number of heads, each of which has dim / heads of the dimensions.
+        heads: Number of heads, each with dim / heads dimensions.
 
     Raises:
-        ValueError: `dim` is not a multiple of `heads`.
+        ValueError: If `dim` is not a multiple of `heads`.
 
     Example:
         >>> attention = Attention(8, heads=2)
@@ -110,29 +110,33 @@ class Attention(nn.Module):
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
-        """Return what each state gathers from those that it may attend to, (batch, seq, dim).
+        """Return the attention output for each state, (batch, seq, dim).
 
-        A state that may attend to none gathers zeros.
+        A state that may attend to nothing gets zeros before the output map.
 
         Args:
-            states: The states that attend, (batch, seq, dim); the queries are made of them.
-            memory: The states that they attend to, (batch, keys, dim); themselves if None.
-            mask: True where a state may attend, (batch, keys) or (batch, seq, keys); everywhere if
-                None.
-            is_causal: Let no state attend to later ones. With a mask, both conditions hold.
-            cache: Keys and values of earlier steps of generation: its `update(keys, values, layer)`
+            states: States that the queries are made of, (batch, seq, dim).
+            memory: States to attend to, (batch, keys, dim). `states` if None.
+            mask: True where a state may attend, (batch, keys) or (batch, seq, keys). None allows
+                everything.
+            is_causal: Hide later states. With a mask, both conditions hold.
+            cache: Keys and values of earlier generation steps. Its `update(keys, values, layer)`
                 returns all keys and values so far, the new ones last.
-            layer: Number of this layer in the cache, from 0.
+            layer: Index of this layer in the cache, from 0.
         """
-        asked = states if memory is None else memory
-        queries = self._split(self.query(states))  # (batch, heads, seq, size)
-        keys, values = map(self._split, self.key_value(asked).chunk(2, -1))
+        source = states if memory is None else memory
+        queries = self._split(self.query(states))
+        keys, values = map(self._split, self.key_value(source).chunk(2, -1))
         if cache is not None:
             keys, values = cache.update(keys, values, layer)
         seq, known = queries.shape[2], keys.shape[2]
         if is_causal and (mask is not None or known > seq):
             if seq > 1 or mask is not None:
-                mask = _both(mask, _causal(seq, known, states.device))
+                causal = _causal(seq, known, states.device)
+                if mask is None:
+                    mask = causal
+                else:
+                    mask = causal & (mask[:, None] if mask.ndim == 2 else mask).bool()
             is_causal = False
         if mask is not None:
             mask = mask[:, None, None] if mask.ndim == 2 else mask[:, None]  # (batch, 1, *, keys)
@@ -140,11 +144,10 @@ class Attention(nn.Module):
         return self.output(gathered.transpose(1, 2).flatten(2))
 
     def _split(self, states: Tensor) -> Tensor:
-        """(batch, heads, seq, size) from (batch, seq, dim)."""
-        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (batch, heads, seq, size)
 
 
-def _is_for_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool:
+def _use_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool:
     """Whether this is training in bfloat16 on a CPU, over short sentences."""
     kind = queries.dtype
     if kind == torch.float32 and torch.is_autocast_enabled("cpu"):
@@ -155,8 +158,7 @@ def _is_for_products(queries: Tensor, keys: Tensor, mask: Tensor | None) -> bool
 
 
 def _without_cudnn() -> AbstractContextManager[None]:
-    """Leave torch the kernels for a GPU that are enabled, but for cuDNN's, which takes 12 ms to
-    make ready for every new length of a batch."""
+    """Disable cuDNN's kernel, which takes 12 ms to set up for every new sequence length."""
     settings = torch.backends.cuda
     others = {
         SDPBackend.FLASH_ATTENTION: settings.flash_sdp_enabled(),
@@ -168,21 +170,15 @@ def _without_cudnn() -> AbstractContextManager[None]:
 
 
 def _causal(seq: int, known: int, device: torch.device) -> Tensor:
-    """(1, seq, known), True where the last `seq` of `known` states may look."""
+    """Return (1, seq, known), True where each of the last `seq` states may attend."""
     return torch.ones(seq, known, dtype=torch.bool, device=device).tril(known - seq)[None]
-
-
-def _both(mask: Tensor | None, causal: Tensor) -> Tensor:
-    if mask is None:
-        return causal
-    return causal & (mask[:, None] if mask.ndim == 2 else mask).bool()
 
 
 State = tuple[Tensor, Tensor]  # hidden state and cell of a layer, (batch, dim) each
 
 
 class BilinearAttention(nn.Module):
-    """The weights softmax_j(u' W v_j) of vectors v_j, and their weighted sum (thesis, 6.3.1).
+    """Weights softmax_j(u' W v_j) of vectors v_j, and their weighted sum (thesis, 6.3.1).
 
     Args:
         query_dim: Number of dimensions of u.
@@ -202,7 +198,7 @@ class BilinearAttention(nn.Module):
         self.bilinear = Dense(dim, query_dim, bias=False)
 
     def keys(self, vectors: Tensor) -> Tensor:
-        """Return W v of every vector, (batch, count, query_dim), which is computed once.
+        """Return W v of every vector, (batch, count, query_dim), to be computed once per batch.
 
         Args:
             vectors: v, (batch, count, dim).
@@ -213,13 +209,13 @@ class BilinearAttention(nn.Module):
     def forward(
         self, queries: Tensor, keys: Tensor, vectors: Tensor, is_token: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return what each query gathers, (batch, seq, dim), and its weights, (batch, seq, count).
+        """Return weighted sums, (batch, seq, dim), and weights, (batch, seq, count).
 
-        Where there is no vector at all, weights are 0.
+        Without any vectors the weights are 0.
 
         Args:
             queries: u, (batch, seq, query_dim).
-            keys: What `keys` gives, (batch, count, query_dim).
+            keys: Output of `keys`, (batch, count, query_dim).
             vectors: v, (batch, count, dim).
             is_token: False for padding, (batch, count).
         """
@@ -230,16 +226,16 @@ class BilinearAttention(nn.Module):
 
 
 class AttentiveLSTM(nn.Module):
-    """An LSTM of several layers whose first one also reads z_t (thesis, 6.3.1).
+    """LSTM of several layers whose first layer also reads a context vector z_t (thesis, 6.3.1).
 
-    z_t is what the last layer's state d_{t-1} gathers by bilinear attention, so that a template
-    can steer every word. Without a template this is a plain LSTM.
+    z_t is the result of bilinear attention from the last layer's state d_{t-1} to a template, so
+    the template can steer every word. Without a template this is a plain LSTM.
 
     Args:
-        input_size: Number of dimensions of the words that are read.
+        input_size: Number of dimensions of the input words.
         hidden_size: Number of dimensions of a state.
         layers: Number of layers, at least 1.
-        template_size: Number of dimensions of the vectors that z_t is gathered from; 0 for no z_t.
+        template_size: Number of dimensions of the template's vectors. 0 for no z_t.
 
     Example:
         >>> lstm = AttentiveLSTM(4, 6, layers=2, template_size=3)
@@ -271,15 +267,15 @@ class AttentiveLSTM(nn.Module):
         template: Tensor | None = None,
         is_token: Tensor | None = None,
     ) -> tuple[Tensor, list[State]]:
-        """Return the last layer's states, (batch, seq, hidden), and all layers' at the end.
+        """Return the last layer's states, (batch, seq, hidden), and every layer's final state.
 
         Args:
-            words: What is read at each step, (batch, seq, input).
+            words: Input of each step, (batch, seq, input).
             start: State and cell of every layer before the first step, (batch, hidden) each.
-            template: The vectors that z_t is gathered from, (batch, count, template).
+            template: Vectors that z_t attends to, (batch, count, template).
             is_token: False for padding of the template, (batch, count).
         """
-        states, known = list(start), []
+        states, outputs = list(start), []
         first = self.inputs[0](words)
         keys = None
         if self.attention is not None:
@@ -287,8 +283,9 @@ class AttentiveLSTM(nn.Module):
             keys = self.attention.keys(template)
         for read in first.unbind(1):
             if self.attention is not None and self.of_template is not None:
-                asked = states[-1][0][:, None]
-                gathered, _ = self.attention(asked, keys, template, is_token)  # z_t
+                gathered, _ = self.attention(
+                    states[-1][0][:, None], keys, template, is_token
+                )  # z_t
                 read = read + self.of_template(gathered[:, 0])
             for layer, (hidden, cell) in enumerate(states):
                 if layer:
@@ -296,16 +293,16 @@ class AttentiveLSTM(nn.Module):
                 gates = read + self.recurrences[layer](hidden)
                 read, cell = lstm_cell(gates, cell)
                 states[layer] = (read, cell)
-            known.append(read)
-        return torch.stack(known, 1), states
+            outputs.append(read)
+        return torch.stack(outputs, 1), states
 
 
 def lstm_cell(gates: Tensor, cell: Tensor) -> State:
-    """Return state and cell of an LSTM after a step, (batch, dim) each.
+    """Return state and cell of an LSTM after one step, (batch, dim) each.
 
     Args:
-        gates: W_x x + W_h h + b for i, f, c and o, one beside the other, (batch, 4 dim).
-        cell: The cell before, (batch, dim).
+        gates: W_x x + W_h h + b for i, f, c and o, concatenated, (batch, 4 dim).
+        cell: Previous cell, (batch, dim).
 
     Example:
         >>> [each.item() for each in lstm_cell(torch.zeros(1, 4), torch.zeros(1, 1))]
@@ -316,7 +313,7 @@ def lstm_cell(gates: Tensor, cell: Tensor) -> State:
 
 
 class _Cell(torch.autograd.Function):
-    """A step with its gradient written out: autograd would record ten small operations."""
+    """LSTM step with a hand-written gradient: autograd would record ten small operations."""
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, cell: Tensor) -> Any:

@@ -1,7 +1,7 @@
-"""Functions of single numbers: activations by the names that recipes give them (thesis, 3.1.2 and
-3.7.2.2), and inverted dropout (Srivastava et al., 2014; thesis, 5.1.1).
+"""Elementwise functions: activations (thesis, 3.1.2 and 3.7.2.2) and inverted dropout (Srivastava
+et al., 2014; thesis, 5.1.1).
 
-torch's dropout takes most of the time of a training step on a CPU; this is several times faster.
+On a CPU torch's dropout takes most of a training step. This one is several times faster.
 """
 
 from __future__ import annotations
@@ -17,25 +17,22 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
     "linear": lambda values: values,
 }
-
-
-STEPS = 2**16
+STEPS = 2**16  # resolution of the dropout probability on a CPU
 
 
 def dropout(values: Tensor, probability: float, training: bool) -> Tensor:
-    """Zero each number with `probability` and scale the rest, so that the expectation stays.
+    """Zero each number with `probability` and scale the rest to keep the expectation.
 
-    On a CPU each number is decided by 16 random bits, a quarter of a random 64-bit word, so the
-    probability is rounded to a multiple of 1/65,536, and the scale fits the rounded probability.
-    Elsewhere this is `F.dropout`.
+    On a CPU, 16 random bits decide each number. The probability is rounded to a multiple of
+    1/65,536, and the scale matches the rounded probability. Other devices use `F.dropout`.
 
     Args:
-        values: The numbers, a tensor of any shape.
+        values: Numbers, any shape.
         probability: Probability that a number is zeroed, 0 to 1.
-        training: Whether to zero anything; if False the values come back as they are.
+        training: If False, return the values unchanged.
 
     Returns:
-        The values that are left, scaled, in the shape given.
+        Scaled values, in the shape given.
     """
     if not training or not probability:
         return values

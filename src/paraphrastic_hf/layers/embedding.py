@@ -1,11 +1,9 @@
-"""Embedding look-ups whose gradient holds only the table rows that a batch used.
+"""Embedding lookups whose gradient holds only the table rows that a batch used (thesis, 3.1.2 and
+5.1.1).
 
-They serve every model of the thesis that averages or composes rows of a table (sections 3.1.2 and
-5.1.1). A mini-batch uses a few thousand rows of a table of tens of thousands. torch's own gradients
-are either as large as the table or hold one row for each token. Here forward and backward are each
-one call of the fused embedding-bag kernel, and the gradient is a coalesced sparse tensor, which
-`training/engine/row_adam.py` reads. A table stored in a byte or half a byte a number
-(`encoders/storage/packing.py`) is unpacked here.
+torch's own gradients are either as large as the table or hold one row per token. Here forward and
+backward are one call each of the fused embedding-bag kernel. The gradient is a coalesced sparse
+tensor, which `training/engine/row_adam.py` reads. Packed tables are unpacked here too.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -
     """Sum the table rows of each text's tokens, each times its weight.
 
     Args:
-        table: Token vectors, (vocab, dim); its gradient holds the used rows only.
-        ids: Numbers of table rows, (tokens,), all texts one after the other.
-        lengths: Number of ids of each text, (batch,); 0 gives the zero vector.
-        weights: Weight of each token, (tokens,); it has no gradient.
+        table: Token vectors, (vocab, dim). Its gradient holds only the used rows.
+        ids: Table rows, (tokens,), text after text.
+        lengths: Number of ids of each text, (batch,). 0 gives the zero vector.
+        weights: Weight of each token, (tokens,), without gradient.
 
     Returns:
-        One sum for each text, (batch, dim).
+        One sum per text, (batch, dim).
 
     Example:
         >>> table, lengths = torch.tensor([[0.0], [1.0], [10.0]]), torch.tensor([2, 0, 1])
@@ -38,31 +36,30 @@ def weighted_bag(table: Tensor, ids: Tensor, lengths: Tensor, weights: Tensor) -
                 [ 0.],
                 [10.]])
     """
-    offsets = torch.zeros(len(lengths) + 1, dtype=torch.long, device=ids.device)
-    torch.cumsum(lengths, 0, out=offsets[1:])
+    offsets = F.pad(lengths.cumsum(0), (1, 0))
     return _WeightedBag.apply(table, ids, offsets, weights)  # type: ignore[no-untyped-call]
 
 
 def bag_rows(table: Tensor, ids: Tensor) -> Tensor:
-    """Sum the table rows of each bag, (bags, dim), for a small table, whose gradient is dense.
+    """Sum the table rows of each bag, (bags, dim). The gradient is dense, so keep the table small.
 
     Args:
-        table: The vectors to add up, (vocab, dim).
-        ids: Numbers of table rows, (bags, width): every bag has as many.
+        table: Vectors to add up, (vocab, dim).
+        ids: Table rows of each bag, (bags, width).
     """
     return _BagRows.apply(table, ids)  # type: ignore[no-untyped-call]
 
 
 def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
-    """Give each table row the sum of the gradients of the bags it is in, as `bag_rows` needs it.
+    """Sum, for each table row, the gradients of the bags that contain it.
 
     Args:
         grad: Gradient of each bag's sum, (bags, dim).
-        ids: Numbers of table rows, (bags, width), as given to `bag_rows`.
+        ids: Table rows of each bag, (bags, width), as for `bag_rows`.
         count: Number of table rows.
 
     Returns:
-        The gradient of the table, (count, dim).
+        Gradient of the table, (count, dim).
     """
     flat = ids.reshape(-1)
     bags = torch.argsort(flat, stable=True).div(ids.shape[1], rounding_mode="floor")
@@ -71,21 +68,21 @@ def add_by_row(grad: Tensor, ids: Tensor, count: int) -> Tensor:
 
 
 def lookup(table: Tensor, ids: Tensor) -> Tensor:
-    """Return the table row of each token, (tokens, dim); the gradient holds the used rows only.
+    """Return the table row of each token, (tokens, dim). The gradient holds only the used rows.
 
     Args:
         table: Token vectors, (vocab, dim).
-        ids: Numbers of table rows, (tokens,).
+        ids: Table rows, (tokens,).
     """
     return _Lookup.apply(table, ids)  # type: ignore[no-untyped-call]
 
 
 def rows_of(table: nn.Embedding, ids: Tensor) -> Tensor:
-    """Return the row of each token, (tokens, dim), by `lookup` where the table asks for it.
+    """Return the row of each token, (tokens, dim), through `lookup` if the table is sparse.
 
     Args:
-        table: A table; `sparse` says whether its gradient is to hold the used rows only.
-        ids: Numbers of table rows, (tokens,).
+        table: Table. Its `sparse` requests a gradient of the used rows only.
+        ids: Table rows, (tokens,).
     """
     return lookup(table.weight, ids) if table.sparse else F.embedding(ids, table.weight)
 
@@ -99,8 +96,8 @@ class _WeightedBag(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        # The gradient of a table row is the weighted sum of the gradients of the texts it is in, so
-        # that the same kernel computes it with rows and texts changed about.
+        # A row's gradient is the weighted sum of the gradients of its texts: the forward kernel
+        # with rows and texts swapped.
         ids, offsets, weights = ctx.saved_tensors
         text_of_token = torch.repeat_interleave(torch.diff(offsets))
         rows, values = sum_by_row(grad.contiguous(), ids, text_of_token, weights)
@@ -139,15 +136,13 @@ class _Lookup(torch.autograd.Function):
 def sum_by_row(
     vectors: Tensor, ids: Tensor, sources: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Sum weighted vectors by the table row that each belongs to; there is no gradient.
-
-    Each term of the sums is one of the vectors times a weight.
+    """Sum weighted vectors by the table row they belong to, without a gradient.
 
     Args:
-        vectors: The vectors to add up, (count, dim); a vector may be in several terms.
-        ids: The table row that each term belongs to, (terms,), from 0 to 2^31 - 1.
-        sources: Which of `vectors` each term is, (terms,).
-        weights: The factor of each term, (terms,).
+        vectors: Vectors to add up, (count, dim). Each may occur in several terms.
+        ids: Table row of each term, (terms,), 0 to 2^31 - 1.
+        sources: Index into `vectors` of each term, (terms,).
+        weights: Factor of each term, (terms,).
 
     Returns:
         The distinct ids, ascending, (distinct,), and the sum of each, (distinct, dim).
@@ -160,16 +155,15 @@ def sum_by_row(
     """
     ids, order = _sort(ids)
     rows, counts = torch.unique_consecutive(ids, return_counts=True)
-    offsets = torch.zeros(len(rows) + 1, dtype=torch.long, device=ids.device)
-    torch.cumsum(counts, 0, out=offsets[1:])
+    offsets = F.pad(counts.cumsum(0), (1, 0))
     return rows, _bag(vectors, sources[order], offsets, weights[order])
 
 
 def _sort(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Ids in ascending order, and the place that each had before; equal ids keep their order."""
+    """Return the ids in ascending order and their former positions. The sort is stable."""
     if ids.device.type != "cpu":
         return torch.sort(ids, stable=True)
-    # numpy sorts plain numbers with vector instructions: several times faster than a stable argsort
+    # numpy sorts plain numbers with vector instructions, several times faster than an argsort.
     keys = (ids.numpy() << 32) | np.arange(len(ids))
     keys.sort()
     return torch.from_numpy(keys >> 32), torch.from_numpy(keys & 0xFFFFFFFF)
@@ -192,20 +186,22 @@ def _row_sparse(rows: Tensor, values: Tensor, shape: torch.Size) -> Tensor:
     )
 
 
-SCALE_BYTES = 4  # of a float32 at the end of each row, which its numbers are multiples of
-NO_STEPS = 8  # what stands for 0 in half a byte
+SCALE_BYTES = 4  # each row ends with a float32 scale
+ZERO_NIBBLE = 8  # the 4-bit value that stands for 0
 
 
 def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
-    """The numbers of a packed table, (vocab, dimension) float32.
+    """Unpack a quantized table to (vocab, dimension) float32.
+
+    Each row holds integers, then a float32 scale to multiply them by.
 
     Args:
-        packed: (vocab, dimension + 4) int8, or (vocab, ceil(dimension / 2) + 4) uint8: the first
-            half of a row in the lower four bits, the second in the upper ones.
-        dimension: How many numbers a row has.
+        packed: (vocab, dimension + 4) int8, or (vocab, ceil(dimension / 2) + 4) uint8 with the
+            first half of a row in the lower four bits and the second half in the upper four.
+        dimension: Numbers per row.
 
     Raises:
-        ValueError: `packed` has another shape or type.
+        ValueError: If `packed` has another shape or type.
 
     Example:
         >>> scale = torch.tensor([[0.5]]).view(torch.uint8)
@@ -215,12 +211,12 @@ def unpacked_rows(packed: Tensor, dimension: int) -> Tensor:
     columns = {torch.int8: dimension, torch.uint8: (dimension + 1) // 2}.get(packed.dtype)
     if columns is None or packed.dim() != 2 or packed.shape[1] != columns + SCALE_BYTES:
         raise ValueError(
-            f"a packed table of {dimension} dimensions is (vocab, {dimension + SCALE_BYTES}) int8 "
-            f"or (vocab, {(dimension + 1) // 2 + SCALE_BYTES}) uint8, got "
+            f"A packed table of {dimension} dimensions must be (vocab, {dimension + SCALE_BYTES}) "
+            f"int8 or (vocab, {(dimension + 1) // 2 + SCALE_BYTES}) uint8, got "
             f"{tuple(packed.shape)} {packed.dtype}"
         )
     steps, ends = packed[:, :columns], packed[:, columns:].flatten().clone()
     scale = ends.view(torch.float32).unsqueeze(1)
     if packed.dtype == torch.uint8:
-        steps = torch.cat([steps & 15, steps >> 4], 1)[:, :dimension].float() - NO_STEPS
+        steps = torch.cat([steps & 15, steps >> 4], 1)[:, :dimension].float() - ZERO_NIBBLE
     return steps * scale

@@ -1,4 +1,4 @@
-"""The gated recurrent averaging network, GRAN to GRAN-5 (Wieting and Gimpel, 2017, section 3.1)."""
+"""Gated recurrent averaging networks, GRAN to GRAN-5 (Wieting and Gimpel, 2017, section 3.1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNGATED = 0
 
 
 class GatedRecurrence(nn.Module):
-    """Turn token vectors x_t into gated ones a_t, by the states h_t of a peephole LSTM over them.
+    """Gate token vectors x_t with the states h_t of a peephole LSTM, giving vectors a_t.
 
     With one gate or two, each g = sigmoid(W_x x_t + W_h h_t + b):
 
@@ -27,12 +27,12 @@ class GatedRecurrence(nn.Module):
         GRAN-4:  as GRAN-3, with W_a a_{t-1} in both gates
         GRAN-5:  a_t = x_t * g1 + h_t * g2
 
-    Or without a gate (footnote 2): a_t = f(W_x x_t + W_h h_t + b), where f is tanh or ReLU.
+    Without a gate (footnote 2): a_t = f(W_x x_t + W_h h_t + b), where f is tanh or ReLU.
 
     Args:
-        size: Number of dimensions of x_t, h_t and a_t; they are multiplied elementwise.
-        variant: Number of the variant, 1 (GRAN) to 5 (GRAN-5), or 0 without a gate.
-        activation: `tanh` or `relu`, without a gate.
+        size: Number of dimensions of x_t, h_t and a_t.
+        variant: 1 (GRAN) to 5 (GRAN-5), or 0 without a gate.
+        activation: `tanh` or `relu`. Only used without a gate.
     """
 
     def __init__(self, size: int, variant: int, activation: str = "tanh") -> None:
@@ -51,20 +51,20 @@ class GatedRecurrence(nn.Module):
 
         Args:
             rows: Token vectors x, (tokens, size), packed (`layers/packing.py`).
-            sizes: Number of texts that have a token at each step.
+            sizes: Number of texts with a token at each step.
         """
         return self.states_and_gates(rows, sizes)[0]
 
     def states_and_gates(self, rows: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
-        """Return the gated vectors and the gates; in GRAN-3 and GRAN-4 the gates have no gradient.
+        """Return the gated vectors and the gates. In GRAN-3 and GRAN-4 the gates have no gradient.
 
         Args:
             rows: Token vectors x, (tokens, size), packed (`layers/packing.py`).
-            sizes: Number of texts that have a token at each step.
+            sizes: Number of texts with a token at each step.
 
         Returns:
-            The vectors a, (tokens, size), and the gates, from 0 to 1: (tokens, size) where there is
-            one gate, (tokens, 2 size) where there are two, (tokens, 0) where there is none.
+            Vectors a, (tokens, size), and gates from 0 to 1: (tokens, size) for one gate,
+            (tokens, 2 size) for two, (tokens, 0) for none.
         """
         hidden = self.lstm(rows, sizes)
         gates = linear(rows, self.weight_x, self.bias) + linear(hidden, self.weight_h)
@@ -81,9 +81,7 @@ class GatedRecurrence(nn.Module):
         return rows * of_input + hidden * of_hidden, gates
 
     def initialize(self, std: float) -> None:
-        """Draw the gates' weights from N(0, std^2) and set their bias to 0.
-
-        The weights of the LSTM are left to `initialize_cell`.
+        """Draw the gates' weights from N(0, std^2) and set their bias to 0. Skip the LSTM.
 
         Args:
             std: Standard deviation, 0 or more.
@@ -95,8 +93,7 @@ class GatedRecurrence(nn.Module):
 
 
 class _Running(torch.autograd.Function):
-    """GRAN-3 and GRAN-4, whose a_t builds on a_{t-1}; the gradient is written out, as in
-    `layers/recurrent.py`."""
+    """GRAN-3 and GRAN-4, where a_t depends on a_{t-1}, with a hand-written gradient."""
 
     @staticmethod
     def forward(

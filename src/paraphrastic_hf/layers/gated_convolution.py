@@ -1,8 +1,8 @@
-"""Gated convolutions over tokens, and the attention of a decoder made of them (Dauphin et al.,
-2017; Gehring et al., 2017; thesis, 7.3).
+"""Gated convolutions and the attention of a convolutional decoder (Dauphin et al., 2017; Gehring et
+al., 2017; thesis, 7.3).
 
-Where two things are added, the sum is scaled by the root of one half, which keeps the variance that
-they have when they are independent. Weights are not normalized, as they are in Gehring et al.
+Every sum of two terms is scaled by sqrt(1/2), which keeps the variance of independent terms.
+Unlike in Gehring et al., weights are not normalized.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ HALF = 0.5**0.5
 
 
 class Window(Dense):
-    """The dense layer over a window, which starts wider than others, since its gate halves it
-    (Gehring et al., 3.5)."""
+    """Dense layer over a window.
+
+    Its initial weights are larger than those of other layers, because its gate halves the output
+    (Gehring et al., 3.5).
+    """
 
 
 class GatedConvolution(nn.Module):
-    """Compute sqrt(1/2) (x + A * sigmoid(B)), where [A; B] is one linear map of a window of x.
+    """Compute sqrt(1/2) (x + A * sigmoid(B)), where [A; B] is a linear map of a window of x.
 
-    A window has its token in the middle, or is causal: it ends with its token. Beyond both ends of
-    a text there are zeros.
+    A window is centered on its token, or ends with it if causal. Text ends are padded with zeros.
 
     Args:
         dim: Number of dimensions of x and of A.
-        width: Number of tokens of a window, odd unless it is causal.
+        width: Tokens per window, odd unless causal.
         dropout: Probability that a number of the window is zeroed in training, 0 to below 1.
         is_causal: Whether windows end with their token.
 
@@ -56,15 +58,15 @@ class GatedConvolution(nn.Module):
         cache: Any = None,
         layer: int = 0,
     ) -> Tensor:
-        """Return x and its gated windows, added, (batch, seq, dim).
+        """Return the scaled sum of x and its gated windows, (batch, seq, dim).
 
         Args:
             states: x of each token, (batch, seq, dim).
-            is_token: False for padding, (batch, seq), which windows read as zeros; all True if
+            is_token: False for padding, (batch, seq), which windows read as zeros. All True if
                 None.
-            cache: Keeps x of earlier steps of generation for a causal layer: its `update(keys,
-                values, layer)` returns those that it holds and the new ones.
-            layer: Number of this layer in the cache, from 0.
+            cache: Keeps x of earlier generation steps for a causal layer. Its `update(keys, values,
+                layer)` returns the stored x followed by the new ones.
+            layer: Index of this layer in the cache, from 0.
         """
         return (states + self.gated(states, is_token=is_token, cache=cache, layer=layer)) * HALF
 
@@ -80,9 +82,9 @@ class GatedConvolution(nn.Module):
 
         Args:
             states: x of each token, (batch, seq, dim).
-            is_token: False for padding, (batch, seq); all True if None.
-            cache: Keeps x of earlier steps of generation for a causal layer.
-            layer: Number of this layer in the cache, from 0.
+            is_token: False for padding, (batch, seq). All True if None.
+            cache: As in `forward`.
+            layer: Index of this layer in the cache, from 0.
         """
         seq, reach = states.shape[1], self.width - 1
         inputs = dropout(states, self.dropout, self.training)
@@ -99,13 +101,13 @@ class GatedConvolution(nn.Module):
 
 
 class SummaryAttention(nn.Module):
-    """Attention of a decoder's states to the source, from which it gathers values of other vectors.
+    """Attention of a decoder's states to the source (Gehring et al., 2017).
 
-        d = W h + b + e, scaled by the root of 1/2, for a state h and its token's embedding e
+        d = sqrt(1/2) (W h + b + e), for a state h and its token's embedding e
         h' = sqrt(1/2) (W' (sqrt(n) * sum of softmax(d . keys) values) + b' + h)
 
-    for a source of n tokens. The keys are the encoder's outputs, the values these and the
-    embeddings that it read, added.
+    for a source of n tokens. Keys are the encoder's outputs. Values are the sums of these outputs
+    and the encoder's input embeddings.
 
     Args:
         dim: Number of dimensions of h.
@@ -126,13 +128,13 @@ class SummaryAttention(nn.Module):
     def forward(
         self, states: Tensor, embedded: Tensor, keys: Tensor, values: Tensor, is_token: Tensor
     ) -> Tensor:
-        """Return the states with what they gather, (batch, seq, dim); of an empty source, nothing.
+        """Return h' of each token, (batch, seq, dim). An empty source contributes zeros.
 
         Args:
             states: h of each token, (batch, seq, dim).
             embedded: e of each token, (batch, seq, key_dim).
-            keys: What each token of the source is found by, (batch, source, key_dim).
-            values: What each token of the source gives, (batch, source, key_dim).
+            keys: Keys of the source tokens, (batch, source, key_dim).
+            values: Values of the source tokens, (batch, source, key_dim).
             is_token: False for padding of the source, (batch, source).
         """
         queries = (self.query(states) + embedded) * HALF

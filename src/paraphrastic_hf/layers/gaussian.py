@@ -1,8 +1,6 @@
-"""Gaussian latent variables with a diagonal covariance (thesis, 5.5): drawing them, their distance
-from the prior, and what tells whether a model uses them.
+"""Gaussian latent variables with diagonal covariance (thesis, 5.5).
 
-A variable's posterior is given by its mean and the logarithm of its variance, both (batch, latent).
-The prior of every variable is the standard normal, N(0, I).
+A posterior is a mean and the logarithm of a variance, both (batch, latent). The prior is N(0, I).
 """
 
 from __future__ import annotations
@@ -13,12 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-ACTIVE_VARIANCE = 0.01  # Burda et al. (2016): means that vary less over a corpus carry nothing
+ACTIVE_VARIANCE = 0.01  # of a unit's mean over a corpus. Below it is inactive (Burda et al., 2016)
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Posteriors of one latent variable, one for each sentence.
+    """Posteriors of one latent variable, one per sentence.
 
     Attributes:
         mean: (batch, latent).
@@ -29,11 +27,10 @@ class Gaussian:
     log_variance: Tensor
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
-        """Draw z = mean + deviation * noise, (batch, latent), whose gradient reaches both.
+        """Draw z = mean + deviation * noise, (batch, latent), differentiable in both.
 
         Args:
-            generator: Source of the noise; torch's global random state if None, as in training,
-                where dropout uses it too.
+            generator: Source of the noise. Torch's global random state if None.
 
         Example:
             >>> certain = Gaussian(torch.ones(1, 2), torch.full((1, 2), -40.0))
@@ -54,7 +51,7 @@ class Gaussian:
         return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1)
 
     def log_density(self, values: Tensor) -> Tensor:
-        """Logarithm of the posterior's density.
+        """Return the log density of the posterior.
 
         Args:
             values: Points, (..., batch, latent).
@@ -67,14 +64,14 @@ class Gaussian:
 
 
 def standard_log_density(values: Tensor) -> Tensor:
-    """Logarithm of the prior's density, (...,) nats, of points, (..., latent)."""
+    """Return the log density of the prior, (...,) nats, at points (..., latent)."""
     return -0.5 * (values.square() + math.log(2 * math.pi)).sum(-1)
 
 
 def active_units(means: Tensor) -> int:
     """Count the dimensions whose posterior mean varies over a corpus (variance above 0.01).
 
-    Few of them, or none, say that a variable has collapsed onto its prior (thesis, 5.9.2).
+    A count near 0 shows posterior collapse (thesis, 5.9.2).
 
     Args:
         means: Posterior means of at least two sentences, (sentences, latent).
@@ -87,24 +84,25 @@ def active_units(means: Tensor) -> int:
 
 
 def mutual_information(posteriors: Gaussian, generator: torch.Generator | None = None) -> float:
-    """Estimate the information that a latent variable has of its sentence, in nats.
+    """Estimate the mutual information of a latent variable and its sentence, in nats.
 
-    E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw for each sentence and q(z) the mixture
-    of all posteriors given (Hoffman and Johnson, 2016; thesis, 5.9.2). It cannot exceed the
-    logarithm of the number of sentences.
+    E[KL(q(z|x) || p(z))] - KL(q(z) || p(z)), with one draw per sentence and q(z) the mixture of
+    all given posteriors (Hoffman and Johnson, 2016; thesis, 5.9.2). The maximum is the logarithm
+    of the number of sentences.
 
     Args:
-        posteriors: The posteriors of some hundred sentences, (sentences, latent).
-        generator: Source of the draws; torch's global random state if None.
+        posteriors: Posteriors of some hundred sentences, (sentences, latent).
+        generator: Source of the draws. Torch's global random state if None.
 
     Example:
         >>> apart = Gaussian(torch.tensor([[-50.0], [50.0]]), torch.zeros(2, 1))
-        >>> round(mutual_information(apart), 2)  # ln 2: the variable tells which of two it is
+        >>> round(mutual_information(apart), 2)  # ln 2: the variable identifies the sentence
         0.69
     """
     drawn = posteriors.sample(generator)
-    # (draws, posteriors): how likely each draw is under each posterior
-    pairwise = torch.stack([posteriors.log_density(draw.expand_as(drawn)) for draw in drawn])
+    pairwise = torch.stack(  # log density of each draw under each posterior, (draws, posteriors)
+        [posteriors.log_density(draw.expand_as(drawn)) for draw in drawn]
+    )
     own = pairwise.diagonal()
     mixture = pairwise.logsumexp(1) - math.log(len(drawn))
     return float((own - mixture).mean())

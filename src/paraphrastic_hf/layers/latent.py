@@ -1,19 +1,18 @@
 """Encoders and decoders around latent variables (thesis, 5.4.1, 5.5, 5.9 and 5.12).
 
-Encoders take the ids of a batch text after text with their padding, and return a state for each
-token. Decoders write a sentence from one vector, without attention to an encoder. The vector v, all
-latent variables of a sentence side by side, enters at any of four places:
+Encoders take flat ids with their padding and return a state per token. Decoders write a sentence
+from one vector v, all latent variables of a sentence concatenated, without attention to an encoder.
+v enters a decoder at any of four places:
 
-* `word`: beside the vector of each token that goes in;
-* `hidden`: as the state before the first token. A transformer has no such state; there the vector
-  of the first token has v, mapped to its width, added to it;
-* `attention`: where a translator would add what it attends to: the state beside v, mapped back to
-  the width of a state. A transformer adds the result to the state and normalizes the sum;
-* `logit`: beside the last state, just before the scores of tokens.
+* `word`: concatenated with each input token's vector.
+* `hidden`: as the initial state. A transformer has no initial state: there v, mapped to the model's
+  width, is added to the first token's vector.
+* `attention`: in place of attention to the source. State and v are concatenated and mapped to the
+  width of a state. A transformer adds the result to the state and normalizes the sum.
+* `logit`: concatenated with the last state before the output layer.
 
-Scores are W [state; v] (`Scorer`). Its product with v is computed once a sentence, not once a
-token, and only for the tokens that are asked for. A v with fewer numbers than its place has room
-for stands for one with zeros at its end.
+The scores are W [state; v] (`Scorer`). The product with v is computed once per sentence, not per
+token, and only for the requested tokens. A v that is too short is padded with zeros.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from paraphrastic_hf.layers.transformer import TransformerBlock, sinusoidal_posi
 
 
 class TransformerEncoder(nn.Module):
-    """Transformer blocks over a table of its own.
+    """Transformer blocks over their own embedding table.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector and state.
         layers: Number of blocks.
         heads: Number of attention heads.
-        feed_forward: Number of units of the feed-forward layer.
+        feed_forward: Number of hidden units of the feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
 
     Example:
@@ -64,9 +63,9 @@ class TransformerEncoder(nn.Module):
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            padding: Where the tokens stand; a text may have none.
+            padding: Positions of the tokens. Texts may be empty.
         """
-        states = dropout(_place(self.table, ids, padding), self.dropout, self.training)
+        states = dropout(_embed(self.table, ids, padding), self.dropout, self.training)
         mask = padding.mask
         for block in self.blocks:
             states = block(states, mask=mask)
@@ -74,19 +73,19 @@ class TransformerEncoder(nn.Module):
 
 
 class SharedEncoder(nn.Module):
-    """One transformer that infers the meaning of a sentence and what is of its language (5.12).
+    """One transformer that infers both the meaning and the language variable of a sentence (5.12).
 
-    Two vectors beside those of the tokens say which is wanted, `sem` or `lang`, and in the second
-    case one more says of which language; the blocks at the top are two, one for each. The thesis
-    appends these vectors. They have no position here, so it does not matter where they stand.
+    Extra vectors beside the tokens' select the purpose: `sem`, or `lang` with a vector for the
+    language. Each purpose has its own top block. The thesis appends these vectors. Here they have
+    no position, so their order does not matter.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector and state.
-        languages: Number of languages; 0 for an encoder that infers the meaning alone.
-        layers: Number of blocks that a sentence passes, the top one among them.
+        languages: Number of languages. 0 for an encoder of the meaning alone.
+        layers: Number of blocks that a sentence passes, including the top one.
         heads: Number of attention heads.
-        feed_forward: Number of units of the feed-forward layer.
+        feed_forward: Number of hidden units of the feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
 
     Example:
@@ -124,16 +123,10 @@ class SharedEncoder(nn.Module):
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            padding: Where the tokens stand; a text may have none.
-            language: Number of the language whose own part is wanted; the meaning if None.
-
-        Example:
-            >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
-            >>> encoder = SharedEncoder(10, 8, 3, **sizes)
-            >>> encoder(torch.tensor([1, 2, 3]), Padding.of(torch.tensor([1, 0, 2]))).shape
-            torch.Size([3, 8])
+            padding: Positions of the tokens. Texts may be empty.
+            language: Index of the language whose variable to infer. None for the meaning.
         """
-        states = _place(self.table, ids, padding)
+        states = _embed(self.table, ids, padding)
         beside = self.purposes.weight[:1]
         if language is not None and self.languages is not None:
             beside = torch.stack([self.purposes.weight[1], self.languages.weight[language]])
@@ -148,14 +141,14 @@ class SharedEncoder(nn.Module):
 
 
 class AverageEncoder(nn.Module):
-    """The tokens' vectors as they stand in a table: the mean of these states points where the
-    average of SP does (5.1.1), and a decoder writes from it. No paper has it.
+    """Token vectors straight from a table, so that their mean is the average of SP (thesis, 5.1.1).
+
+    This combination with a decoder is in no paper.
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector.
-        end: Id of the end mark, from 0 to below `vocab`, which counts for nothing, as SP has none;
-            None if there is none.
+        end: Id of the end mark, which gets the zero vector since SP has none, or None.
 
     Example:
         >>> encoder = AverageEncoder(10, 8, end=3)
@@ -163,7 +156,7 @@ class AverageEncoder(nn.Module):
         tensor(False)
     """
 
-    languages = None  # it has no part of its own for any, as `SharedEncoder` has
+    languages = None  # unlike `SharedEncoder`, it has no language vectors
 
     def __init__(self, vocab: int, dim: int, *, end: int | None) -> None:
         super().__init__()
@@ -175,20 +168,19 @@ class AverageEncoder(nn.Module):
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            padding: Where the tokens stand; a text may have none.
-            language: Number of the language whose own part is wanted; all have the same states.
+            padding: Positions of the tokens. Texts may be empty.
+            language: Ignored.
         """
         states = rows_of(self.table, ids) * self.table.embedding_dim**0.5
         return states if self.end is None else states * (ids != self.end)[:, None]
 
 
 class LstmEncoder(nn.Module):
-    """An LSTM in both directions, whose states stand side by side, over a table of its own.
+    """Bidirectional LSTM over its own table. The states of both directions are concatenated.
 
     Args:
         vocab: Number of tokens.
-        dim: Number of dimensions of a token's vector and of its state, half of them of each
-            direction; even.
+        dim: Number of dimensions of a token's vector and state, even, half per direction.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
     """
 
@@ -203,7 +195,7 @@ class LstmEncoder(nn.Module):
 
         Args:
             ids: Token ids, (tokens,), text after text.
-            padding: Where the tokens stand; a text may have none.
+            padding: Positions of the tokens. Texts may be empty.
         """
         rows = dropout(rows_of(self.table, ids), self.dropout, self.training)
         states = []
@@ -213,8 +205,8 @@ class LstmEncoder(nn.Module):
         return dropout(torch.cat(states, 1), self.dropout, self.training)
 
 
-def _place(table: nn.Embedding, ids: Tensor, padding: Padding) -> Tensor:
-    """Vectors of tokens at their positions, (batch, seq, dim)."""
+def _embed(table: nn.Embedding, ids: Tensor, padding: Padding) -> Tensor:
+    """Return scaled token vectors plus positions, (batch, seq, dim)."""
     dim = table.embedding_dim
     positions = torch.arange(padding.longest, device=ids.device)
     rows = rows_of(table, ids) * dim**0.5
@@ -222,7 +214,7 @@ def _place(table: nn.Embedding, ids: Tensor, padding: Padding) -> Tensor:
 
 
 PLACES = ("word", "hidden", "attention", "logit")
-ALIGNED = 8  # numbers of 16 bits, in the 16 bytes that a GPU reads at a time
+ALIGNED = 8  # 16-bit numbers in the 16 bytes that a GPU reads at a time
 
 
 class Scorer(nn.Module):
@@ -231,7 +223,7 @@ class Scorer(nn.Module):
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a state.
-        latent: Number of dimensions of v where it enters here; 0 where it does not.
+        latent: Number of dimensions of v. 0 if v does not enter here.
     """
 
     def __init__(self, vocab: int, dim: int, latent: int) -> None:
@@ -242,13 +234,13 @@ class Scorer(nn.Module):
     def forward(
         self, states: Tensor, latent: Tensor, sentence: Tensor, tokens: Tensor | None = None
     ) -> Tensor:
-        """Return scores, (places, tokens), of the tokens asked for, all if None.
+        """Return the scores of the requested tokens, (places, tokens).
 
         Args:
             states: Decoder states, (places, dim).
             latent: v of each sentence, (batch, latent).
-            sentence: Number of the sentence that each place is of, (places,).
-            tokens: Ids of the tokens to score, (tokens,), each once.
+            sentence: Index of each place's sentence, (places,).
+            tokens: Ids of the tokens to score, (tokens,), each once. All if None.
 
         Example:
             >>> scorer, of_both = Scorer(10, 4, 2), torch.tensor([0, 0, 1])
@@ -258,7 +250,7 @@ class Scorer(nn.Module):
         rows: Tensor = self.weight.weight if tokens is None else rows_of(self.weight, tokens)
         count = len(rows)
         lacking = -count % ALIGNED
-        # products in 16 bits take three times as long with another number of rows
+        # 16-bit products take three times as long if the number of rows is not a multiple of 8.
         if lacking and rows.is_cuda and torch.is_autocast_enabled("cuda"):
             rows = F.pad(rows, (0, 0, 0, lacking))
         scores = linear(states, rows[:, : self.dim])
@@ -269,14 +261,14 @@ class Scorer(nn.Module):
 
 
 class LatentBlock(TransformerBlock):
-    """A transformer block with v in the place of attention to an encoder (thesis, 5.4.1).
+    """Transformer block with v in place of attention to an encoder (thesis, 5.4.1).
 
     Args:
         dim: Number of dimensions of a state.
         heads: Number of attention heads.
-        feed_forward: Number of units between the two dense layers.
+        feed_forward: Number of hidden units of the feed-forward layer.
         latent: Number of dimensions of v.
-        dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
+        dropout: Probability that a number of a residual branch is zeroed in training, 0 to below 1.
 
     Example:
         >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
@@ -299,16 +291,10 @@ class LatentBlock(TransformerBlock):
         """Return the states after the block, (batch, seq, dim).
 
         Args:
-            states: The states before the block, (batch, seq, dim).
+            states: States before the block, (batch, seq, dim).
             latent: v, (batch, latent).
-            cache: Keys and values of earlier steps of generation, or None.
-            layer: Number of this block in the cache, from 0.
-
-        Example:
-            >>> block = LatentBlock(8, 2, 16, 4, dropout=0.0)
-            >>> states, latent = torch.randn(3, 5, 8), torch.randn(3, 4)
-            >>> block(states, latent, cache=None, layer=0).shape
-            torch.Size([3, 5, 8])
+            cache: Keys and values of earlier generation steps, or None.
+            layer: Index of this block in the cache, from 0.
         """
 
         def attend(inputs: Tensor) -> Tensor:
@@ -323,7 +309,7 @@ class LatentBlock(TransformerBlock):
 
 
 class TransformerDecoder(nn.Module):
-    """A causal transformer that writes a sentence from v.
+    """Causal transformer that writes a sentence from v.
 
     Args:
         vocab: Number of tokens.
@@ -331,11 +317,11 @@ class TransformerDecoder(nn.Module):
         latent: Number of dimensions of v.
         layers: Number of blocks.
         heads: Number of attention heads.
-        feed_forward: Number of units of the feed-forward layer.
+        feed_forward: Number of hidden units of the feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
-        places: Where v enters, of `PLACES`.
-        starts: Further tokens, after those of the vocabulary, that a sentence can begin after and
-            that are never written: such as one for each language. At least 0.
+        places: Where v enters, a subset of `PLACES`.
+        starts: Number of start tokens after the vocabulary, such as one per language. They are
+            never written. At least 0.
 
     Example:
         >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
@@ -373,18 +359,12 @@ class TransformerDecoder(nn.Module):
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
     def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
-        """Return the states that tokens are predicted from, (batch, seq, dim).
+        """Return the states that the next tokens are predicted from, (batch, seq, dim).
 
         Args:
-            ids: The tokens before those that are predicted, (batch, seq); padding follows them.
+            ids: Previous tokens, (batch, seq), padded on the right.
             latent: v, (batch, latent).
-            cache: Keys and values of earlier steps of generation, or None.
-
-        Example:
-            >>> sizes = {"layers": 1, "heads": 2, "feed_forward": 16, "dropout": 0.0}
-            >>> decoder = TransformerDecoder(10, 8, 4, **sizes, places=("logit",))
-            >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
-            torch.Size([1, 3, 8])
+            cache: Keys and values of earlier generation steps, or None.
         """
         known = 0 if cache is None else cache.get_seq_length()
         latent = F.pad(latent, (0, self.latent - latent.shape[1]))
@@ -408,14 +388,14 @@ class TransformerDecoder(nn.Module):
 
 
 class LstmDecoder(nn.Module):
-    """An LSTM that writes a sentence from v (thesis, 5.9.1).
+    """LSTM that writes a sentence from v (thesis, 5.9.1).
 
     Args:
         vocab: Number of tokens.
         dim: Number of dimensions of a token's vector and state.
         latent: Number of dimensions of v.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
-        places: Where v enters, of `PLACES`.
+        places: Where v enters, a subset of `PLACES`.
 
     Example:
         >>> decoder = LstmDecoder(10, 8, 4, dropout=0.0, places=("hidden", "logit"))
@@ -423,7 +403,7 @@ class LstmDecoder(nn.Module):
         torch.Size([1, 3, 8])
     """
 
-    has_cache = False  # generation reads the whole beginning again at each step
+    has_cache = False  # each generation step reads the whole prefix again
 
     def __init__(
         self, vocab: int, dim: int, latent: int, *, dropout: float, places: tuple[str, ...]
@@ -434,23 +414,18 @@ class LstmDecoder(nn.Module):
         self.has_word, self.has_hidden = "word" in places, "hidden" in places
         self.lstm = nn.LSTM(dim + latent * self.has_word, dim, batch_first=True)
         self.lstm.bias_hh_l0.requires_grad_(False)
-        # h_0 = s itself where the sizes agree, as in the thesis
+        # As in the thesis, h_0 = s if the sizes agree.
         self.first = Dense(latent, dim) if self.has_hidden and latent != dim else None
         self.context = Dense(dim + latent, dim) if "attention" in places else None
         self.scorer = Scorer(vocab, dim, latent if "logit" in places else 0)
 
     def forward(self, ids: Tensor, latent: Tensor, cache: Any = None) -> Tensor:
-        """Return the states that tokens are predicted from, (batch, seq, dim).
+        """Return the states that the next tokens are predicted from, (batch, seq, dim).
 
         Args:
-            ids: The tokens before those that are predicted, (batch, seq); padding follows them.
+            ids: Previous tokens, (batch, seq), padded on the right.
             latent: v, (batch, latent).
             cache: Must be None.
-
-        Example:
-            >>> decoder = LstmDecoder(10, 8, 4, dropout=0.0, places=("word", "logit"))
-            >>> decoder(torch.tensor([[1, 2, 3]]), torch.randn(1, 4)).shape
-            torch.Size([1, 3, 8])
         """
         vectors = rows_of(self.table, ids.reshape(-1)).view(*ids.shape, -1)
         vectors = dropout(vectors, self.dropout, self.training)

@@ -1,10 +1,9 @@
-"""The token vectors of a batch in three forms: flat, packed and padded.
+"""The token vectors of a batch in three forms: flat, packed and padded (thesis, 3.1.2 and 5.4).
 
-Flat is text after text. Packed is step after step: the first tokens of all texts, then all second
-tokens, and so on, at each step the longest text first, which is the order of torch's
-`PackedSequence`. The recurrences of the thesis (section 3.1.2) read packed vectors, so that they
-do no work on padding, and padding cannot reach their states. Padded is a rectangle (thesis, 5.4):
-lengths that stay on the CPU say where its tokens are, so that no step waits for a GPU.
+Flat is text after text. Packed is step after step, the order of torch's `PackedSequence`: the first
+tokens of all texts, longest text first, then all second tokens, and so on. Recurrences read packed
+vectors, so padding costs no work. Padded is a rectangle, (batch, seq). Its lengths can stay on the
+CPU, so that no step waits for a GPU.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Packing:
-    """How flat token vectors are brought into packed order, and back.
+    """Conversion between flat and packed order.
 
     Attributes:
-        order: Which flat vector stands at each place of the packed order, (tokens,).
-        sizes: Number of texts that have a token at each step, which never grows from one step to
-            the next; [0] where there is no token at all.
+        order: Flat index of each packed vector, (tokens,).
+        sizes: Number of texts with a token at each step, never increasing; [0] without any tokens.
     """
 
     order: Tensor
@@ -33,7 +31,7 @@ class Packing:
         """Find the packed order of a batch of texts.
 
         Args:
-            lengths: Number of tokens of each text, (batch,); 0 is allowed.
+            lengths: Number of tokens of each text, (batch,). 0 is allowed.
             backward: Read every text from its last token to its first.
 
         Example:
@@ -51,20 +49,20 @@ class Packing:
         return cls(order, torch.bincount(step).tolist() or [0])
 
     def pack(self, rows: Tensor) -> Tensor:
-        """Bring flat token vectors, (tokens, dim), into packed order, (tokens, dim)."""
+        """Bring flat vectors, (tokens, dim), into packed order, (tokens, dim)."""
         return rows.index_select(0, self.order)
 
     def unpack(self, states: Tensor) -> Tensor:
-        """Bring packed vectors, (tokens, dim), back into flat order, (tokens, dim)."""
+        """Bring packed vectors, (tokens, dim), into flat order, (tokens, dim)."""
         return states.index_select(0, torch.argsort(self.order))
 
 
 def padded_from_flat(vectors: Tensor, is_token: Tensor) -> Tensor:
-    """Put flat token vectors back into a padded tensor, (batch, seq, dim), with zeros as padding.
+    """Return flat vectors as a padded tensor, (batch, seq, dim), with zeros as padding.
 
     Args:
         vectors: Token vectors, (tokens, dim), text after text.
-        is_token: Where a token stands, (batch, seq), True at as many places as there are vectors.
+        is_token: True at the positions of tokens, (batch, seq).
     """
     padded = vectors.new_zeros(*is_token.shape, vectors.shape[1])
     padded[is_token] = vectors
@@ -73,14 +71,13 @@ def padded_from_flat(vectors: Tensor, is_token: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Padding:
-    """Where the tokens of texts stand in (batch, longest), with padding after them.
+    """Positions of the tokens of texts in (batch, longest), with padding on the right.
 
     Attributes:
         lengths: Number of tokens of each text, (batch,), on the device of the tokens.
-        longest: Places of a row: the greatest of them, 0 if there are none, or more.
-        text: Number of the text that each token is of, (tokens,).
-        places: Number of each token's place, row after row, (tokens,); None where every place has
-            a token.
+        longest: Number of columns, at least the greatest length.
+        text: Index of each token's text, (tokens,).
+        places: Index of each token's position, row by row, (tokens,). None without padding.
     """
 
     lengths: Tensor
@@ -92,13 +89,12 @@ class Padding:
     def of(
         cls, lengths: Tensor, device: torch.device | None = None, longest: int | None = None
     ) -> Padding:
-        """Find the places of texts of these lengths.
+        """Find the positions of texts of these lengths.
 
         Args:
-            lengths: Number of tokens of each text, (batch,) int64; 0 is allowed.
-            device: Where the tokens are; where the lengths are if None.
-            longest: Number of places of a row, at least as many as the longest text has tokens; as
-                many if None.
+            lengths: Number of tokens of each text, (batch,) int64. 0 is allowed.
+            device: Device of the tokens. Defaults to the device of `lengths`.
+            longest: Number of columns, at least the greatest length. The greatest length if None.
 
         Example:
             >>> padding = Padding.of(torch.tensor([1, 2]))
@@ -119,14 +115,13 @@ class Padding:
 
     @property
     def mask(self) -> Tensor | None:
-        """True for tokens, (batch, longest); None where every place has one."""
+        """True for tokens, (batch, longest). None without padding."""
         if self.places is None:
             return None
         return torch.arange(self.longest, device=self.lengths.device) < self.lengths[:, None]
 
     def pad(self, rows: Tensor) -> Tensor:
-        """Put token vectors, (tokens, dim), at their places, (batch, longest, dim); zeros are
-        between them."""
+        """Return token vectors, (tokens, dim), as (batch, longest, dim), padded with zeros."""
         shape = (len(self.lengths), self.longest, rows.shape[1])
         if self.places is None:
             return rows.view(shape)
@@ -135,24 +130,20 @@ class Padding:
         return padded.view(shape)
 
     def flat(self, padded: Tensor) -> Tensor:
-        """Take what is at the places of tokens, (tokens, *), out of (batch, longest, *)."""
+        """Select the tokens, (tokens, *), from (batch, longest, *)."""
         rows = padded.flatten(0, 1)
         return rows if self.places is None else rows.index_select(0, self.places)
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Move a tensor to a device, without waiting for a GPU.
+    """Move a tensor to a device without waiting for a GPU.
 
     Args:
-        tensor: What to move, any shape.
-        device: Where to.
+        tensor: Tensor of any shape.
+        device: Target device.
 
     Returns:
-        The tensor there, in the shape given; itself where it is there already.
-
-    Example:
-        >>> moved(torch.tensor([1, 2]), torch.device("cpu"))
-        tensor([1, 2])
+        The tensor on that device, in the shape given. Not a copy if it is there already.
     """
     if tensor.device.type == "cpu" and device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)

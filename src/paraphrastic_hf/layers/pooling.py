@@ -1,8 +1,7 @@
-"""From token vectors to one vector for each text: mean, maximum or last (thesis, 3.1.2 and 5.1.1).
+"""Pool token vectors to one vector per text: mean, maximum or last (thesis, 3.1.2 and 5.1.1).
 
-Token vectors come padded, (batch, seq, dim) with a mask, or flat, (tokens, dim), text after text,
-with the lengths of the texts. Masked positions never matter. A text without tokens has the zero
-vector.
+Token vectors are padded, (batch, seq, dim) with a mask, or flat, (tokens, dim) with the lengths of
+the texts. Masked positions are ignored. A text without tokens gets the zero vector.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from torch.nn import functional as F
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
-    """Average the token vectors of each text, (batch, dim), over its unmasked positions.
+    """Average the token vectors of each text, (batch, dim).
 
     Args:
         states: Padded token vectors, (batch, seq, dim).
         mask: 1 for a token and 0 for padding, (batch, seq).
     """
     kept = mask.unsqueeze(-1).to(states.dtype)
-    # `where` rather than a product, by which a NaN at a masked position would come through
+    # `where` instead of a product, because NaN * 0 is NaN.
     total = torch.where(kept.bool(), states, 0).sum(1)
     return total / kept.sum(1).clamp(min=1)
 
@@ -30,8 +29,8 @@ def sum_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> Te
 
     Args:
         vectors: Token vectors, (tokens, dim), text after text.
-        lengths: Number of tokens of each text, (batch,); 0 is allowed.
-        text: Number of the text that each token is of, (tokens,), where it is known.
+        lengths: Number of tokens of each text, (batch,). 0 is allowed.
+        text: Index of each token's text, (tokens,). Computed if None.
     """
     text = torch.repeat_interleave(lengths) if text is None else text
     return vectors.new_zeros(len(lengths), vectors.shape[1]).index_add(0, text, vectors)
@@ -42,8 +41,8 @@ def mean_rows(vectors: Tensor, lengths: Tensor, text: Tensor | None = None) -> T
 
     Args:
         vectors: Token vectors, (tokens, dim), text after text.
-        lengths: Number of tokens of each text, (batch,); 0 is allowed.
-        text: Number of the text that each token is of, (tokens,), where it is known.
+        lengths: Number of tokens of each text, (batch,). 0 is allowed.
+        text: Index of each token's text, (tokens,). Computed if None.
     """
     return sum_rows(vectors, lengths, text) / lengths.clamp(min=1).unsqueeze(1).to(vectors.dtype)
 
@@ -53,7 +52,7 @@ def max_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
 
     Args:
         vectors: Token vectors, (tokens, dim), text after text.
-        lengths: Number of tokens of each text, (batch,); 0 is allowed.
+        lengths: Number of tokens of each text, (batch,). 0 is allowed.
     """
     places = torch.arange(len(vectors), device=vectors.device)
     offsets = F.pad(lengths.cumsum(0), (1, 0))
@@ -65,7 +64,7 @@ def last_rows(vectors: Tensor, lengths: Tensor) -> Tensor:
 
     Args:
         vectors: Token vectors, (tokens, dim), text after text.
-        lengths: Number of tokens of each text, (batch,); 0 is allowed.
+        lengths: Number of tokens of each text, (batch,). 0 is allowed.
     """
     has_tokens = lengths > 0
     last = vectors.index_select(0, (lengths.cumsum(0) - 1)[has_tokens])

@@ -1,23 +1,19 @@
-"""Matrix products on a CPU by the faster of torch's two libraries, in shapes that recur.
+"""Matrix products on a CPU with the faster of torch's two libraries, in shapes that recur.
 
-**Library.** torch multiplies float32 matrices by MKL, which does not use the AVX-512 instructions
-of an AMD processor. oneDNN, which torch contains for convolutions and bfloat16, does. So products
-of 16 rows and more go to oneDNN on a processor with AVX-512 that is not Intel's. The exception is
-AMD's family 25 (Zen 4), which runs 512 bits in two halves: there MKL trains a tenth faster. All
-other products are `F.linear`'s, by MKL in float32 and by oneDNN in bfloat16.
+**Library.** torch multiplies float32 matrices with MKL, which does not use AVX-512 on AMD
+processors. oneDNN does. So products of 16 rows and more go to oneDNN on a non-Intel processor with
+AVX-512. The exception is AMD's family 25 (Zen 4), which runs 512 bits in two halves: there MKL
+trains 10 % faster. All other products use `F.linear`: MKL in float32, oneDNN in bfloat16.
 
-The choice stays because it was measured, both libraries in one run, in processor time of one thread
-of an EPYC of family 26: products of 512 rows and more are 1.6 to 2.0 times as fast (140 to 196
-GFLOP/s for 90 to 101), of 128 rows 1.1 times. `small-mle` and `small-marian` of beyond-bleu-2019
-train 1.36 to 1.46 times as fast (`benchmarks/translation_training.py`, 600 pairs, two repetitions).
+Measured on one thread of an EPYC of family 26: products of 512 rows and more are 1.6 to 2.0 times
+as fast (140 to 196 GFLOP/s against 90 to 101), products of 128 rows 1.1 times. `small-mle` and
+`small-marian` of beyond-bleu-2019 train 1.36 to 1.46 times as fast
+(`benchmarks/translation_training.py`, 600 pairs, two repetitions).
 
-**Shapes.** oneDNN writes machine code for every new shape, which takes 2 to 10 ms, where the
-product of a batch takes 0.1 to 1. Every batch of training has its own number of tokens. So `linear`
-adds rows of zeros up to the next of 8 sizes an octave (`rounded`), which recur; in bfloat16 a small
-BGT trains 1.3 to 1.6 times as fast.
-
-No paper speaks of this. Every dense layer of this package is a `Dense`, and the recurrences,
-filters and transformers of the thesis (3.1.2, 3.6.2, 5.4) spend most of their time here.
+**Shapes.** oneDNN compiles code for every new shape, which takes 2 to 10 ms. A batch's product
+takes 0.1 to 1 ms. Training batches differ in their number of tokens, so `linear` pads with rows of
+zeros to one of 8 sizes per octave (`rounded`). In bfloat16 a small BGT trains 1.3 to 1.6 times as
+fast.
 """
 
 from __future__ import annotations
@@ -33,19 +29,20 @@ from torch.nn import functional as F
 
 
 def _describe_processor() -> str:
-    """What the system tells of the processor, such as its vendor and family."""
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as about:  # of Linux
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as about:  # Linux
             return about.read(4096)
     except OSError:
-        return os.environ.get("PROCESSOR_IDENTIFIER", "")  # of Windows
+        return os.environ.get("PROCESSOR_IDENTIFIER", "")  # Windows
 
 
 def is_full_width(described: str) -> bool:
-    """Whether a processor that has AVX-512 gains by it over MKL, which uses it on Intel's alone.
+    r"""Whether oneDNN beats MKL on a processor with AVX-512.
+
+    MKL uses AVX-512 on Intel processors only.
 
     Args:
-        described: What `/proc/cpuinfo` of Linux or PROCESSOR_IDENTIFIER of Windows says.
+        described: Text of `/proc/cpuinfo` (Linux) or PROCESSOR_IDENTIFIER (Windows).
 
     Example:
         >>> is_full_width("AMD64 Family 26 Model 2 Stepping 1, AuthenticAMD")
@@ -58,7 +55,7 @@ def is_full_width(described: str) -> bool:
 
 
 def _find_onednn() -> Any:
-    """torch's operator for x W^T + b by oneDNN, which has no gradient; None where there is none."""
+    """Return oneDNN's operator for x W^T + b, which has no gradient, or None if unused."""
     if not torch.backends.mkldnn.is_available():
         return None
     if not torch.backends.cpu.get_cpu_capability().startswith("AVX512"):
@@ -69,55 +66,55 @@ def _find_onednn() -> Any:
 
 
 ONEDNN = _find_onednn()
-FEWEST_ROWS = 16  # with less, MKL is faster
+FEWEST_ROWS = 16  # below, MKL is faster
 
 
 def product(left: Tensor, right: Tensor, plus: Tensor | None = None) -> Tensor:
     """Compute left right^T + plus, (rows, columns), without a gradient.
 
     Args:
-        left: The left matrix, (rows, inner); a transposed view costs no more.
-        right: The right matrix, (columns, inner), of the same type.
-        plus: What is added, (columns,) or (rows, columns); nothing if None.
+        left: Left matrix, (rows, inner). A transposed view costs no more.
+        right: Right matrix, (columns, inner), of the same type.
+        plus: Summand, (columns,) or (rows, columns). Nothing if None.
     """
-    if not _is_for_onednn(left):
+    if not _use_onednn(left):
         return left @ right.T if plus is None else torch.addmm(plus, left, right.T)
-    left, right = _whole(left), _whole(right)
+    left, right = _contiguous(left), _contiguous(right)
     if plus is None or plus.dim() == 1:
         return ONEDNN(left, right, plus, "none", [], "")
     return ONEDNN.binary(left, plus, right, None, "add")
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Compute rows W^T + b, (*places, output), as `F.linear` does, with its gradient.
+    """Compute rows W^T + b, (*places, output), like `F.linear`, with its gradient.
 
     Args:
-        rows: The vectors to multiply, (*places, input).
+        rows: Vectors to multiply, (*places, input).
         weight: W, (output, input).
-        bias: b, (output,); nothing is added if None.
+        bias: b, (output,). Nothing is added if None.
     """
     kind = rows.dtype
-    if torch.is_autocast_enabled("cpu") and kind != torch.float64:  # which autocast leaves alone
+    if torch.is_autocast_enabled("cpu") and kind != torch.float64:  # autocast skips float64
         kind = torch.get_autocast_dtype("cpu")
-    if not _is_for_onednn(rows, kind) or weight.dim() != 2:
+    if not _use_onednn(rows, kind) or weight.dim() != 2:
         return F.linear(rows, weight, bias)
     flat = rows.flatten(0, -2).to(kind)
     count, output = len(flat), len(weight)
-    flat = _with_zeros(flat, rounded(count))
-    if bias is None and not weight.is_leaf:  # chosen for a batch; a layer's own come back anyway
-        weight = _with_zeros(weight, rounded(output))
+    flat = _pad_rows(flat, rounded(count))
+    if bias is None and not weight.is_leaf:  # rows chosen for this batch, so their number varies
+        weight = _pad_rows(weight, rounded(output))
     if kind == torch.bfloat16:
-        found = F.linear(flat, weight, bias)  # autocast rounds a weight once a step
+        found = F.linear(flat, weight, bias)  # autocast caches the rounded weight
     else:
         found = _Linear.apply(flat, weight, bias)  # type: ignore[no-untyped-call]
-    found = found[:count, :output].contiguous()  # callers take views
+    found = found[:count, :output].contiguous()  # callers use `view`
     return found.view(*rows.shape[:-1], output)
 
 
 def rounded(count: int) -> int:
-    """Round up to one of 8 sizes an octave, and to a multiple of 16.
+    """Round up to one of 8 sizes per octave and to a multiple of 16.
 
-    At most 12.5 % larger (more for counts below 128).
+    The result is at most 12.5 % larger (more for counts below 128).
 
     Example:
         >>> rounded(16), rounded(17), rounded(1000), rounded(1025)
@@ -128,7 +125,7 @@ def rounded(count: int) -> int:
 
 
 class Dense(nn.Linear):
-    """A dense layer, W x + b, by the faster of the two libraries.
+    """Dense layer W x + b that multiplies with the faster library.
 
     Example:
         >>> Dense(4, 3)(torch.randn(2, 5, 4)).shape
@@ -144,22 +141,20 @@ class Dense(nn.Linear):
         return linear(input, self.weight, self.bias)
 
 
-def _whole(matrix: Tensor) -> Tensor:
-    """A copy of what is cut out of a wider matrix, which is slow for oneDNN."""
+def _contiguous(matrix: Tensor) -> Tensor:
+    """Copy a slice of a wider matrix, which oneDNN multiplies slowly."""
     return matrix if matrix.is_contiguous() or matrix.T.is_contiguous() else matrix.contiguous()
 
 
-def _with_zeros(matrix: Tensor, rows: int) -> Tensor:
-    """A matrix of so many rows, the last of them zeros."""
+def _pad_rows(matrix: Tensor, rows: int) -> Tensor:
     return F.pad(matrix, (0, 0, 0, rows - len(matrix))) if rows > len(matrix) else matrix
 
 
-def _is_for_onednn(left: Tensor, kind: torch.dtype = torch.float32) -> bool:
-    """Whether oneDNN is to multiply rows that are, or are to be rounded to, this type."""
+def _use_onednn(left: Tensor, kind: torch.dtype = torch.float32) -> bool:
     if left.device.type != "cpu" or not left.is_floating_point():
         return False
     is_large = left.numel() >= FEWEST_ROWS * left.shape[-1] > 0
-    if kind == torch.bfloat16:  # torch has nothing else for it
+    if kind == torch.bfloat16:  # oneDNN is torch's only library for it
         return is_large
     is_float = kind == left.dtype == torch.float32
     return is_float and ONEDNN is not None and is_large
@@ -178,6 +173,6 @@ class _Linear(torch.autograd.Function):
         of_rows, of_weight, of_bias = ctx.needs_input_grad
         return (
             product(grad, weight.T) if of_rows else None,
-            product(rows.T, grad.T).T if of_weight else None,  # the cheaper side is copied
+            product(rows.T, grad.T).T if of_weight else None,
             grad.sum(0) if of_bias else None,
         )

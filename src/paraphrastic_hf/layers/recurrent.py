@@ -1,18 +1,17 @@
 """Recurrences over packed token vectors (`layers/packing.py`): RNN, identity-RNN, and LSTM with and
 without peepholes and output gate (thesis, 3.1.2).
 
-Every cell maps token vectors, (tokens, input), and the number of texts at each step to states,
-(tokens, hidden), in the same order; texts start from zero states. Where tokens are alike, their
-vector may be given once, (distinct, input), with the place of each token's vector, (tokens,): then
-W_x x is computed once too. Cells have one bias, as the equations do.
+Texts start from zero states. Cells have one bias, as in the equations.
 
-torch has kernels for the plain RNN and LSTM, which run on a GPU. There is no kernel for peepholes,
-for an LSTM without output gate or for the linear RNN: here they are loops, whose gradient
-is written out: each step back is the derivative of the cell and one product, and the gradient of
-the weights is one product over all tokens at the end. There is no second derivative. Under autocast
-products are computed in the narrow type, everything else in the type of the weights. On a CPU every
-cell is such a loop: the gradient of torch's packed LSTM costs the whole batch at each step, which
-made training seven times slower (512 texts of 14 tokens on average, 80 at most, one thread).
+On a GPU torch's kernels compute the plain RNN and LSTM. torch has no kernel for peepholes, for an
+LSTM without output gate, or for the linear RNN. Those are loops with a hand-written gradient. Each
+step back is the derivative of the cell and one product. The gradient of the weights is one product
+over all tokens at the end. Second derivatives are not supported. Under autocast, products use the
+narrow type and everything else the type of the weights.
+
+On a CPU every cell is such a loop. Each backward step of torch's packed LSTM costs as much as the
+whole batch, which made training seven times slower (512 texts of 14 tokens on average, 80 at most,
+one thread).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.embedding import add_by_row
 from paraphrastic_hf.layers.product import linear, product
 
-# f(gradient of the output, output) -> gradient of the input, which `grad_input` lets be in place
+# f(gradient of the output, output, grad_input=buffer): writes the gradient of the input to a buffer
 through_sigmoid = torch.ops.aten.sigmoid_backward.grad_input
 through_tanh = torch.ops.aten.tanh_backward.grad_input
 
@@ -44,12 +43,12 @@ def rnn_steps(
     """Compute the states h_t = f(projected_t + W_h h_{t-1}), (tokens, hidden), packed.
 
     Args:
-        projected: W_x x + b, (tokens, hidden), packed. With `places`, one vector for all tokens
-            that are alike, (distinct, hidden), in any order.
-        sizes: Number of texts that have a token at each step.
+        projected: W_x x + b, (tokens, hidden), packed. With `places`, one row per distinct token,
+            (distinct, hidden), in any order.
+        sizes: Number of texts with a token at each step.
         weight_h: W_h, (hidden, hidden).
-        activation: The name of f in `ACTIVATIONS`.
-        places: Which vector of `projected` each token has, (tokens,), packed.
+        activation: Name of f in `ACTIVATIONS`.
+        places: Row of `projected` for each token, (tokens,), packed.
 
     Example:
         >>> rnn_steps(torch.ones(3, 1), [2, 1], torch.ones(1, 1), "linear").tolist()
@@ -65,23 +64,23 @@ def lstm_steps(
     peepholes: Tensor | None = None,
     places: Tensor | None = None,
 ) -> Tensor:
-    """Compute the states of `PeepholeLSTM` (`layers/recurrent.py`), (tokens, hidden), packed.
+    """Compute the states of `PeepholeLSTM`, (tokens, hidden), packed.
 
     Args:
-        projected: W_x x + b for i, f, c and o, one beside the other, (tokens, 4 hidden), packed;
-            (tokens, 3 hidden) where there is no output gate o. With `places`, one vector for all
-            tokens that are alike, (distinct, 4 or 3 hidden), in any order.
-        sizes: Number of texts that have a token at each step.
-        weight_h: W_h for the same, one below the other, (4 or 3 hidden, hidden).
-        peepholes: The weights w_c of i, f and o, (3 or 2, hidden); none if None.
-        places: Which vector of `projected` each token has, (tokens,), packed.
+        projected: W_x x + b for i, f, c and o, concatenated, (tokens, 4 hidden), packed. Without
+            output gate o, (tokens, 3 hidden). With `places`, one row per distinct token,
+            (distinct, 4 or 3 hidden), in any order.
+        sizes: Number of texts with a token at each step.
+        weight_h: W_h of the same gates, stacked, (4 or 3 hidden, hidden).
+        peepholes: Weights w_c of i, f and o, (3 or 2, hidden). None for no peepholes.
+        places: Row of `projected` for each token, (tokens,), packed.
 
     Example:
         >>> projected, weight_h = torch.zeros(3, 4), torch.ones(4, 1)  # hidden size 1
         >>> lstm_steps(projected, [2, 1], weight_h).tolist()
         [[0.0], [0.0], [0.0]]
     """
-    keeps = torch.is_grad_enabled()  # asked here, since it is always False within `forward`
+    keeps = torch.is_grad_enabled()  # always False within `forward`
     given = (projected, places, sizes, weight_h, peepholes, keeps)
     return _LSTM.apply(*given)  # type: ignore[no-untyped-call]
 
@@ -90,10 +89,10 @@ def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: tor
     """Return the gradient of W, (output, hidden), in a recurrence that adds W s_{t-1} at step t.
 
     Args:
-        states: The states s, (tokens, hidden), packed.
-        deltas: The gradient of W s_{t-1} for each token, (tokens, output), packed.
-        sizes: Number of texts that have a token at each step.
-        dtype: The type to multiply in.
+        states: States s, (tokens, hidden), packed.
+        deltas: Gradient of W s_{t-1} for each token, (tokens, output), packed.
+        sizes: Number of texts with a token at each step.
+        dtype: Type to multiply in.
 
     Example:
         >>> states, deltas = torch.tensor([[2.0], [3.0]]), torch.tensor([[5.0], [7.0]])
@@ -106,7 +105,7 @@ def weight_gradient(states: Tensor, deltas: Tensor, sizes: list[int], dtype: tor
 
 
 def _steps(projected: Tensor, places: Tensor | None, sizes: list[int]) -> Iterator[Tensor]:
-    """The vectors of `projected` for each step in turn; they are never all copied at once."""
+    """Yield the vectors of `projected` for each step, without copying all of them at once."""
     if places is None:
         yield from projected.split(sizes)
     else:
@@ -182,7 +181,7 @@ class _LSTM(torch.autograd.Function):
             new.tanh_()
             cell = torch.mul(forget, before).addcmul_(enter, new)
             shown = torch.tanh(cell)
-            for leave in leaves:  # the output gate, where there is one
+            for leave in leaves:  # the output gate, if any
                 if peepholes is not None:
                     leave.addcmul_(peepholes[2], cell)
                 leave.sigmoid_()
@@ -238,13 +237,29 @@ class _LSTM(torch.autograd.Function):
         return of_projected, None, None, of_weight, of_peepholes[: len(peepholes)], None
 
 
-class RNN(nn.Module):
-    """The plain recurrence, h_t = f(W_x x_t + W_h h_{t-1} + b).
+class Recurrence(nn.Module):
+    """Base of the recurrences below."""
+
+    def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
+        """Return the states h, (tokens, hidden_size), packed.
+
+        Args:
+            rows: Token vectors x, (tokens, input_size), packed. With `places`, the vectors of the
+                distinct tokens, (distinct, input_size), in any order, and W_x x is computed once
+                for each.
+            sizes: Number of texts with a token at each step.
+            places: Row of each token, (tokens,), packed.
+        """
+        raise NotImplementedError
+
+
+class RNN(Recurrence):
+    """Plain recurrence h_t = f(W_x x_t + W_h h_{t-1} + b).
 
     Args:
         input_size: Number of dimensions of x_t.
         hidden_size: Number of dimensions of h_t.
-        activation: The name of f, `tanh` or `relu`.
+        activation: Name of f, `tanh` or `relu`.
     """
 
     def __init__(self, input_size: int, hidden_size: int, activation: str) -> None:
@@ -254,13 +269,6 @@ class RNN(nn.Module):
         self.activation = activation
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        """Return the states h, (tokens, hidden_size), packed.
-
-        Args:
-            rows: Token vectors x, (tokens, input_size), packed; or (distinct, input_size).
-            sizes: Number of texts that have a token at each step.
-            places: Which of `rows` each token has, (tokens,), packed; None if each has its own.
-        """
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes, places)
         weight_x, weight_h, bias, other = self.cell.all_weights[0]
@@ -268,10 +276,10 @@ class RNN(nn.Module):
         return rnn_steps(projected, sizes, weight_h, self.activation, places)
 
 
-class IdentityRNN(nn.Module):
-    """The linear recurrence h_t = W_x x_t + W_h h_{t-1} + b that starts from the identity.
+class IdentityRNN(Recurrence):
+    """Linear recurrence h_t = W_x x_t + W_h h_{t-1} + b, initialized to the identity.
 
-    Training starts from W_x = W_h = I and b = 0, where the last state is the sum of the inputs.
+    Training starts from W_x = W_h = I and b = 0, which makes the last state the sum of the inputs.
 
     Args:
         size: Number of dimensions of x_t and of h_t.
@@ -284,19 +292,12 @@ class IdentityRNN(nn.Module):
         self.bias = nn.Parameter(torch.empty(size))
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        """Return the states h, (tokens, size), packed.
-
-        Args:
-            rows: Token vectors x, (tokens, size), packed; or (distinct, size).
-            sizes: Number of texts that have a token at each step.
-            places: Which of `rows` each token has, (tokens,), packed; None if each has its own.
-        """
         projected = linear(rows, self.weight_x, self.bias)
         return rnn_steps(projected, sizes, self.weight_h, "linear", places)
 
 
-class LSTM(nn.Module):
-    """The LSTM of torch, which has the equations of `PeepholeLSTM` without peepholes.
+class LSTM(Recurrence):
+    """torch's LSTM, which has the equations of `PeepholeLSTM` without peepholes.
 
     Args:
         input_size: Number of dimensions of x_t.
@@ -309,21 +310,14 @@ class LSTM(nn.Module):
         self.cell.bias_hh_l0.requires_grad_(False)
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        """Return the states h, (tokens, hidden_size), packed.
-
-        Args:
-            rows: Token vectors x, (tokens, input_size), packed; or (distinct, input_size).
-            sizes: Number of texts that have a token at each step.
-            places: Which of `rows` each token has, (tokens,), packed; None if each has its own.
-        """
         if rows.is_cuda:
             return run_kernel(self.cell, rows, sizes, places)
         weight_x, weight_h, bias, other = self.cell.all_weights[0]
         return lstm_steps(linear(rows, weight_x, bias + other), sizes, weight_h, places=places)
 
 
-class PeepholeLSTM(nn.Module):
-    """The LSTM of Gers et al. (2003), with or without peepholes and output gate (thesis, 3.1.2).
+class PeepholeLSTM(Recurrence):
+    """LSTM of Gers et al. (2003), with or without peepholes and output gate (thesis, 3.1.2).
 
         i_t = sigmoid(W_xi x_t + W_hi h_{t-1} + w_ci * c_{t-1} + b_i)
         f_t = sigmoid(W_xf x_t + W_hf h_{t-1} + w_cf * c_{t-1} + b_f)
@@ -331,14 +325,14 @@ class PeepholeLSTM(nn.Module):
         o_t = sigmoid(W_xo x_t + W_ho h_{t-1} + w_co * c_t + b_o)
         h_t = o_t * tanh(c_t)
 
-    Peepholes w are elementwise, as in Gers et al. and the released code; the thesis writes them
-    like matrices. Without the output gate o_t is 1. No kernel of torch computes this.
+    Peephole weights w are elementwise, as in Gers et al. and the released code. The thesis writes
+    them as matrices. Without the output gate o_t is 1.
 
     Args:
         input_size: Number of dimensions of x_t.
         hidden_size: Number of dimensions of h_t.
-        peepholes: Whether the gates read the cell c, by the weights w.
-        output_gate: Whether there is an output gate o_t.
+        peepholes: Whether the gates read the cell c through the weights w.
+        output_gate: Whether to have the output gate o_t.
 
     Example:
         >>> lstm = PeepholeLSTM(3, 2, peepholes=False, output_gate=False)
@@ -364,30 +358,23 @@ class PeepholeLSTM(nn.Module):
         self.peepholes = nn.Parameter(torch.empty(gates, hidden_size)) if peepholes else None
 
     def forward(self, rows: Tensor, sizes: list[int], places: Tensor | None = None) -> Tensor:
-        """Return the states h, (tokens, hidden_size), packed.
-
-        Args:
-            rows: Token vectors x, (tokens, input_size), packed; or (distinct, input_size).
-            sizes: Number of texts that have a token at each step.
-            places: Which of `rows` each token has, (tokens,), packed; None if each has its own.
-        """
         projected = linear(rows, self.weight_x, self.bias)
         return lstm_steps(projected, sizes, self.weight_h, self.peepholes, places)
 
 
-CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # the modules that hold a recurrence's weights
+CELLS = (nn.RNNBase, IdentityRNN, PeepholeLSTM)  # modules that hold a recurrence's weights
 
 
 def run_kernel(
     cell: nn.RNNBase, rows: Tensor, sizes: list[int], places: Tensor | None = None
 ) -> Tensor:
-    """Compute the states of a recurrence, (tokens, hidden), by torch's own kernel.
+    """Compute the states of a recurrence, (tokens, hidden), with torch's own kernel.
 
     Args:
-        cell: An RNN or LSTM of torch with one layer and one direction.
-        rows: Token vectors, (tokens, input), packed; or (distinct, input).
-        sizes: Number of texts that have a token at each step.
-        places: Which of `rows` each token has, (tokens,), packed; None if each has its own.
+        cell: torch's RNN or LSTM with one layer and one direction.
+        rows: Token vectors, (tokens, input), packed. With `places`, (distinct, input).
+        sizes: Number of texts with a token at each step.
+        places: Row of each token, (tokens,), packed.
 
     Example:
         >>> run_kernel(nn.LSTM(3, 2), torch.ones(5, 3), [2, 2, 1]).shape
@@ -403,12 +390,12 @@ def run_kernel(
 
 
 def initialize_cell(cell: nn.Module, std: float) -> None:
-    """Draw the weights of a recurrence from N(0, std^2), and set its biases to 0.
+    """Draw the weights of a recurrence from N(0, std^2) and set all biases to 0.
 
-    An identity-RNN starts from the identity instead. The bias of a forget gate is 0 too.
+    An identity-RNN gets identity matrices instead. The bias of a forget gate is 0 too.
 
     Args:
-        cell: A module that holds the weights, one of `CELLS`.
+        cell: Module that holds the weights, one of `CELLS`.
         std: Standard deviation, 0 or more.
     """
     for name, parameter in cell.named_parameters():

@@ -16,14 +16,14 @@ LONGEST_WAVE = 10_000.0
 
 
 def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
-    """Compute sines, then cosines, of positions, in waves from 2 pi to 10,000 * 2 pi tokens long.
+    """Compute sines, then cosines, of positions, in waves of 2 pi to 10,000 * 2 pi tokens.
 
     Args:
-        positions: Whole numbers from 0, any shape.
-        dim: Number of dimensions of a position's vector, which must be even.
+        positions: Integers from 0, any shape.
+        dim: Number of dimensions of a position's vector, even.
 
     Returns:
-        The vector of each position, (*positions, dim) float32.
+        Vector of each position, (*positions, dim) float32.
 
     Example:
         >>> sinusoidal_positions(torch.tensor([0]), 4)
@@ -37,18 +37,18 @@ def sinusoidal_positions(positions: Tensor, dim: int) -> Tensor:
 
 
 class TransformerBlock(nn.Module):
-    """Self-attention, attention to a memory if there is one, and two dense layers.
+    """Self-attention, attention to a memory if it has one, and a feed-forward layer.
 
-    What each of these parts computes is added to what goes into it. The sum is normalized, as in
-    the paper; or, with `norm_first`, what goes into the part, which trains more steadily.
+    Each part is a residual branch. As in the paper, the sum is normalized. With `norm_first` the
+    branch's input is normalized instead, which trains more steadily.
 
     Args:
         dim: Number of dimensions of a state.
         heads: Number of attention heads.
-        feed_forward: Number of units between the two dense layers, which are ReLUs.
-        dropout: Probability that a number that a part adds is zeroed in training, 0 to below 1.
-        has_memory: Whether the block attends to a memory too, as that of a decoder does.
-        norm_first: Whether to normalize what goes into each part, not the sums.
+        feed_forward: Number of hidden units (ReLU) of the feed-forward layer.
+        dropout: Probability that a number of a branch is zeroed in training, 0 to below 1.
+        has_memory: Whether the block attends to a memory, as a decoder's does.
+        norm_first: Whether to normalize the input of each branch instead of the sum.
 
     Example:
         >>> block = TransformerBlock(8, 2, 16, dropout=0.0, has_memory=False)
@@ -88,14 +88,14 @@ class TransformerBlock(nn.Module):
         """Return the states after the block, (batch, seq, dim).
 
         Args:
-            states: The states before the block, (batch, seq, dim).
-            mask: True where a state may attend, (batch, seq) or (batch, seq, seq); everywhere if
-                None.
-            is_causal: Let no state attend to later ones.
-            memory: The states of the memory, (batch, keys, dim), for a block that has one.
+            states: States before the block, (batch, seq, dim).
+            mask: True where a state may attend, (batch, seq) or (batch, seq, seq). None allows
+                everything.
+            is_causal: Hide later states.
+            memory: States of the memory, (batch, keys, dim), for a block that has one.
             memory_mask: True for states of the memory, False for padding, (batch, keys).
-            cache: Keys and values of earlier steps of generation, as for `Attention`.
-            layer: Number of this block in the cache, from 0.
+            cache: Keys and values of earlier generation steps, as for `Attention`.
+            layer: Index of this block in the cache, from 0.
         """
 
         def attend(inputs: Tensor) -> Tensor:

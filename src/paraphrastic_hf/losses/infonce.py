@@ -1,8 +1,8 @@
-"""InfoNCE (van den Oord et al., 2018): a softmax over the whole pool, where the margin loss takes
-one hardest negative.
+"""InfoNCE (van den Oord et al., 2018): a softmax over the whole pool of negatives.
 
-The papers followed here do not train by it. Most sentence encoders of today do
-(`MultipleNegativesRankingLoss` of sentence-transformers); `recipes/default` compares the two.
+The papers followed here use the margin loss with one hardest negative. Most current sentence
+encoders use InfoNCE (`MultipleNegativesRankingLoss` of sentence-transformers). `recipes/default`
+compares the two.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from paraphrastic_hf.losses.pool import POOLS, Pool
 
 
 def infonce_loss(pool: Pool, allowed: str, temperature: float) -> Tensor:
-    """Return how hard it is to tell each sentence's partner from the sentences of its pool.
+    """Return the negative log-likelihood of each sentence's partner among its candidates.
 
         -log( e^(cos(s, t) / T) / (e^(cos(s, t) / T) + sum over t' of e^(cos(s, t') / T)) )
 
-    By hand: cos(s, t) = 1, one negative at cosine 0 and T = 0.5 make log(1 + e^-2) = 0.127
+    By hand: cos(s, t) = 1, one negative at cosine 0 and T = 0.5 give log(1 + e^-2) = 0.127
     (`tests/losses/test_infonce.py`).
 
     Args:
-        pool: The sentences of a batch, each beside its partner, and which of them are negatives.
+        pool: Sentences of a batch with their partners and possible negatives.
         allowed: Which sentences may be negatives, `partner_language` or `opposite_side`.
-        temperature: The temperature T, a positive number; 0.05 is usual.
+        temperature: Temperature T, positive. 0.05 is usual.
 
     Returns:
-        The sum of the terms of both sides, averaged over the pairs, a scalar. A pair without any
-        negative adds nothing; the zero vector has cosine 0 with everything.
+        Sum of the terms of both sides, averaged over the pairs, a scalar. A pair without negatives
+        adds 0. The zero vector has cosine 0 with everything.
 
     Raises:
-        ValueError: `allowed` is neither of these.
+        ValueError: If `allowed` is unknown.
     """
     if allowed not in POOLS:
         raise ValueError(f"allowed must be one of {', '.join(POOLS)}, got {allowed!r}")
@@ -60,31 +60,31 @@ Choice = tuple[Tensor, Tensor | tuple[Tensor, Tensor]]
 
 
 def _choice(pool: Pool, anchors: Tensor, candidates: Tensor) -> Choice:
-    """The place of each anchor's partner among the candidates, and an index of the candidates that
-    are no negatives of an anchor."""
+    """Return each anchor's partner as a column, and an index of the forbidden candidates."""
     place = torch.full((len(pool.embeddings),), -1, device=anchors.device)
     place[candidates] = torch.arange(len(candidates), device=anchors.device)
     return place[anchors ^ 1], pool.forbidden(anchors, candidates)
 
 
 class _SoftmaxCrossEntropy(torch.autograd.Function):
-    """Sum minus the log of the partner's share in the softmax, over the rows of the matrix of
-    cosines and, if there is a second choice, over its columns. The gradient of the cosines is
-    computed on the way, so that one matrix is kept for the step back."""
+    """Sum of -log softmax at the partner, over the rows of the matrix of cosines and, with a second
+    choice, over its columns. The gradient of the cosines is computed in the forward pass, so that
+    only one matrix is kept.
+    """
 
     @staticmethod
     def forward(
         ctx: Any, left: Tensor, right: Tensor, choices: list[Choice], temperature: float
     ) -> Tensor:
         logits = linear(left, right)
-        kept = logits.dtype  # bfloat16 where products are
+        kept = logits.dtype  # bfloat16 under autocast
         logits = logits.float().mul_(1 / temperature)
         total = logits.new_zeros(())
         slopes: Tensor | None = None
-        for way, (partners, forbidden) in enumerate(choices):
-            is_last = way == len(choices) - 1
+        for side, (partners, forbidden) in enumerate(choices):
+            is_last = side == len(choices) - 1
             share = logits if is_last else logits.clone()
-            share = share.T.contiguous() if way else share
+            share = share.T.contiguous() if side else share
             rows = torch.arange(len(share), device=share.device)
             own = share[rows, partners]
             share[forbidden] = -torch.inf

@@ -1,10 +1,9 @@
-"""How likely each token is among all of a large vocabulary, a block of tokens at a time: what
-paraphrase generators (thesis, 4.6 and 6.3) and, by risk, translators (7.3) are trained by.
+"""Log-likelihoods over a large vocabulary, one block of tokens at a time.
 
-The scores of 32,000 entries leave no cache a place between the passes of a softmax, so each block
-goes through all passes while it is there, and the gradient takes the place of the probabilities.
-Stock cross-entropy takes 1.8 times as long (600 tokens of 32,000 entries, one core), a step of SCPN
-with it 1.3 times (576 tokens).
+Used to train paraphrase generators (thesis, 4.6 and 6.3) and, for minimum risk, translators (7.3).
+A softmax over 32,000 scores passes several times over them. Each block makes all passes while it is
+in the cache, and the gradient overwrites the probabilities. Stock cross-entropy takes 1.8 times as
+long (600 tokens of 32,000 entries, one core), a step of SCPN with it 1.3 times (576 tokens).
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-BLOCK = 2**18  # scores: a megabyte, which the cache of a processor holds
-LARGE_BLOCK = 2**26  # of a GPU, whose memory alone it saves
+BLOCK = 2**18  # scores: a megabyte, which fits in a processor's cache
+LARGE_BLOCK = 2**26  # on a GPU, only to save memory
 
 
 def blocks(scores: Tensor) -> list[slice]:
-    """The tokens to compute at a time: as many as the cache of a CPU holds; on a GPU more.
+    """Split the tokens into blocks that fit in a CPU's cache, or larger ones on a GPU.
 
     Args:
         scores: (tokens, vocab), any type.
@@ -37,14 +36,14 @@ def blocks(scores: Tensor) -> list[slice]:
 
 
 def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
-    """Compute the logarithm of the probability of each right token.
+    """Compute the log probability of each target token.
 
     Args:
-        scores: Scores of every token as the next one, (tokens, vocab) float32, any scale.
-        targets: Ids of the right tokens, (tokens,) int64.
+        scores: Logits, (tokens, vocab) float32.
+        targets: Ids of the target tokens, (tokens,) int64.
 
     Returns:
-        A number for each token, (tokens,) nats, not above 0.
+        Log probability per token, (tokens,) nats.
 
     Example:
         >>> import torch
@@ -56,7 +55,7 @@ def log_likelihoods(scores: Tensor, targets: Tensor) -> Tensor:
 
 
 class _LogLikelihoods(torch.autograd.Function):
-    """One matrix as large as the scores is all it needs; a graph can be gone back through once."""
+    """Needs one matrix the size of the scores. Supports one backward pass per graph."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, targets: Tensor) -> Tensor:

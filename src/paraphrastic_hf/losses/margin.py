@@ -1,8 +1,8 @@
-"""The margin loss of every contrastive system in the papers, with two sides or one.
+"""Margin loss of every contrastive system in the papers, two-sided or one-sided.
 
-Two-sided, each side of a pair is held apart from a negative of its own: so the thesis prints it in
-3.1.3, 3.5.1 and 3.7.1, and the 2017 papers. One-sided, only the first side is: so 4.4, 5.1.1 and
-7.2.1 print it. The released code is two-sided for all of them, and so are our figures.
+Two-sided, both sides of a pair have a negative: thesis 3.1.3, 3.5.1 and 3.7.1, and the 2017 papers.
+One-sided, only the first side has one: thesis 4.4, 5.1.1 and 7.2.1. The released code is two-sided
+for all of them, and so are our results.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from paraphrastic_hf.layers.embedding import sum_by_row
 
 SIMILARITIES = ("cosine", "dot")
-SMALLEST_NORM = 1e-8  # of F.cosine_similarity
+SMALLEST_NORM = 1e-8  # as in F.cosine_similarity
 
 
 def margin_loss(
@@ -34,30 +34,30 @@ def margin_loss(
 
         max(0, margin - cos(s, t) + cos(s, t')) + max(0, margin - cos(s, t) + cos(t, s'))
 
-    The two-sided hinge is both terms (thesis, 3.1.3), the one-sided is the first (thesis, 4.4).
+    The two-sided hinge has both terms (thesis, 3.1.3), the one-sided hinge the first (thesis, 4.4).
 
     By hand: with cos(s, t) = 0.5, cos(s, t') = 0.3, cos(t, s') = -0.5 and margin 0.4 the two terms
     are 0.2 and 0 (`tests/losses/test_margin.py`).
 
     Args:
-        first: Embeddings s, (batch, dim), any scale; the zero vector has cosine 0 with everything.
+        first: Embeddings s, (batch, dim), any scale. The zero vector has cosine 0 with everything.
         second: Embeddings t of their paraphrases or translations, (batch, dim).
         negative_of_first: Embeddings t' of the negatives of s, (batch, dim).
-        negative_of_second: Embeddings s' of the negatives of t, (batch, dim); None for the
+        negative_of_second: Embeddings s' of the negatives of t, (batch, dim), or None for the
             one-sided hinge.
-        margin: In units of the similarity. For cosines 0 to 2, where the thesis uses 0.4; for dot
-            products 0 or more, where the thesis uses 1.
-        similarity: `cosine`, or `dot` for dot products in its place (thesis, 3.5.1).
-        has_negative_of_first: Whether there was a negative to choose for each s, (batch,); where
-            it is False the first term is 0. None means everywhere.
-        has_negative_of_second: Whether there was a negative to choose for each t, (batch,); where
-            it is False the second term is 0. None means everywhere.
+        margin: In units of the similarity. For cosines 0 to 2 (thesis: 0.4), for dot products 0 or
+            more (thesis: 1).
+        similarity: `cosine`, or `dot` for dot products (thesis, 3.5.1).
+        has_negative_of_first: False where s has no negative and its term is 0, (batch,). None for
+            all True.
+        has_negative_of_second: False where t has no negative and its term is 0, (batch,). None for
+            all True.
 
     Returns:
-        The sum of the two terms, or the first alone, averaged over the batch, a scalar.
+        Sum of the terms, averaged over the batch, a scalar.
 
     Raises:
-        ValueError: The shapes differ, or `similarity` is neither of these.
+        ValueError: If the shapes differ or `similarity` is unknown.
 
     Example:
         >>> s, t, away = (torch.tensor([[*pair]]) for pair in ((1.0, 0.0), (0.6, 0.8), (0.0, 1.0)))
@@ -71,7 +71,7 @@ def margin_loss(
     given = [x for x in (first, second, negative_of_first, negative_of_second) if x is not None]
     shapes = {tuple(x.shape) for x in given}
     if len(shapes) != 1:
-        raise ValueError(f"all embeddings must have one shape, got {sorted(shapes)}")
+        raise ValueError(f"All embeddings must have the same shape, got {sorted(shapes)}")
     if similarity not in SIMILARITIES:
         raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, got {similarity!r}")
     compare = F.cosine_similarity if similarity == "cosine" else _dot
@@ -96,21 +96,21 @@ def margin_loss_of_rows(
 ) -> Tensor:
     """Compute `margin_loss` of embeddings that are rows of one matrix.
 
-    With cosines this is several times faster on a CPU, since the gradient of each vector is one
-    weighted sum of the vectors: with a^ = a / |a|, the derivative of cos(a, b) with respect to a is
+    With cosines this is several times faster on a CPU, because the gradient of each vector is one
+    weighted sum of vectors. With a^ = a / |a|, the derivative of cos(a, b) with respect to a is
     (b^ - cos(a, b) a^) / |a|.
 
     Args:
         vectors: Embeddings of the texts of a batch, (texts, dim), any scale.
-        rows: Which of the vectors are s, t, t' and s' of each pair, (4, pairs); without those of
-            s', (3, pairs), the hinge is one-sided.
+        rows: Row of s, t, t' and s' of each pair, (4, pairs). Without s', (3, pairs), the hinge is
+            one-sided.
         margin: In units of the similarity: 0 to 2 for cosines, 0 or more for dot products.
-        has_negative: Whether each pair has a t', and whether it has an s', (2, pairs); for the
-            one-sided hinge t' alone, (1, pairs). Where it is False the term is 0.
+        has_negative: Whether each pair has a t' and an s', (2, pairs), or (1, pairs) for the
+            one-sided hinge. A term without a negative is 0.
         similarity: `cosine` or `dot`.
 
     Returns:
-        The sum of the terms, averaged over the pairs, a scalar.
+        Sum of the terms, averaged over the pairs, a scalar.
 
     Example:
         >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]])
@@ -121,17 +121,14 @@ def margin_loss_of_rows(
         tensor(0.3000)
     """
     if similarity != "cosine":
-        first, second, *negatives = (vectors.index_select(0, row) for row in rows)
-        is_two_sided = len(negatives) == 2
+        s, t, t_, *s_ = (vectors.index_select(0, row) for row in rows)
         return margin_loss(
-            first,
-            second,
-            negatives[0],
-            negatives[1] if is_two_sided else None,
+            *(s, t, t_),
+            s_[0] if s_ else None,
             margin,
             similarity=similarity,
             has_negative_of_first=has_negative[0],
-            has_negative_of_second=has_negative[1] if is_two_sided else None,
+            has_negative_of_second=has_negative[1] if s_ else None,
         )
     return _MarginOfRows.apply(vectors, rows, margin, has_negative)  # type: ignore[no-untyped-call]
 
@@ -151,7 +148,7 @@ class _MarginOfRows(torch.autograd.Function):
         scale = norms[left] * norms[right]
         cosines = torch.stack([product.sum(1) for product in dots]) / scale
         terms = (margin - cosines[0] + cosines[1:]).clamp_min_(0) * has_negative
-        # How much the loss grows with each cosine; a hinge that is closed does not.
+        # Derivative of the loss with respect to each cosine, 0 where the hinge is 0.
         slopes = torch.sign(terms) / rows.shape[1]
         slopes = torch.cat([-slopes.sum(0, keepdim=True), slopes])
         ctx.save_for_backward(vectors, norms, left, right, slopes / scale, slopes * cosines)

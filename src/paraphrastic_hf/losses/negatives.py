@@ -1,6 +1,6 @@
 """Choice of negative examples: MAX, RAND and MIX (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
-`pool.py` says which sentences may be chosen.
+`pool.py` defines which sentences may be chosen.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ def select_negatives(
     """Choose a negative for each sentence of the pool.
 
     Args:
-        pool: The sentences of a mega-batch.
-        strategy: `max` takes the sentence with the highest similarity; `rand` takes any; `mix`
-            takes either, with equal chance for each anchor.
+        pool: Sentences of a mega-batch.
+        strategy: `max` takes the most similar sentence, `rand` a random one, `mix` either with
+            equal chance for each anchor.
         allowed: Which sentences may be chosen, `partner_language` or `opposite_side`.
-        generator: Source of the random choices, on the CPU; `max` needs none.
-        rows: Numbers of the sentences to choose for, the anchors, (anchors,); all if None.
+        generator: Source of the random choices, on the CPU. `max` needs none.
+        rows: Indices of the anchors, the sentences to choose for, (anchors,). None for all.
         similarity: `cosine`, or `dot` for dot products.
 
     Returns:
-        The number of a sentence of the pool for each anchor, (anchors,), or -1 where nothing is
-        allowed. Of equally similar sentences the lowest number is taken.
+        Index of a sentence of the pool for each anchor, (anchors,), or -1 if nothing is allowed.
+        Among equally similar sentences the lowest index wins.
 
     Raises:
-        ValueError: `strategy` or `allowed` is none of the names above.
+        ValueError: If `strategy` or `allowed` is unknown.
 
     Example:
         >>> vectors = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])  # two pairs
@@ -61,8 +61,7 @@ def select_negatives(
     if rows is None and strategy == "max" and (sides := pool.two_sides(allowed)) is not None:
         return _hardest_both_ways(pool, vectors, *sides)
     rows = torch.arange(total, device=device) if rows is None else rows
-    # Drawn for every sentence, so that the choice for one does not depend on which rows are asked
-    # for.
+    # Drawn for every sentence, so that a choice does not depend on `rows`.
     is_random = (
         torch.rand(total, generator=generator).to(device)[rows]
         < {"max": 0, "mix": 0.5, "rand": 1}[strategy]
@@ -91,7 +90,7 @@ def _hardest(pool: Pool, vectors: Tensor, anchors: Tensor, candidates: Tensor) -
 
 
 def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """The hardest of `right` for each of `left`, and the reverse, from one matrix of cosines.
+    """Choose the hardest of `right` for each of `left` and vice versa from one matrix of cosines.
 
     Sentence i of `left` and of `right` are partners.
     """
@@ -103,7 +102,7 @@ def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor)
         similarity = linear(vectors[block], others)  # (block, right)
         similarity.diagonal(start).fill_(-torch.inf)
         reverse = similarity.T.contiguous()
-        if bars_more:  # sentences like one's own partner are no symmetric relation
+        if bars_more:  # not symmetric: a group is barred for its members and for their partners
             similarity[pool.forbidden(block, right)] = -torch.inf
             reverse[pool.forbidden(right, block)] = -torch.inf
         value, column = _largest(similarity)
@@ -117,10 +116,10 @@ def _hardest_both_ways(pool: Pool, vectors: Tensor, left: Tensor, right: Tensor)
 
 
 def _largest(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Each row's largest number, and the first column that has it."""
+    """Return each row's maximum and its first column."""
     if rows.device.type != "cpu" or rows.dtype != torch.float32:
         return rows.max(1)
-    # numpy finds it with vector instructions, ten times faster
+    # numpy's argmax uses vector instructions and is ten times faster.
     column = torch.from_numpy(rows.numpy().argmax(1))
     return rows.gather(1, column[:, None])[:, 0], column
 

@@ -1,16 +1,14 @@
 """Which sentences may be negatives of which (thesis, 3.1.3.1, 4.4 and 5.1.1).
 
-The pool is a mega-batch, or a mini-batch: the sentences of both sides of its pairs. A sentence that
-is given a negative is called an anchor. What it may be given:
+The pool holds the sentences of both sides of the pairs of a mega-batch or mini-batch. A sentence to
+choose a negative for is an anchor. Its candidates are:
 
 * `partner_language`: sentences in the language of its partner. For bitext this is the opposite
-  language (thesis, 5.1.1), for paraphrases both sides of every pair, and it holds for a mixture
-  too.
+  language (thesis, 5.1.1), for paraphrases both sides of every pair. Mixtures work too.
 * `opposite_side`: sentences in the other column, whatever their language (the released code).
 
-It is never given itself, its partner, or a sentence that `group` says is the same: two sentences
-with one group number are never negatives of each other, nor of each other's partners. Where a pool
-has a list `never`, no sentence that it names is given either (the constraints of 3.5.1).
+The anchor, its partner, all sentences in the `group` of either, and the groups in `never` (the
+constraints of 3.5.1) are never candidates.
 """
 
 from __future__ import annotations
@@ -25,14 +23,14 @@ POOLS = ("partner_language", "opposite_side")
 
 @dataclass(frozen=True)
 class Pool:
-    """The sentences negatives are chosen from; pair i is sentences 2i and 2i + 1.
+    """Sentences that negatives are chosen from. Pair i is sentences 2i and 2i + 1.
 
     Attributes:
-        embeddings: The sentence embeddings, (sentences, dim), any scale.
-        language: The number of each sentence's language, (sentences,).
-        group: Equal numbers for sentences that must not be negatives of each other, (sentences,).
-        never: For each sentence further groups that must not be its negatives, filled up with -1,
-            (sentences, most); None if there are none.
+        embeddings: Sentence embeddings, (sentences, dim), any scale.
+        language: Language number of each sentence, (sentences,).
+        group: Group number, (sentences,). Sentences of a group are never each other's negatives.
+        never: Further groups that must not be negatives of each sentence, padded with -1,
+            (sentences, most). None for no such groups.
     """
 
     embeddings: Tensor
@@ -42,47 +40,42 @@ class Pool:
 
     @property
     def bars_more(self) -> bool:
-        """Whether more is forbidden than each sentence's partner."""
+        """Whether an anchor has forbidden sentences other than itself and its partner."""
         groups = torch.sort(self.group)[0]
         return self.never is not None or bool((groups[1:] == groups[:-1]).any())
 
     def two_sides(self, allowed: str) -> tuple[Tensor, Tensor] | None:
-        """Split the pool into two halves, if the candidates of each half are the other half.
+        """Split the pool into two halves that are each other's candidates.
 
         Args:
             allowed: Which sentences may be negatives, one of `POOLS`.
 
         Returns:
-            The numbers of the sentences of either half, both (pairs,), where place i of one is the
-            partner of place i of the other; None if the pool has no such halves.
+            Indices of the sentences of either half, both (pairs,), partners at the same position.
+            None if the pool has no such halves.
         """
         sentences = torch.arange(len(self.embeddings), device=self.embeddings.device)
         if allowed == "opposite_side":
             return sentences[::2], sentences[1::2]
-        is_first, is_second = (
-            self.language == self.language[:1],
-            self.language == self.language[1:2],
-        )
+        is_first, is_second = (self.language == self.language[i : i + 1] for i in (0, 1))
         if bool((is_first != is_second).all()) and torch.equal(is_first[::2], is_second[1::2]):
             return sentences[is_first], sentences[is_second]
         return None
 
     def classes(self, allowed: str, rows: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Sort anchors into classes that share their candidates.
+        """Group anchors into classes that share their candidates.
 
         Args:
             allowed: Which sentences may be negatives, one of `POOLS`.
-            rows: Numbers of the sentences that are anchors, (anchors,).
+            rows: Indices of the anchors, (anchors,).
 
         Returns:
-            For each class the places of its anchors in `rows`, (members,), and the numbers of the
-            sentences that are its candidates, (candidates,).
+            For each class the positions of its anchors in `rows`, (members,), and the indices of
+            its candidates, (candidates,).
         """
         if allowed == "opposite_side":
-            wanted, offered = (
-                1 - rows % 2,
-                torch.arange(len(self.embeddings), device=rows.device) % 2,
-            )
+            wanted = 1 - rows % 2
+            offered = torch.arange(len(self.embeddings), device=rows.device) % 2
         else:
             wanted, offered = self.language[rows ^ 1], self.language
         return [
@@ -91,32 +84,32 @@ class Pool:
         ]
 
     def _barred(self, anchors: Tensor) -> Tensor:
-        """Groups that each anchor may not get, (2 or more, *anchors.shape)."""
+        """Groups that are forbidden for each anchor, (2 or more, *anchors.shape)."""
         own = torch.stack([self.group[anchors], self.group[anchors ^ 1]])
         return own if self.never is None else torch.cat([own, self.never[anchors].movedim(-1, 0)])
 
     def is_forbidden(self, anchors: Tensor, candidates: Tensor) -> Tensor:
-        """Say whether each candidate must not be a negative of the anchor at the same place.
+        """Whether each candidate must not be a negative of the anchor at the same position.
 
         Args:
-            anchors: Numbers of sentences, any shape.
-            candidates: Numbers of sentences, any shape that broadcasts with that of `anchors`.
+            anchors: Sentence indices, any shape.
+            candidates: Sentence indices, any shape that broadcasts with `anchors`.
 
         Returns:
-            True where it must not, of any shape that the two broadcast to.
+            True where forbidden, any shape that the two broadcast to.
         """
         return (self.group[candidates] == self._barred(anchors)).any(0)
 
     def forbidden(self, anchors: Tensor, candidates: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        """Index the candidates that must not be negatives, in a matrix (anchors, candidates).
+        """Return the forbidden entries of a matrix (anchors, candidates), as an index into it.
 
         Args:
-            anchors: Numbers of sentences, the rows of the matrix, (anchors,).
-            candidates: Numbers of sentences, the columns of the matrix, (candidates,).
+            anchors: Sentence indices of the rows, (anchors,).
+            candidates: Sentence indices of the columns, (candidates,).
 
         Returns:
-            The rows and the columns of their places, (places,), which are found by sorting, since
-            they are few; or, where one group is most of the pool, a mask, (anchors, candidates).
+            Rows and columns of the forbidden entries, (entries,) each. If one group is most of the
+            pool, a mask, (anchors, candidates).
         """
         sorted_groups, order = torch.sort(self.group[candidates])
         wanted = self._barred(anchors).reshape(-1)

@@ -2,9 +2,8 @@
 
     lambda_w ||W_initial - W||^2 + lambda_c ||W_c||^2      or      lambda ||theta||^2
 
-Tables count with the rows a batch uses. Rows outside it have no gradient of the loss; leaving them
-out of the penalty too is what keeps a step from costing the whole vocabulary. There is no factor
-1/2, which the released code has.
+Only the table rows that a batch uses are penalized, so that a step does not cost the whole
+vocabulary. The factor 1/2 of the released code is left out.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from paraphrastic_hf.layers.embedding import lookup
 
 
 def distance_to_start(table: Tensor, start: Tensor | None, ids: Tensor) -> Tensor:
-    """Sum the squares of how far the table rows that a batch uses are from their start.
+    """Return the squared distance of a batch's table rows from their initial values.
 
     Args:
-        table: The trained table, (vocab, dim).
-        start: The table before training, (vocab, dim); zeros if None.
-        ids: Numbers of the rows that the batch uses, any shape; a number may be there several
-            times and counts once.
+        table: Trained table, (vocab, dim).
+        start: Table before training, (vocab, dim), or None for zeros.
+        ids: Rows that the batch uses, any shape. Repeated ids count once.
 
     Returns:
         ||W_initial - W||^2 over those rows, scalar.

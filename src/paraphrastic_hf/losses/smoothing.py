@@ -1,10 +1,8 @@
-"""Cross-entropy of predicted tokens, smoothed toward every token alike (Szegedy et al., 2016;
-thesis, 5.4 and 7.3).
+"""Cross-entropy with label smoothing (Szegedy et al., 2016; thesis, 5.4 and 7.3).
 
     (1 - e) * mean of -ln p(target)  +  e * mean of -ln p(token), over all tokens of the vocabulary
 
-Where scores of a part of the vocabulary are there alone, as `losses/vocabulary.py` chooses it, each
-column may stand for several tokens.
+With a sampled vocabulary (`losses/vocabulary.py`), each column may stand for several tokens.
 """
 
 from __future__ import annotations
@@ -21,23 +19,23 @@ from paraphrastic_hf.losses.likelihood import blocks
 def cross_entropy_parts(
     logits: Tensor, targets: Tensor, smoothing: float, weights: Tensor | None = None
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute the two terms of the smoothed cross-entropy, weighted; their sum is the loss.
+    """Compute the two weighted terms of the smoothed cross-entropy, whose sum is the loss.
 
     Args:
-        logits: Scores of every token as the next one, (tokens, vocab), any scale.
-        targets: Columns of the right tokens, (tokens,).
-        smoothing: Share of the probability that all tokens have alike, 0 to below 1.
-        weights: How many tokens of the vocabulary each column stands for, (vocab,), at least 1; 1
-            if None.
+        logits: Logits of the next token, (tokens, vocab).
+        targets: Columns of the target tokens, (tokens,).
+        smoothing: Probability that is spread over all tokens, 0 to below 1.
+        weights: Number of vocabulary tokens that each column stands for, (vocab,), at least 1.
+            None for 1 each.
 
     Returns:
-        The term of the right token and that of all tokens, scalars in nats, means over the tokens;
-        the second is None without smoothing.
+        Terms of the target token and of all tokens, scalars in nats, means over the tokens. The
+        second is None without smoothing.
 
     Example:
         >>> import torch
         >>> right, everyone = cross_entropy_parts(torch.zeros(3, 4), torch.tensor([0, 1, 2]), 0.25)
-        >>> (right + everyone).exp()  # all four tokens alike
+        >>> (right + everyone).exp()  # a uniform distribution over four tokens
         tensor(4.)
     """
     right, everyone = _CrossEntropy.apply(logits, targets, smoothing, weights)
@@ -45,19 +43,19 @@ def cross_entropy_parts(
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """Both terms, with the gradient written out: softmax less the target distribution.
+    """Both terms, with the gradient written out: softmax minus the target distribution.
 
-    It is computed in float32, a block of tokens at a time. What is kept for the gradient is of the
-    type of the logits, but for the right tokens, of whose probability the gradient is the distance
-    to 1. With stock log_softmax a step takes 1.4 times as long, the products of an output layer of
-    256 by 8,000 included (3,000 tokens in float32, two cores).
+    Computed in float32, one block of tokens at a time. Probabilities are kept in the type of the
+    logits, except those of the targets, whose gradient is p - 1 and needs float32. Stock
+    log_softmax makes a step 1.4 times as long, including the products of an output layer of 256 by
+    8,000 (3,000 tokens in float32, two cores).
     """
 
     @staticmethod
     def forward(
         ctx: Any, logits: Tensor, targets: Tensor, smoothing: float, weights: Tensor | None
     ) -> Any:
-        share = None  # of the vocabulary that each column stands for
+        share = None  # fraction of the vocabulary that each column stands for
         if smoothing:
             share = logits.new_ones(logits.shape[1]).float() if weights is None else weights
             share = share / share.sum()

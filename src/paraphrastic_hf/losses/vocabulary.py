@@ -1,10 +1,10 @@
-"""A softmax over a part of a large vocabulary, whose sum over all of it is estimated without bias.
+"""Softmax over a sample of a large vocabulary, with an unbiased estimate of the full sum.
 
-On a CPU the scores of a whole vocabulary are most of the cost of a decoder. Every piece that occurs
-in the batch is scored, and a random sample of the others, each of which stands for so many of them
-that the weighted sum of exp(score) has the whole sum as its expectation. This is importance
-sampling (Bengio and Senecal, 2003) with the batch as one stratum that is taken whole. No paper of
-this project does it; `None` candidates are the papers' whole vocabulary.
+On a CPU the scores of the whole vocabulary are most of a decoder's cost. Every piece of the batch
+is scored, and a random sample of the others. Each sampled piece is weighted such that the expected
+weighted sum of exp(score) equals the full sum. This is importance sampling (Bengio and Senecal,
+2003) with the batch as one stratum that is taken whole. The papers use the whole vocabulary, which
+is `None` candidates here.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from paraphrastic_hf.layers.packing import moved
 
 @dataclass(frozen=True)
 class Candidates:
-    """The tokens of the vocabulary that a batch is scored against.
+    """Vocabulary tokens that a batch is scored against.
 
     Attributes:
         ids: (candidates,) int64, ascending, each once.
-        weights: (candidates,) float32, how many tokens of the vocabulary each stands for.
+        weights: (candidates,) float32, number of vocabulary tokens that each stands for.
     """
 
     ids: torch.Tensor
     weights: torch.Tensor
 
     def columns(self, targets: torch.Tensor) -> torch.Tensor:
-        """Find tokens among the candidates.
+        """Return the position of each token among the candidates.
 
         Args:
-            targets: Token ids, any shape; all must be among the candidates.
+            targets: Token ids, any shape. All must be candidates.
 
         Returns:
-            The place of each, from 0, in the shape given.
+            Position of each, from 0, in the shape given.
         """
         return torch.searchsorted(self.ids, targets)
 
@@ -52,8 +52,8 @@ def draw_candidates(
 
     Args:
         targets: Ids that the batch predicts, any shape.
-        vocab: Number of tokens of the vocabulary.
-        extra: How many others to draw, at least 1; all where there are fewer.
+        vocab: Vocabulary size.
+        extra: Number of others to draw, at least 1. Fewer if the vocabulary runs out.
         random: Source of the draw.
 
     Example:

@@ -1,5 +1,5 @@
-"""Two systems side by side: how the scores of SIM and BLEU are distributed, how often they tie, and
-where the metrics disagree (thesis, 7.5.1 and 7.7)."""
+"""Compares two systems: score distributions and ties of SIM and BLEU, and where the two metrics
+disagree (thesis, 7.5.1 and 7.7)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.metrics.matching import SegmentScores
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, checked_segments
 
-MOST_DIGITS = 18  # of a segment's number
-EQUAL = 1e-4  # on the scale of 0 to 100; scores closer than that differ by rounding alone
+MOST_DIGITS = 18  # of a segment number
+EQUAL = 1e-4  # on a scale of 0 to 100. Smaller differences are rounding errors.
 MEASURES = ("SimiLE", "SIM", "BLEU")
 
 
 @dataclass(frozen=True)
 class Ties:
-    """How finely a metric tells the hypotheses of a list apart (thesis, 7.5.1).
+    """How finely a metric separates the hypotheses of a list (thesis, 7.5.1).
 
     Attributes:
-        pairs: Number of pairs of hypotheses that are in one list, over all lists.
+        pairs: Number of pairs of hypotheses from the same list, over all lists.
         unequal: Share of the pairs whose two scores differ, 0 to 1.
         difference: Mean absolute difference of the two scores, 0 to 100.
     """
@@ -38,12 +38,10 @@ class Comparison:
     """The scores of two systems on the same segments, on a scale of 0 to 100.
 
     Attributes:
-        names: The names of the two systems.
         hypotheses: The outputs of each system, one for each segment.
         references: For each segment the list of its references.
         scores: For each of `MEASURES`, the scores of both systems, (2, segments).
-        ties: For each measure, how often hypotheses tie: those of an n-best list where such lists
-            were given, else the two systems' outputs.
+        ties: Ties per measure, within n-best lists if given, else between the two systems.
         is_nbest: Whether n-best lists were given.
         listed: For each measure, the scores of all hypotheses in the lists, (hypotheses,).
         signature: The settings that the SimiLE scores depend on.
@@ -59,18 +57,14 @@ class Comparison:
     signature: str
 
     def change(self, measure: str) -> np.ndarray:
-        """Subtract the scores of the first system from those of the second, (segments,).
-
-        Args:
-            measure: One of `MEASURES`.
-        """
+        """Return the second system's scores minus the first's, (segments,)."""
         return np.asarray(self.scores[measure][1] - self.scores[measure][0])
 
     def order(self) -> np.ndarray:
         """Sort segments by |change of BLEU| - |change of SIM|, largest first (thesis, 7.7).
 
         Returns:
-            Numbers of the segments for which the systems' outputs differ, from 0, (differing,).
+            Numbers of the segments whose two outputs differ, from 0, (differing,).
         """
         differs = [a != b for a, b in zip(*self.hypotheses, strict=True)]
         statistic = np.abs(self.change("BLEU")) - np.abs(self.change("SIM"))
@@ -89,13 +83,13 @@ def compare(
     """Score two systems by SimiLE, SIM and sentence BLEU.
 
     Args:
-        bleu: What gives BLEU, from 0 to 100 (`metrics/matching.py`).
-        names: What to call the two systems; the names must differ.
-        nbest: For each segment the hypotheses among which ties are counted; if None, those are the
-            outputs of the two systems.
+        bleu: Function that returns segment BLEU, 0 to 100 (`metrics/matching.py`).
+        names: Distinct names of the two systems.
+        nbest: For each segment, the hypotheses among which ties are counted. If None, these are
+            the outputs of the two systems.
     """
     if names[0] == names[1]:
-        raise DataError(f"the two systems must have names of their own, both are {names[0]!r}")
+        raise DataError(f"the two systems need different names, both are {names[0]!r}")
     checked = [checked_segments(hypotheses, references) for hypotheses in systems]
     lists = checked[0][1]
     first, second = (hypotheses for hypotheses, _ in checked)
@@ -125,11 +119,8 @@ def compare(
 
 
 def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
-    """Compare the scores of every two hypotheses that are in one list (thesis, 7.5.1).
-
-    Args:
-        scores: The score of each hypothesis, 0 to 100, (hypotheses,).
-        lists: The number of the list that each hypothesis is in, (hypotheses,).
+    """Compare the scores of every two hypotheses, 0 to 100, with the same list number (thesis,
+    7.5.1).
 
     Example:
         >>> count_ties(np.array([50.0, 50.0, 47.0]), np.array([0, 0, 0]))
@@ -145,15 +136,11 @@ def count_ties(scores: np.ndarray, lists: np.ndarray) -> Ties:
 
 
 def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]]:
-    """Read n-best lists as Moses writes them, `number ||| hypothesis ||| ...` from 0, or as
-    `paraphrastic translate --outputs N` does, `number<tab>score<tab>hypothesis` from 1; the first
-    line tells which.
+    """Read n-best lists, and return the hypotheses of each segment in file order.
 
-    Args:
-        lines: The lines of the file; scores are not read.
-
-    Returns:
-        The hypotheses of each segment, in the order of the lines.
+    Two formats are recognized by the first line: Moses's `number ||| hypothesis ||| ...`, counted
+    from 0, and `number<tab>score<tab>hypothesis` of `paraphrastic translate --outputs N`, counted
+    from 1.
 
     Example:
         >>> read_nbest(["0 ||| a cat ||| 0.3", "0 ||| the cat ||| 0.2"], 1, "cats.nbest")
@@ -168,11 +155,11 @@ def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]
     for i, line in enumerate(lines, 1):
         parts = [part.strip() for part in (line.split("|||") if is_moses else line.split("\t", 2))]
         if len(parts) <= place or not parts[0].isdecimal():
-            raise DataError(f"{name}:{i} is not `{form}`: {line[:60]!r}")
+            raise DataError(f"{name}:{i} does not match `{form}`: {line[:60]!r}")
         if len(parts[0]) > MOST_DIGITS or not first <= int(parts[0]) < segments + first:
             raise DataError(
-                f"{name}:{i} is of segment {parts[0][:20]}, counted from {first}, but there are "
-                f"{segments:,}"
+                f"{name}:{i} has segment number {parts[0][:20]}, but there are {segments:,} "
+                f"segments, counted from {first}"
             )
         lists[int(parts[0]) - first].append(parts[place])
     return lists

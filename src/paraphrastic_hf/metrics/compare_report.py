@@ -1,5 +1,4 @@
-"""A comparison of two systems as files for people to read, like those of the thesis's sections
-7.5.1 and 7.7: Markdown, plots, a table and JSON."""
+"""Files of a comparison of two systems: Markdown, plots, a table and JSON (thesis, 7.5.1, 7.7)."""
 
 from __future__ import annotations
 
@@ -29,16 +28,14 @@ def write_comparison(
     count: int = 10,
     bleu: Sequence[CorpusBleu] = (),
 ) -> list[Path]:
-    """Write the five files of a report and return their paths.
-
-    They are compare.md, compare.json, segments.tsv, scores.png and changes.png.
+    """Write compare.md, compare.json, segments.tsv, scores.png and changes.png, and return the
+    paths.
 
     Args:
-        comparison: What `compare` found.
-        systems: The corpus scores of the two systems, as `compare_systems` gives them.
-        folder: The folder to write to, which is made if it does not exist.
+        systems: Corpus scores of the two systems, from `compare_systems`.
+        folder: Output folder. It is created if needed.
         count: Number of segments to show from either end of `comparison.order()`.
-        bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it; left out if empty.
+        bleu: Corpus BLEU of the two systems, from `compare_bleu`, if wanted.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = ("compare.md", "compare.json", "segments.tsv", "scores.png", "changes.png")
@@ -55,13 +52,7 @@ def write_comparison(
 def comparison_values(
     comparison: Comparison, systems: list[SystemScores], bleu: Sequence[CorpusBleu] = ()
 ) -> dict[str, Any]:
-    """Return the numbers of the report as plain values, for JSON.
-
-    Args:
-        comparison: What `compare` found.
-        systems: The corpus scores of the two systems, as `compare_systems` gives them.
-        bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it.
-    """
+    """Return the numbers of the report as plain values, for JSON."""
     return {
         "systems": [system.to_dict() for system in systems],
         "corpus_bleu": {
@@ -90,14 +81,7 @@ def comparison_markdown(
     plots: bool,
     bleu: Sequence[CorpusBleu] = (),
 ) -> str:
-    """Return the text of the report as Markdown.
-
-    Args:
-        comparison: What `compare` found.
-        systems: The corpus scores of the two systems, as `compare_systems` gives them.
-        count: Number of segments to show from either end of `comparison.order()`.
-        bleu: Corpus BLEU of the two systems, as `compare_bleu` gives it; left out if empty.
-    """
+    """Return the report as Markdown, with `count` segments from either end of its order."""
     first, second = comparison.names
     lines = [f"# {literal(first)} and {literal(second)}", "", "Scores x 100.", ""]
     columns = ["system", "SimiLE", "p", "SIM", "p", "mean sentence BLEU"]
@@ -113,13 +97,13 @@ def comparison_markdown(
             row += [f"{each.bleu.mean:.2f}", p_text(each.p_value)]
     lines += markdown_table(columns, rows)
     if plots:
-        lines += ["", "![How the scores spread](scores.png)"]
+        lines += ["", "![Distribution of the scores](scores.png)"]
     what = "n-best list" if comparison.is_nbest else "segment's two outputs"
     lines += [
         "",
-        "## How finely the metrics tell hypotheses apart",
+        "## How finely the metrics separate hypotheses",
         "",
-        f"Pairs of hypotheses of one {what}. In the thesis's n-best lists (section 7.5.1) the "
+        f"Pairs of hypotheses from one {what}. In the thesis's n-best lists (section 7.5.1), the "
         "scores of 99.0 % of the pairs differ by SimiLE and of 85.1 % by BLEU, by 4.8 and 4.3 on "
         "average.",
         "",
@@ -154,7 +138,7 @@ def _examples(comparison: Comparison, segments: Iterable[int]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """A text as a cell of the report; segments.tsv has the whole of a long one."""
+    """Shorten a long text for a table cell. segments.tsv has the whole text."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]} ..."
 
 
@@ -174,13 +158,13 @@ def _write_segments(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_scores(comparison: Comparison, path: Path) -> None:
-    """Histograms of the scores of all hypotheses, as in Figure 11 of the thesis."""
+    """Plot histograms of the scores of all hypotheses, as Figure 11 of the thesis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 3.4), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
     for axis, name in zip(axes, MEASURES, strict=True):
-        scores = np.minimum(comparison.listed[name], 100)  # sacrebleu has 100.00000000000004
+        scores = np.minimum(comparison.listed[name], 100)  # sacrebleu gives 100.00000000000004
         axis.hist(scores, bins=50, range=(min(0, scores.min()), 100), color=COLORS[name])
         axis.set(title=name, xlabel="score x 100")
         axis.grid(alpha=0.3)
@@ -189,7 +173,7 @@ def _plot_scores(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_changes(comparison: Comparison, path: Path) -> None:
-    """A point for each segment: how SIM and BLEU change from the first system to the second."""
+    """Plot the change of SIM and BLEU from the first to the second system, a point per segment."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 5), layout="constrained")

@@ -1,8 +1,8 @@
 """BLEU of a corpus with its confidence interval (Koehn, 2004, section 3) and significance.
 
-BLEU of a corpus is no mean over segments: matching n-grams, n-grams and lengths are summed over all
-segments first. So a resample, or an exchange of outputs, sums the counts of its segments, and BLEU
-is computed from these sums.
+Corpus BLEU is not a mean over segments: matching n-grams, n-grams and lengths are first summed over
+all segments. A resample, or an exchange of outputs, therefore sums the counts of its segments, and
+BLEU is computed from these sums.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ ORDER = 4  # n-grams of one to four words
 
 @dataclass(frozen=True)
 class CorpusBleu:
-    """BLEU of one of several systems.
+    """Corpus BLEU of one system.
 
     Attributes:
-        name: What the system is called.
-        bleu: BLEU of the corpus with the 95 % interval, 0 to 100.
-        p_value: How likely its difference from the first system is chance, two-sided, above 0 to 1;
-            None for the first system.
-        samples: Number of resamples that the interval comes from.
+        bleu: Corpus BLEU with its 95 % interval, 0 to 100.
+        p_value: Two-sided p-value of the difference from the first system. None for the first
+            system.
+        samples: Number of resamples for the interval.
     """
 
     name: str
@@ -37,11 +36,11 @@ class CorpusBleu:
 
 
 def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> np.ndarray:
-    """Count in each segment what BLEU is computed from, with sacrebleu's 13a tokens.
+    """Return the statistics of BLEU for each segment, with sacrebleu's 13a tokens.
 
     Returns:
-        Length of the hypothesis, length of the closest reference, then for n-grams of one to four
-        tokens how many match, and how many there are: (segments, 10), 0 or more.
+        Counts, (segments, 10): length of the hypothesis, length of the closest reference, then for
+        n-grams of one to four tokens the number that match, and the total number.
 
     Example:
         >>> bleu_counts(["a b c"], [["a b d e"]]).tolist()
@@ -49,7 +48,7 @@ def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
     """
     from sacrebleu.metrics import BLEU  # type: ignore[attr-defined]
 
-    metric = BLEU(effective_order=True)  # which changes the scores of segments, not the counts
+    metric = BLEU(effective_order=True)  # this changes the scores of segments, not the counts
     found = [
         metric.sentence_score(h, list(rs)) for h, rs in zip(hypotheses, references, strict=True)
     ]
@@ -57,13 +56,10 @@ def bleu_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) 
 
 
 def bleu_of_counts(counts: np.ndarray) -> np.ndarray:
-    """Return the BLEU of corpora as sacrebleu computes it, with exponential smoothing.
+    """Return the BLEU of corpora, 0 to 100, as sacrebleu computes it with exponential smoothing.
 
     Args:
-        counts: Sums over segments of what `bleu_counts` gives, of any shape with ten columns last.
-
-    Returns:
-        BLEU, 0 to 100, of any shape that the columns leave.
+        counts: `bleu_counts` summed over segments, (..., 10).
 
     Example:
         >>> round(float(bleu_of_counts(np.array([9, 9, 8, 6, 4, 2, 9, 8, 7, 6]))), 1)
@@ -92,20 +88,14 @@ def compare_bleu(
 
     Args:
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more
-            than 20 segments; 1 or more.
-        seed: Seed of the draws, 0 or more; the same segments are drawn for all systems.
-
-    Example:
-        >>> systems = [("old", ["the cat sits down here"] * 9), ("new", ["the cat sat down"] * 9)]
-        >>> new = compare_bleu(systems, ["the cat sat down"] * 9, samples=9)[1]
-        >>> round(new.bleu.mean), new.p_value
-        (100, 0.00390625)
+            than 20 segments, 1 or more.
+        seed: Seed of the draws, 0 or more. The same segments are drawn for all systems.
     """
     lists = [[each] if isinstance(each, str) else list(each) for each in references]
     counts = [bleu_counts(hypotheses, lists).astype(np.float64) for _, hypotheses in systems]
     resampled = np.concatenate(
         [
-            # float64 holds these sums exactly, and its product is the fast one
+            # float64 holds these sums exactly, and its matrix product is faster than int64's
             [bleu_of_counts(drawn.astype(np.float64) @ each) for each in counts]
             for drawn in drawn_counts(len(lists), samples, seed)
         ],

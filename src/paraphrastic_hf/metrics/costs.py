@@ -1,8 +1,7 @@
-"""What candidates cost in minimum risk training: 1 less a score of 0 to 1 (thesis, 7.3).
+"""Costs of minimum risk training: 1 minus a score from 0 to 1 (thesis, 7.3).
 
-A cost takes lists of candidates with a reference for each list, so that a reference is encoded or
-cut into n-grams once, however long its list. SIM and SimiLE of all lists are one call of the
-encoder.
+A cost takes one list of candidates for each reference. Each reference is encoded or cut into
+n-grams once, and SIM or SimiLE of all lists takes one call of the encoder.
 """
 
 from __future__ import annotations
@@ -27,32 +26,31 @@ from paraphrastic_hf.metrics.sentence_scores import (
 
 METRICS = ("simile", "sim", "bleu", "half", "chrf", "function", "evaluate")
 SEMANTIC = ("simile", "sim", "half")
-TOLERANCE = 1e-6  # by which rounding may leave the range of a score
+TOLERANCE = 1e-6  # rounding error allowed outside `limits`, as a share of their range
 
 Lists = Sequence[Sequence[str]]
 
 
 class Cost(Protocol):
-    """What candidates cost against the reference of their list."""
+    """Cost of candidates against the reference of their list."""
 
     @property
     def signature(self) -> str:
-        """What the costs depend on."""
+        """Return the settings that the costs depend on."""
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), finite, mostly 0 to 1.
+        """Return one finite cost for each candidate, list after list, (candidates,).
 
         Args:
-            lists: The candidates for each reference; a list may be empty.
+            lists: Candidates for each reference. A list may be empty.
         """
 
 
 class SemanticCost:
-    """The cost 1 - SimiLE, or 1 - SIM, of each candidate (thesis, 7.2.1 and 7.3).
+    """The cost 1 - SimiLE, or 1 - SIM, of each candidate, 0 to 2 (thesis, 7.2.1 and 7.3).
 
-    The penalties of the thesis's trials are `penalty` of the scorer: `none` is SIM alone, by which
-    translations grow long; `excess` marks down longer ones alone, by which they shorten; `both` is
-    SimiLE.
+    The scorer's `penalty` selects the variants of the thesis. With `none` (SIM), translations grow
+    long. With `excess` (only longer ones are penalized), they shorten. `both` is SimiLE.
     """
 
     def __init__(self, scorer: SimileScorer) -> None:
@@ -60,13 +58,11 @@ class SemanticCost:
 
     @property
     def signature(self) -> str:
-        """The signature of the scorer."""
         return self.scorer.signature()
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 2."""
         flat, numbers = _flat(lists, references)
-        # candidates and references often stand there twice
+        # Candidates and references often repeat. Each distinct text is encoded once.
         texts, places = _distinct([*flat, *references])
         embedded = self.scorer.embed(texts)
         own, other = places[: len(flat)], places[len(flat) :][numbers]
@@ -78,8 +74,8 @@ class SemanticCost:
 
 
 class BleuCost:
-    """The cost 1 - BLEU of each candidate, with 1 added to the counts of n-grams of several words
-    (thesis, 7.3)."""
+    """The cost 1 - BLEU of each candidate, 0 to 1, with add-one smoothing for n-grams of several
+    words (thesis, 7.3)."""
 
     signature = "bleu|smooth:add-1|tok:13a|case:mixed"
 
@@ -87,41 +83,37 @@ class BleuCost:
         self._cut = word_cutter()
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 1."""
         return _each(lists, references, self._cut, smoothed_bleu)
 
 
 class ChrfCost:
-    """The cost 1 - chrF2 of each candidate, as sacrebleu computes it."""
+    """The cost 1 - chrF2 of each candidate, 0 to 1, as sacrebleu computes it."""
 
     signature = "chrf|nc:6|nw:0|beta:2|case:mixed"
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 1."""
         return _each(lists, references, char_profile, chrf_score)
 
 
 class MeanCost:
-    """The mean of several costs; of BLEU's and SimiLE's it is the thesis's Half (7.4.2)."""
+    """The mean of several costs. The mean of BLEU's and SimiLE's is the thesis's Half (7.4.2)."""
 
     def __init__(self, costs: Sequence[Cost]) -> None:
         self.costs = costs
 
     @property
     def signature(self) -> str:
-        """The signatures of all."""
         return " + ".join(cost.signature for cost in self.costs)
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 2."""
         return np.asarray(np.mean([cost(lists, references) for cost in self.costs], axis=0))
 
 
 class FunctionCost:
-    """What any function of candidates and references says, put on the scale of 0 to 1.
+    """A cost from any function that scores candidates against references.
 
     Args:
-        limits: The least and the greatest number it may give.
+        limits: Lowest and highest score of the function. Scores are rescaled from them to 0 to 1.
 
     Example:
         >>> share = lambda ours, theirs: [float(a == b) for a, b in zip(ours, theirs)]
@@ -138,21 +130,16 @@ class FunctionCost:
         higher_is_better: bool = True,
     ) -> None:
         if len(limits) != 2 or not limits[0] < limits[1]:
-            raise RecipeError(
-                f"the limits of a cost must be two numbers, the least and the greatest, got "
-                f"{list(limits)}"
-            )
+            raise RecipeError(f"cost.limits must be two numbers, low and high, got {list(limits)}")
         self.function, self.name = function, name
         self.low, self.high = map(float, limits)
         self.higher_is_better = higher_is_better
 
     @property
     def signature(self) -> str:
-        """The name of the function."""
         return self.name
 
     def __call__(self, lists: Lists, references: Sequence[str]) -> np.ndarray:
-        """Give the cost of every candidate, list after list, (candidates,), 0 to 1."""
         flat, numbers = _flat(lists, references)
         if not flat:
             return np.empty(0)
@@ -167,19 +154,19 @@ class FunctionCost:
         try:
             values = np.asarray(found, np.float64)
         except (TypeError, ValueError) as error:
-            raise DataError(f"{self.name} gave what is no list of numbers: {error}") from error
+            raise DataError(f"{self.name} must return a list of numbers: {error}") from error
         if values.shape != (len(flat),):
             raise DataError(
-                f"{self.name} must give a number for each of {len(flat)} candidates, and gave "
-                f"an array of shape {values.shape}"
+                f"{self.name} must return one number for each of {len(flat)} candidates, got an "
+                f"array of shape {values.shape}"
             )
         margin = TOLERANCE * (self.high - self.low)
         is_within = (values >= self.low - margin) & (values <= self.high + margin)
         if not is_within.all():
             bad = int(np.flatnonzero(~is_within)[0])
             raise DataError(
-                f"{self.name} gave {values[bad]} for {flat[bad]!r:.60}, which is not from "
-                f"{self.low:g} to {self.high:g}; cost.limits says what it may give"
+                f"{self.name} returned {values[bad]} for {flat[bad]!r:.60}, outside {self.low:g} "
+                f"to {self.high:g}. Set cost.limits to its range"
             )
         shares = ((values - self.low) / (self.high - self.low)).clip(0.0, 1.0)
         return 1.0 - shares if self.higher_is_better else shares
@@ -198,21 +185,19 @@ def make_cost(
     limits: Sequence[float] = (0.0, 1.0),
     higher_is_better: bool = True,
 ) -> Cost:
-    """Make the cost that a metric's name stands for.
+    """Return the cost for the name of a metric.
 
     Args:
-        metric: One of `METRICS`: `simile`, `sim`, `bleu`, `half` (the mean of `bleu` and `simile`),
-            `chrf`, `function` or `evaluate`.
+        metric: One of `METRICS`. `half` is the mean of `bleu` and `simile`.
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
-        similarity: What SIM compares, `sentences` (7.2.1) or `windows`, as `SimileScorer` takes it.
+        similarity: `sentences` (7.2.1) or `windows`, as `SimileScorer` takes it.
         alpha: Weight of the length penalty, 0 or more.
-        penalty: Which lengths are marked down, as `SimileScorer` takes it; of `sim` none is.
-        name: For `function` its `module:function`; for `evaluate` what `evaluate.load` takes.
-        field: For `evaluate` the key of its result that holds a number for each candidate; its
-            only one if None.
-        options: For `evaluate` what `compute` gets beside the texts, such as {"lang": "en"}.
-        limits: The least and the greatest number that a function or a metric of `evaluate` gives,
-            two numbers.
+        penalty: Length penalty of `simile` and `half`, as `SimileScorer` takes it.
+        name: `module:function` for `function`, a name for `evaluate.load` for `evaluate`.
+        field: For `evaluate`, the key of its result that holds a number for each candidate. It may
+            be None if there is only one.
+        options: For `evaluate`, further arguments of `compute`, such as {"lang": "en"}.
+        limits: Lowest and highest score of a `function` or `evaluate` metric.
 
     Example:
         >>> cost = make_cost("simile")
@@ -224,8 +209,8 @@ def make_cost(
         raise RecipeError(f"cost.metric must be one of {', '.join(METRICS)}, got {metric!r}")
     if (name is None) == (metric in ("function", "evaluate")):
         raise RecipeError(
-            f"cost.name is for cost.metric function and evaluate alone, and they need it; the "
-            f"metric is {metric}"
+            "cost.name is required for cost.metric function and evaluate, and not allowed for "
+            f"others, got {name!r} for {metric}"
         )
     scale: dict[str, Any] = {"limits": limits, "higher_is_better": higher_is_better}
     if metric == "function":
@@ -249,7 +234,7 @@ def _evaluate(
 
     try:
         metric = evaluate.load(name)
-    except Exception as error:  # of many kinds
+    except Exception as error:  # evaluate raises many kinds
         raise RecipeError(f"cost.name: evaluate cannot load {name!r}: {error}") from error
 
     def score(candidates: list[str], references: list[str]) -> Any:
@@ -258,10 +243,10 @@ def _evaluate(
         if field is None and len(numbers) == 1:
             return next(iter(numbers.values()))
         if field not in numbers:
-            known = ", ".join(numbers) or "none: it scores a corpus alone"
+            known = ", ".join(numbers) or "none, because it scores only whole corpora"
             raise DataError(
-                f"cost.field of evaluate's {name} must name what holds a number for each "
-                f"candidate, got {field!r}; there is {known}"
+                f"cost.field must name a list of scores, one for each candidate, in the result of "
+                f"evaluate's {name}, got {field!r}. Available: {known}"
             )
         return numbers[field]
 
@@ -269,13 +254,13 @@ def _evaluate(
 
 
 def _flat(lists: Lists, references: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """All candidates, and the number of the list that each is in."""
+    """Return all candidates, and the list number of each."""
     numbers = np.repeat(np.arange(len(lists)), [len(each) for each in lists])
     return [text for each in lists for text in each], numbers
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """The texts without repetition, and the place among them of each."""
+    """Return the distinct texts, and the index of each text among them."""
     places: dict[str, int] = {}
     found = np.fromiter((places.setdefault(text, len(places)) for text in texts), np.int64)
     return list(places), found

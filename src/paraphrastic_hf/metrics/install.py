@@ -1,5 +1,5 @@
-"""Copies the SimiLE module (thesis, 7.2.1) to where `evaluate.load("simile")` finds it offline, or
-to a folder that can be uploaded as a Hub Space."""
+"""Copies the SimiLE metric (thesis, 7.2.1) to the folder in which `evaluate.load("simile")` looks,
+or to a folder that can be uploaded as a Hub Space."""
 
 from __future__ import annotations
 
@@ -11,29 +11,23 @@ from paraphrastic_hf.io.files import write_bytes
 
 MODULE = Path(__file__).parent / "simile"
 SCRIPT = MODULE / "simile.py"
-PLACE = "ORGANIZATION/simile"  # on the card, until it is known where the Space is
+PLACE = "ORGANIZATION/simile"  # placeholder in the card, replaced when a Space is published
 SPACE_FILES = ("simile.py", "README.md", "app.py", "requirements.txt")
 
 
 def modules_cache() -> Path:
-    """Return the folder in which `evaluate` keeps modules.
-
-    It follows from the environment variables that `evaluate` reads, which need not be imported.
-    """
+    """Return the module cache of `evaluate`, from the environment variables that it reads."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("HF_HOME", os.path.join(cache, "huggingface"))
     return Path(os.environ.get("HF_MODULES_CACHE", os.path.join(home, "modules"))).expanduser()
 
 
 def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
-    """Install the module, so that it is the newest of its name; this may be repeated.
+    """Install the metric as its newest version, and return the path of the installed file.
 
     Args:
-        cache: The folder of modules. If None, it is the one of `evaluate`, which the environment
-            variables HF_MODULES_CACHE, HF_HOME and XDG_CACHE_HOME can move.
-
-    Returns:
-        The path of the installed file.
+        cache: The module cache. If None, it is that of `evaluate`, which depends on the environment
+            variables HF_MODULES_CACHE, HF_HOME and XDG_CACHE_HOME.
     """
     script = SCRIPT.read_bytes()
     root = modules_cache() if cache is None else Path(cache)
@@ -50,14 +44,7 @@ def install_metric(cache: str | os.PathLike[str] | None = None) -> Path:
 
 
 def export_space(folder: str | os.PathLike[str]) -> list[Path]:
-    """Write the files of a Hub Space: module, card, page and requirements.
-
-    Args:
-        folder: The folder to write to, which is made if it does not exist.
-
-    Returns:
-        The paths of the files.
-    """
+    """Write the files of a Hub Space (module, card, page, requirements) and return their paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name in SPACE_FILES:

@@ -1,4 +1,4 @@
-"""Metrics of other libraries that match words or characters, to compare SimiLE with (thesis,
+"""Metrics of other libraries that match words or characters, to compare with SimiLE (thesis,
 7.2.1, Table 66)."""
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ def chrf(progress: bool = False) -> SegmentScores:
 
 
 def meteor(progress: bool = False) -> SegmentScores:
-    """Return nltk's METEOR over lower-cased Treebank tokens, 0 to 100.
-
-    It needs nltk's WordNet data.
-    """
+    """Return nltk's METEOR over lower-cased Treebank tokens, 0 to 100. It needs nltk's WordNet."""
     from nltk.tokenize import TreebankWordTokenizer
     from nltk.translate.meteor_score import meteor_score
 
@@ -56,25 +53,22 @@ MATCHING: dict[str, Callable[..., SegmentScores]] = {
 
 
 def load_matching(name: str, *, progress: bool = False) -> SegmentScores:
-    """Load a metric that matches words or characters.
-
-    Args:
-        name: The name of the metric in `MATCHING`.
+    """Load one of `MATCHING`, a function from hypotheses and lists of references to scores.
 
     Returns:
-        A function from hypotheses and lists of references to scores, 0 to 100, (segments,).
+        A function that returns scores from 0 to 100, (segments,).
     """
     try:
         score = MATCHING[name](progress)
         score(["a"], [["b"]])
     except ImportError as error:
         raise DataError(
-            f"{name} needs {error.name}; pip install 'paraphrastic-hf[compare]'"
+            f"{name} needs {error.name}: pip install 'paraphrastic-hf[compare]'"
         ) from error
     except (LookupError, OSError) as error:  # nltk's data
         raise DataError(
-            f"{name} needs WordNet: python -m nltk.downloader wordnet, or set NLTK_DATA to the "
-            "folder that has it"
+            f"{name} needs WordNet. Run python -m nltk.downloader wordnet, or set NLTK_DATA to "
+            "the folder that contains it"
         ) from error
     return score
 

@@ -1,9 +1,8 @@
 """SimiLE and SIM as metrics of `mbrs`, a library of minimum Bayes risk decoding (Deguchi et al.,
-2024): call `register()`, then choose the metric `simile` or `sim` there.
+2024): call `register()`, then choose the metric `simile` or `sim`.
 
-`mbrs` is not a dependency, since its own metrics need transformers 4. It is code and not an example
-in a guide because `mbrs` asks for a class of five methods, and because `benchmarks/bayes_risk.py`
-compares its decoders with `generation/bayes_risk.py` through this class (same choices; mbrs 0.1.8).
+`mbrs` is not a dependency, because its own metrics need transformers 4. `benchmarks/bayes_risk.py`
+uses this class to compare its decoders with `generation/bayes_risk.py` (same choices, mbrs 0.1.8).
 """
 
 from __future__ import annotations
@@ -22,17 +21,16 @@ from paraphrastic_hf.metrics.utilities import SemanticUtility
 
 
 def register() -> dict[str, type]:
-    """Make `simile` and `sim` metrics of `mbrs`.
+    """Register `simile` and `sim` as metrics of `mbrs`, and return the two classes by name.
 
-    Returns:
-        The two classes by their names; their `Config` has `model` and `alpha`.
+    Their `Config` has the fields `model` and `alpha`.
     """
     try:
         metrics: Any = importlib.import_module("mbrs.metrics")
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            "mbrs is not installed here: pip install mbrs, in an environment of its own beside "
-            "paraphrastic-hf; or use paraphrastic translate --decode mbr",
+            "mbrs is not installed. Run pip install mbrs in a separate environment, or use "
+            "paraphrastic translate --decode mbr",
             name="mbrs",
         ) from error
     return {name: _metric(metrics, name) for name in ("simile", "sim")}

@@ -1,15 +1,15 @@
 """Confidence intervals by resampling segments (Koehn, 2004; thesis, Tables 68 and 69), and paired
-permutation tests: p-values of the difference between two systems.
+permutation tests of the difference between two systems.
 
-If two systems are equally good, it is chance which of them wrote which of the two outputs for a
-segment. So the test exchanges the outputs of some segments. The p-value is the share of such
-exchanges in which the two scores differ at least as much as they do in fact (Noreen, 1989;
-Riezler and Maxwell, 2005).
+If two systems are equally good, chance decides which of them wrote which of the two outputs for a
+segment. The test therefore exchanges the outputs of some segments. The p-value is the share of
+exchanges with a score difference at least as large as the observed one (Noreen, 1989; Riezler and
+Maxwell, 2005).
 
-The test is two-sided: either system may be better. For scores that are means over segments it is
-exact at any number of segments: of two equally good systems at most 5 % have p < 0.05. The papers
-use the paired bootstrap (Koehn, 2004), which is one-sided in favor of the better system and too
-small for few segments: with 5 to 20 segments, 13 to 21 % of equal systems have p < 0.05.
+The test is two-sided. For scores that are means over segments it is exact for any number of
+segments: at most 5 % of equally good systems have p < 0.05. The papers use the paired bootstrap
+(Koehn, 2004), which is one-sided in favor of the better system. Its p-values are too small for few
+segments: with 5 to 20 segments, 13 to 21 % of equal systems have p < 0.05.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ DRAWS_AT_A_TIME = 2**22
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean score with the interval that its resamples fall in.
+    """A mean score with its confidence interval.
 
     Attributes:
         mean: Mean over the segments, 0 to 1 for SIM and SimiLE.
-        low: Lower end of the interval, in the same unit: 2.5 % of the resamples are below it.
-        high: Upper end of the interval: 2.5 % of the resamples are above it.
+        low: Lower end of the interval, in the same unit.
+        high: Upper end of the interval.
     """
 
     mean: float
@@ -42,10 +42,10 @@ class Interval:
 def confidence_intervals(
     systems: Sequence[np.ndarray], *, samples: int = 1000, seed: int = 1, level: float = 0.95
 ) -> list[Interval]:
-    """Return each system's mean score and the interval that its resampled means fall in.
+    """Return each system's mean score and the interval of its resampled means.
 
     Args:
-        systems: Segment scores of each system, (segments,); the same segments are drawn for all.
+        systems: Segment scores of each system, (segments,). The same segments are drawn for all.
         samples: Number of resamples, 1 or more.
         seed: Seed of the draws, 0 or more.
         level: Share of the resamples that lie in the interval, 0 to 1.
@@ -64,27 +64,19 @@ def confidence_intervals(
 
 
 def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw resamples, and count how often each example is in each, (some, size) at a time.
-
-    Args:
-        seed: Seed of the draws, 0 or more; equal seeds give equal draws.
-    """
+    """Draw resamples, and count how often each contains each example, (some, size) at a time."""
     for drawn in drawn_examples(size, samples, seed):
         drawn += size * np.arange(len(drawn))[:, None]
         yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
 
 
 def check_finite(name: str, values: np.ndarray) -> None:
-    """Refuse numbers that no comparison can rank, such as NaN.
-
-    Args:
-        values: The numbers, (examples,).
-    """
+    """Raise a `DataError` if a score is NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise DataError(
-            f"{name} is {values[bad[0]]} at number {bad[0] + 1:,} of {len(values):,}; every score "
-            "must be a finite number"
+            f"{name} is {values[bad[0]]} at number {bad[0] + 1:,} of {len(values):,}. Scores must "
+            "be finite numbers"
         )
 
 
@@ -92,31 +84,28 @@ def _stacked(systems: Sequence[np.ndarray], samples: int) -> np.ndarray:
     lengths = sorted({len(scores) for scores in systems})
     if len(lengths) != 1 or lengths[0] == 0:
         raise ValueError(
-            "every system needs a score for each of the same segments, "
+            "systems must have scores for the same segments, "
             f"got {', '.join(map(str, lengths)) or 'no'} segments"
         )
     if samples < 1:
         raise ValueError(f"samples must be 1 or more, got {samples}")
     stacked = np.stack([np.asarray(scores, np.float64) for scores in systems])
     for number, scores in enumerate(stacked, 1):
-        check_finite(f"the score of system {number}", scores)
+        check_finite(f"score of system {number}", scores)
     return stacked
 
 
 def _resampled_means(scores: np.ndarray, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """The mean of each system in each resample, (systems, some) at a time, `samples` in all.
-
-    Equal seeds give equal draws.
-    """
+    """Yield the mean of each system in each resample, (systems, some) at a time."""
     for drawn in drawn_examples(scores.shape[1], samples, seed):
         yield np.stack([row[drawn].mean(1) for row in scores])
 
 
 def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw the numbers of the examples in each resample, (some, size) at a time.
+    """Draw the example numbers of each resample, (some, size) at a time.
 
     Args:
-        seed: Seed of the draws, 0 or more; equal seeds give equal draws.
+        seed: Seed of the draws, 0 or more. Equal seeds give equal draws.
     """
     at_a_time = max(1, DRAWS_AT_A_TIME // size)
     generator = np.random.default_rng(seed)
@@ -124,8 +113,8 @@ def drawn_examples(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
         yield generator.integers(size, size=(min(at_a_time, samples - start), size))
 
 
-EXACT = 20  # segments; with more, exchanges are drawn
-ROUNDING = 1e-12  # of the largest score; scores that are closer differ by rounding alone
+EXACT = 20  # segments. With more, exchanges are drawn at random.
+ROUNDING = 1e-12  # of the largest score. Smaller differences are rounding errors.
 
 
 def paired_p_value(
@@ -136,23 +125,22 @@ def paired_p_value(
     samples: int = 1000,
     seed: int = 1,
 ) -> float:
-    """Compute how likely two equally good systems differ at least as much as these two do.
+    """Compute the probability that equally good systems differ at least as much as these two.
 
     Up to 20 segments the test goes through all exchanges of outputs. With more segments it draws
-    n = `samples` of them at random: if k of these differ as much, p is (k + 1) / (n + 1).
+    n = `samples` exchanges at random: if k of these differ as much, p is (k + 1) / (n + 1).
 
     Args:
-        first: Scores of one system, (segments,), or what its score is computed from, (segments,
-            columns).
-        second: Scores of the other system, (segments,) or (segments, columns).
-        score: Function from sums over the segments, (..., columns), to scores, (...). If None, the
-            systems are compared by their means of one column.
+        first: One system's segment scores, (segments,), or statistics, (segments, columns).
+        second: The same for the other system.
+        score: Function from summed statistics, (..., columns), to scores, (...). If None, the
+            systems are compared by the mean of one column.
         samples: Number of exchanges to draw, 1 or more.
         seed: Seed of the draws, 0 or more.
 
     Returns:
-        The two-sided p-value, above 0, at most 1. Of n segments it is at least 2 / 2**n, so at
-        least 0.0625 for five.
+        The two-sided p-value, above 0, at most 1. With n segments it is at least 2 / 2**n, which
+        is 0.0625 for five.
 
     Example:
         >>> paired_p_value(np.full(6, 0.9), np.full(6, 0.8))
@@ -160,14 +148,14 @@ def paired_p_value(
     """
     if len(first) != len(second) or not len(first):
         raise ValueError(
-            "both systems need scores for the same segments, one or more; "
+            "both systems must have scores for the same segments, "
             f"got {len(first):,} and {len(second):,}"
         )
     if samples < 1:
         raise ValueError(f"samples must be 1 or more, got {samples}")
     rows = [np.asarray(each, np.float64).reshape(len(each), -1) for each in (first, second)]
     for number, values in enumerate(rows, 1):
-        check_finite(f"the score of system {number}", values.sum(1))
+        check_finite(f"score of system {number}", values.sum(1))
     change = rows[1] - rows[0]
     chosen = exchanges(len(change), samples, seed)
     moved = np.concatenate([each.astype(np.float64) @ change for each in chosen])
@@ -178,11 +166,9 @@ def paired_p_value(
 
 
 def p_text(value: float | None) -> str:
-    """Format a p-value with three decimals, or one digit below 0.001.
+    """Format a p-value with three decimals, or with one digit below 0.001.
 
-    Args:
-        value: The p-value, above 0, at most 1; NaN or None where nothing was tested, which gives no
-            text.
+    None and NaN (not tested) give an empty text.
 
     Example:
         >>> p_text(0.0344), p_text(3 / 10001), p_text(None)
@@ -194,13 +180,13 @@ def p_text(value: float | None) -> str:
 
 
 def exchanges(size: int, samples: int, seed: int, *, exact: bool = True) -> Iterator[np.ndarray]:
-    """Choose which examples two systems exchange, (some, size) booleans at a time.
+    """Choose the examples that two systems exchange, (some, size) booleans at a time.
 
-    The first choice is to exchange none.
+    The first choice exchanges none.
 
     Args:
-        exact: Up to 20 examples, go through all choices instead. The last example is then never
-            exchanged, since to exchange all others only changes the sign of the difference.
+        exact: Up to 20 examples, yield all choices. The last example is then never exchanged,
+            because exchanging all the others instead only changes the sign of the difference.
 
     Example:
         >>> [mask.tolist() for mask in exchanges(2, samples=0, seed=1)]

@@ -1,4 +1,4 @@
-"""SimiLE from strings: hypotheses and references to scores with a signature (thesis, 7.2.1)."""
+"""SimiLE of texts: scores hypotheses against references (thesis, 7.2.1)."""
 
 from __future__ import annotations
 
@@ -41,15 +41,12 @@ Lengths = Callable[[Sequence[str]], np.ndarray]
 
 
 def length_counter(model: Any, unit: str = "tokens") -> Lengths:
-    """Return a function that measures texts as a model sees them.
+    """Return a function from texts to their lengths under a model's tokenizer, (texts,).
 
     Args:
         model: A `SentenceEncoder`, or any object with a Hugging Face `tokenizer`.
-        unit: `tokens` counts tokens without special ones, as the thesis does; `characters` counts
-            those of the tokens joined by spaces, as `evaluate.py` of the 2019 release does.
-
-    Returns:
-        A function from texts to their lengths, whole numbers of shape (texts,).
+        unit: `tokens` counts tokens without special ones, as the thesis does. `characters` counts
+            the characters of the tokens joined by spaces, as `evaluate.py` of the 2019 release.
     """
     tokenizer: Any = getattr(model, "tokenizer", None)
     if isinstance(model, SentenceEncoder):
@@ -57,15 +54,15 @@ def length_counter(model: Any, unit: str = "tokens") -> Lengths:
     backend = plain_backend(tokenizer)
     if backend is None:
         raise ModelError(
-            f"{type(model).__name__} has no tokenizer to measure lengths with; "
-            "use penalty='none', or a model of this package or of sentence-transformers"
+            f"{type(model).__name__} has no tokenizer to measure lengths. Use penalty='none', or a "
+            "model of this package or of sentence-transformers"
         )
     return _BackendTokens(backend, unit)
 
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Measures lengths by a tokenizer of this package."""
+    """Measures lengths with a tokenizer of this package."""
 
     tokenizer: TextTokenizer
     unit: str
@@ -85,7 +82,7 @@ class _Pieces:
 
 @dataclass(frozen=True)
 class _BackendTokens:
-    """Measures lengths by a tokenizer of the `tokenizers` library."""
+    """Measures lengths with a tokenizer of the `tokenizers` library."""
 
     tokenizer: Tokenizer
     unit: str
@@ -98,21 +95,21 @@ class _BackendTokens:
 
 
 SEGMENTS_AT_A_TIME = 16384
-NONE = slice(0, 0)  # of the rows of a table
+NONE = slice(0, 0)  # selects no rows of a table
 DEFAULT_MODEL = "simile"
-TUNED_ON = "newstest2015"  # the segments by which it was chosen
+TUNED_ON = "newstest2015"  # the default model was chosen by the human scores of this set
 
 References = Sequence[str] | Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class SimileScores:
-    """The scores of each segment and of the whole corpus.
+    """SimiLE and SIM of each segment and of the corpus.
 
     Attributes:
-        simile: SimiLE of each segment, (segments,), from -1 to 1.
-        sim: SIM of each segment, which knows no length, (segments,), from -1 to 1.
-        signature: What the scores depend on; scores are comparable where signatures are equal.
+        simile: SimiLE of each segment, (segments,), -1 to 1.
+        sim: SIM of each segment, without length penalty, (segments,), -1 to 1.
+        signature: The settings of the scores. Only scores with equal signatures are comparable.
     """
 
     simile: np.ndarray
@@ -121,12 +118,12 @@ class SimileScores:
 
     @property
     def score(self) -> float:
-        """The corpus score: the mean SimiLE, -1 to 1, whatever the order of the segments."""
+        """Mean SimiLE of the corpus, -1 to 1. The order of the segments does not change it."""
         return _mean(self.simile)
 
     @property
     def sim_score(self) -> float:
-        """The mean SIM, -1 to 1, which the thesis reports as a metric too (section 7.4.2)."""
+        """Mean SIM, -1 to 1, which the thesis also reports as a metric (section 7.4.2)."""
         return _mean(self.sim)
 
     def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
@@ -138,40 +135,36 @@ class SimileScores:
 
 
 class SimileScorer:
-    """Scores hypotheses against references by their meaning (thesis, 7.2.1).
+    """Scores hypotheses against references by meaning (thesis, 7.2.1).
 
-    Of a model that is named, SIM is the thesis's: the cosine of two sentence embeddings. The
-    default is an addition of ours that agrees better with people: `similarity="windows"` over the
-    model `simile`. How even the rows of that are, and how wide the windows, was chosen by the human
-    scores of newstest2015, so figures on that set are no test of it, and the signature has
-    `tuned:newstest2015`.
+    For a model given by name, SIM is the thesis's: the cosine of two sentence embeddings. The
+    default agrees better with human judgments: it uses `similarity="windows"` with the model
+    `simile`. The row norms of this model and the width of the windows were chosen on the human
+    scores of newstest2015. Results on that set are therefore not a fair test, and the signature
+    contains `tuned:newstest2015`.
 
     Args:
-        model: `simile`, which is `english` with table rows of more even length
-            (`SentenceEncoder.with_norm_power`); the name of another packaged model; a directory or
-            Hub name of a model of this package or of sentence-transformers; or a loaded encoder.
-        similarity: What SIM compares: `sentences`, the cosine of two embeddings (7.2.1); or
-            `windows`, every five tokens in a row with their best match on the other side
-            (`metrics/windows.py`), for averaging models of this package, by their rows when texts
-            are scored; of a longer text the first 1,024 tokens are compared. None is `windows` for
-            the default model and `sentences` for every other.
-        alpha: Weight of the length penalty, 0 or more; the thesis fixes 0.25, and 0 gives SIM.
-        penalty: Which hypotheses are marked down for their length: `both` those that are shorter
-            and those that are longer than the reference (SimiLE), `brevity` the shorter ones alone,
-            `excess` the longer ones alone, `none` no hypothesis.
-        length: The unit of length: `tokens` of the model's tokenizer, or `characters` of them.
-        lowercase: Lower-case the texts first. Models that lower-case by themselves, as the default
-            one does, always do.
-        several: Which score counts where a segment has several references: the `best` or the
-            `mean`, taken for SimiLE and for SIM separately.
-        **hub: `revision`, `token`, `cache_dir` and `local_files_only` of a model on the Hub, as
-            `SentenceEncoder.from_pretrained` takes them.
+        model: `simile`, which is `english` with more even row norms
+            (`SentenceEncoder.with_norm_power`); another packaged model; a directory or Hub name of
+            a model of this package or of sentence-transformers; or a loaded encoder.
+        similarity: `sentences` is the cosine of two embeddings (7.2.1). `windows` matches windows
+            of five tokens (`metrics/windows.py`) of averaging models of this package, for the first
+            1,024 tokens of a text. None selects `windows` for the default model, else `sentences`.
+        alpha: Weight of the length penalty, 0 or more. The thesis uses 0.25, and 0 gives SIM.
+        penalty: Hypotheses that are marked down for their length: `brevity` those shorter than the
+            reference, `excess` those longer, `both` either (SimiLE), `none` no hypothesis.
+        length: Unit of length: the model's `tokens`, or the `characters` of these tokens.
+        lowercase: Lower-case the texts first. Models that lower-case themselves, such as the
+            default, always do.
+        several: Score of a segment with several references: the `best` or the `mean`, for SimiLE
+            and SIM separately.
+        **hub: `revision`, `token`, `cache_dir` and `local_files_only` for a model on the Hub, as in
+            `SentenceEncoder.from_pretrained`.
 
     Raises:
-        ModelError: The model cannot be loaded, or has no tokenizer.
-        TypeError: There is no option of a name, or an option of the Hub is given with an encoder
-            that is loaded already.
-        ValueError: An option has a value that is not among those above.
+        ModelError: If the model cannot be loaded or has no tokenizer.
+        TypeError: If an option is unknown, or a Hub option is given with a loaded encoder.
+        ValueError: If an option has a value that is not listed above.
 
     Example:
         >>> scorer = SimileScorer()
@@ -203,10 +196,10 @@ class SimileScorer:
         if several not in SEVERAL:
             raise ValueError(f"several must be one of {', '.join(SEVERAL)}, got {several!r}")
         if not 0 <= alpha < math.inf:
-            raise ValueError(f"alpha must be 0 or more, got {alpha}; name a finite number")
+            raise ValueError(f"alpha must be a finite number, 0 or more, got {alpha}")
         is_name = isinstance(model, (str, Path))
         if hub and not is_name:
-            raise TypeError(f"{', '.join(hub)} is for a model that is loaded by name")
+            raise TypeError(f"{', '.join(hub)}: these options need a model that is given by name")
         self.model = load_encoder(model, **hub) if is_name else model
         name = Path(model).name if is_name else getattr(model, "name", None)
         self._name = name or type(model).__name__
@@ -227,14 +220,14 @@ class SimileScorer:
         """Score hypotheses against references.
 
         Args:
-            hypotheses: One text for each segment. The empty text has the score 0.
-            references: For each segment one text; or for each segment a list of one or more.
+            hypotheses: One text for each segment. An empty text scores 0.
+            references: One text for each segment, or one list of texts for each segment.
             progress: Show a progress bar.
 
         Raises:
-            DataError: There are no segments, not as many references as hypotheses, or a text is not
-                a string; the message names the segment.
-            ModelError: The model gives vectors that are not finite.
+            DataError: If there are no segments, the numbers of hypotheses and references differ, or
+                a text is not a string. The message names the segment.
+            ModelError: If the model returns vectors that are not finite.
         """
         hypotheses, lists = checked_segments(hypotheses, references)
         counts = np.array([len(texts) for texts in lists])
@@ -257,7 +250,7 @@ class SimileScorer:
             if (lengths := texts.lengths) is not None:
                 penalties[part] = length_penalty(lengths[its], lengths[theirs], self.penalty)
         if not np.isfinite(cosines).all():
-            raise ModelError(f"{self._name} encodes some of the texts as NaN or infinity")
+            raise ModelError(f"{self._name} encodes some texts as NaN or infinity")
         scores = simile(cosines, penalties, self.alpha)
         if self.several == "best":
             scores, cosines = (np.maximum.reduceat(each, starts) for each in (scores, cosines))
@@ -267,12 +260,10 @@ class SimileScorer:
         return SimileScores(scores, cosines, self.signature(number))
 
     def signature(self, num_references: str = "1") -> str:
-        """Say what the scores depend on, in the form of sacrebleu's signatures.
-
-        Of the default model it also says `tuned:newstest2015`, the scores it was chosen by.
+        """Return the settings that the scores depend on, in the format of sacrebleu's signatures.
 
         Args:
-            num_references: Number of references of every segment, or `var` where it varies.
+            num_references: Number of references of every segment, or `var` if it varies.
         """
         references = [("nrefs", num_references)]
         if num_references != "1":
@@ -281,7 +272,7 @@ class SimileScorer:
         return "|".join(["simile", *(f"{name}:{value}" for name, value in parts)])
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Return what texts are scored by, for callers that score each against many others.
+        """Embed texts once, for callers that compare each with many others.
 
         Args:
             texts: Any number of texts.
@@ -305,12 +296,12 @@ class SimileScorer:
         return SentenceVectors(vectors, None if self._measure is None else self._measure(texts))
 
     def _rows(self, numbers: np.ndarray | slice) -> np.ndarray:
-        """Rows of the model's table, (rows, dim) float32."""
+        """Return rows of the model's table, (rows, dim) float32."""
         rows = self.model.table(numbers) if isinstance(self.model, SentenceEncoder) else None
         if rows is None:
             raise ModelError(
-                f"{self._name} is no averaging model of this package in float32 on the CPU, so "
-                "there are no rows to make windows of; take similarity sentences"
+                f"{self._name} is not an averaging model of this package in float32 on the CPU, "
+                "which similarity windows needs. Use similarity sentences"
             )
         return rows
 
@@ -337,7 +328,7 @@ class SimileScorer:
 
 
 def is_default(model: Any) -> bool:
-    """Whether a model is the packaged `simile`, or made from it (2019, 7.2.1, has no such model).
+    """Whether a model is the packaged `simile`, or derived from it.
 
     Example:
         >>> is_default(SentenceEncoder.from_pretrained("simile").with_dimension(64))
@@ -354,12 +345,13 @@ def is_default(model: Any) -> bool:
 def checked_segments(
     hypotheses: Sequence[str], references: References, start: int = 0
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the hypotheses, and for each the list of its references, all as valid text.
+    """Return the hypotheses and the list of references of each, checked and as valid Unicode.
 
     A lone surrogate, which no UTF-8 library accepts, becomes U+FFFD.
 
     Args:
-        references: For each segment one text; or for each segment a list of one or more.
+        references: One text for each segment, or one list of texts for each segment.
+        start: Number of the first segment, for messages.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
@@ -368,11 +360,11 @@ def checked_segments(
     several: list[Any] = list(references)
     if len(hypotheses) != len(several):
         raise DataError(
-            f"hypotheses and references must be equally many, got {len(hypotheses)} and "
-            f"{len(several)}; several references a segment go in a list of their own"
+            f"hypotheses and references must be equal in number, got {len(hypotheses)} and "
+            f"{len(several)}. Several references of a segment form one list"
         )
     if not hypotheses:
-        raise DataError("there is nothing to score: no hypotheses were given")
+        raise DataError("no hypotheses were given")
     lists: list[list[str]] = []
     are_lists = not isinstance(several[0], str)
     for i, (hypothesis, given) in enumerate(zip(hypotheses, several, strict=True), start):
@@ -383,12 +375,12 @@ def checked_segments(
         if isinstance(given, str) == are_lists:
             kinds = ("a list", "a string") if are_lists else ("a string", "a list")
             raise DataError(
-                f"references[{i}] is {kinds[1]} but references[{start}] is {kinds[0]}; give "
-                "strings, or lists of strings, for all segments"
+                f"references[{i}] is {kinds[1]} but references[{start}] is {kinds[0]}. Give only "
+                "strings, or only lists of strings"
             )
         texts: list[Any] = list(given) if are_lists else [given]
         if not texts:
-            raise DataError(f"references[{i}] is an empty list; give at least one reference")
+            raise DataError(f"references[{i}] is an empty list. Give at least one reference")
         for j, text in enumerate(texts):
             if not isinstance(text, str):
                 raise _no_text(f"references[{i}][{j}]", text)

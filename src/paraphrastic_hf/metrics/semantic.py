@@ -1,7 +1,7 @@
-"""SIM, the length penalties and SimiLE over vectors and lengths (thesis, section 7.2.1).
+"""SIM, the length penalties and SimiLE of vectors and lengths (thesis, section 7.2.1).
 
-These are plain functions, element by element, without a model or a text: they take and return numpy
-arrays, or torch tensors on any device. `metrics/scorer.py` goes from strings to them.
+These functions work on numpy arrays, or on torch tensors of any device. `metrics/scorer.py` applies
+them to texts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ALPHA = 0.25  # thesis 7.2.1
 
 
 def sim(hypotheses: Any, references: Any) -> Any:
-    """Return the cosine of each hypothesis with its reference; 0 where either vector is zero.
+    """Return the cosine of each hypothesis with its reference. It is 0 if either vector is zero.
 
     Args:
         hypotheses: Embeddings of the hypotheses, (segments, dim), any scale.
         references: Embeddings of their references, (segments, dim), any scale.
 
     Returns:
-        SIM of each segment, (segments,), from -1 to 1.
+        SIM of each segment, (segments,), -1 to 1.
 
     Example:
         >>> sim(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[4.0, 3.0], [1.0, 0.0]]))
@@ -34,8 +34,8 @@ def sim(hypotheses: Any, references: Any) -> Any:
     """
     if hypotheses.shape != references.shape:
         raise ValueError(
-            f"hypotheses and references must have one shape, got {tuple(hypotheses.shape)} and "
-            f"{tuple(references.shape)}"
+            "hypotheses and references must have the same shape, got "
+            f"{tuple(hypotheses.shape)} and {tuple(references.shape)}"
         )
     xp = _library(hypotheses)
     first, second = (_scaled(xp, side) for side in (hypotheses, references))
@@ -47,9 +47,9 @@ def sim(hypotheses: Any, references: Any) -> Any:
 def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
     """Compute the factor by which a hypothesis is marked down for its length.
 
-    For `both` it is the thesis's LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)), by which any
-    difference counts. `brevity` is BLEU's exp(1 - |r| / |h|) where the hypothesis is shorter than
-    the reference, else 1. `excess` is LP where the hypothesis is longer, else 1. `none` is 1.
+    `both` is the thesis's LP = exp(1 - max(|r|, |h|) / min(|r|, |h|)). `brevity` is BLEU's
+    exp(1 - |r| / |h|) for hypotheses shorter than the reference, else 1. `excess` is LP for longer
+    hypotheses, else 1. `none` is 1.
 
     Args:
         hypotheses: Lengths of the hypotheses, (segments,), in any unit.
@@ -57,7 +57,7 @@ def length_penalty(hypotheses: Any, references: Any, kind: str = "both") -> Any:
         kind: `both`, `brevity`, `excess` or `none`.
 
     Returns:
-        The factors, (segments,), from 0 to 1: 1 for equal lengths, 0 where one side alone is empty.
+        The factors, (segments,), 0 to 1: 1 for equal lengths, 0 if only one side is empty.
 
     Example:
         >>> length_penalty(np.array([4, 2, 0]), np.array([4, 4, 4])).round(3)
@@ -84,7 +84,7 @@ def simile(similarity: Any, penalty: Any, alpha: float = ALPHA) -> Any:
     Args:
         similarity: SIM of each segment, (segments,), from -1 to 1.
         penalty: LP of each segment, (segments,), 0 to 1.
-        alpha: Weight of the length penalty, 0 or more; the thesis fixes 0.25, and 0 gives SIM.
+        alpha: Weight of the length penalty, 0 or more. The thesis uses 0.25, and 0 gives SIM.
 
     Example:
         >>> simile(np.array([0.8]), np.array([1.0]))
@@ -94,15 +94,14 @@ def simile(similarity: Any, penalty: Any, alpha: float = ALPHA) -> Any:
 
 
 def _library(array: Any) -> Any:
-    """The library that computes with an array: torch for a tensor, else numpy."""
-    torch = sys.modules.get("torch")
+    torch = sys.modules.get("torch")  # an array cannot be a tensor before torch is imported
     return torch if torch is not None and isinstance(array, torch.Tensor) else np
 
 
 def _scaled(xp: Any, vectors: Any) -> Any:
-    """Scale double-precision vectors by their largest number; then no square over- or underflows.
+    """Scale float64 vectors by their largest number, so that no square over- or underflows.
 
-    Squares of float32 numbers are computed in double precision, where none can.
+    Squares of float32 numbers are computed in float64, which holds them.
     """
     if vectors.dtype != xp.float64:
         return vectors
@@ -112,7 +111,7 @@ def _scaled(xp: Any, vectors: Any) -> Any:
 
 
 def _dot(first: Any, second: Any) -> Any:
-    """The dot product of each vector with its counterpart, in double precision."""
+    """Return the dot product of each pair of vectors in double precision."""
     if _library(first) is np:
         return np.einsum("ij,ij->i", first, second, dtype=np.float64)
     if first.device.type == "mps":  # has no double precision
@@ -124,27 +123,16 @@ class Embedded(Protocol):
     """Some texts, numbered from 0.
 
     Attributes:
-        lengths: The length of each in the unit of the length penalty, (texts,); None where there
-            is no penalty.
+        lengths: Length of each text in the unit of the penalty, (texts,), or None without penalty.
     """
 
     lengths: np.ndarray | None
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Give SIM of texts with others, (pairs,), -1 to 1.
-
-        Args:
-            own: Numbers of texts, (pairs,), from 0.
-            other: The number of the text that each is compared with, (pairs,).
-        """
+        """Return SIM of pairs of text numbers, (pairs,), -1 to 1."""
 
     def grid(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Give SIM of each of some texts with each of others, (own, other), -1 to 1.
-
-        Args:
-            own: Numbers of texts, (own,), from 0.
-            other: Numbers of texts, (other,).
-        """
+        """Return SIM of each of some texts with each of others, (own, other), -1 to 1."""
 
 
 class SentenceVectors:
@@ -152,15 +140,7 @@ class SentenceVectors:
 
     Args:
         vectors: (texts, dim), any scale.
-        lengths: The length of each text, (texts,), where a length penalty is wanted.
-
-    Attributes:
-        lengths: The length of each text, (texts,), or None.
-
-    Example:
-        >>> texts = SentenceVectors(np.array([[3.0, 4.0], [4.0, 3.0]]))
-        >>> texts.sim(np.array([0]), np.array([1]))
-        array([0.96])
+        lengths: Length of each text, (texts,), if a length penalty is wanted.
     """
 
     def __init__(self, vectors: np.ndarray, lengths: np.ndarray | None = None) -> None:
@@ -168,23 +148,11 @@ class SentenceVectors:
 
     @cached_property
     def units(self) -> np.ndarray:
-        """The vectors at length 1, (texts, dim) float64; zeros stay zeros."""
+        """The vectors scaled to length 1, (texts, dim) float64. Zero vectors stay zero."""
         return unit_length(self.vectors.astype(np.float64))
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Give the cosine of texts with others, (pairs,), -1 to 1.
-
-        Args:
-            own: Numbers of texts, (pairs,), from 0.
-            other: The number of the text that each is compared with, (pairs,).
-        """
         return np.asarray(sim(self.vectors[own], self.vectors[other]))
 
     def grid(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Give the cosine of each of some texts with each of others, (own, other), -1 to 1.
-
-        Args:
-            own: Numbers of texts, (own,), from 0.
-            other: Numbers of texts, (other,).
-        """
         return np.asarray((self.units[own] @ self.units[other].T).clip(-1.0, 1.0))

@@ -1,8 +1,8 @@
-"""BLEU and chrF of sentences that are scored against many others: costs of candidates, and
-utilities of minimum Bayes risk (thesis, 7.3; Lin and Och, 2004; Popovic, 2015).
+"""Sentence BLEU and chrF for scoring a text against many others (thesis, 7.3; Lin and Och, 2004;
+Popovic, 2015).
 
-A text is cut into n-grams once. The k-th occurrence of an n-gram is an entry of its own, so the
-clipped matches of two texts are the size of an intersection of two sets.
+Each text is cut into n-grams once. The k-th occurrence of an n-gram is a separate entry, so the
+clipped matches of two texts are the size of a set intersection.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Profile:
     """A text cut into n-grams.
 
     Attributes:
-        length: Number of its tokens, 0 or more.
-        ngrams: For each order from 1 the n-grams, each with the number of its occurrence.
+        length: Number of tokens.
+        ngrams: For each order from 1, the n-grams, repeated ones with an occurrence number.
     """
 
     length: int
@@ -31,7 +31,7 @@ class Profile:
 
 
 def word_cutter() -> Callable[[str], Profile]:
-    """Return a function from a text to its n-grams of one to four of sacrebleu's 13a tokens.
+    """Return a function from a text to its n-grams of one to four tokens (sacrebleu's 13a).
 
     Example:
         >>> word_cutter()("a cat, a cat").length
@@ -50,24 +50,16 @@ def word_cutter() -> Callable[[str], Profile]:
 
 
 def char_profile(text: str) -> Profile:
-    """Cut a text into n-grams of one to six characters, white space left out."""
+    """Cut a text into n-grams of one to six characters, without white space."""
     characters = "".join(text.split())
     return Profile(len(characters), _orders(characters, CHAR_ORDER))
 
 
 def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
-    """Compute BLEU of a sentence with 1 added to the counts of n-grams of several words (thesis,
-    7.3).
+    """Compute BLEU, 0 to 1, with add-one smoothing for n-grams of several words (thesis, 7.3).
 
-    This is sacrebleu's with the smoothing `add-k`. A hypothesis that shares no word with the
-    reference has 0.
-
-    Args:
-        hypothesis: What `word_cutter` makes of a translation.
-        reference: What `word_cutter` makes of its reference.
-
-    Returns:
-        BLEU, 0 to 1.
+    This equals sacrebleu's smoothing `add-k`. A hypothesis without a word of the reference has 0.
+    Both texts are cut by `word_cutter`.
 
     Example:
         >>> cut = word_cutter()
@@ -85,14 +77,8 @@ def smoothed_bleu(hypothesis: Profile, reference: Profile) -> float:
 
 
 def chrf_score(hypothesis: Profile, reference: Profile) -> float:
-    """Compute chrF2 of a sentence, as sacrebleu does by default (Popovic, 2015).
-
-    Args:
-        hypothesis: What `char_profile` makes of a translation.
-        reference: What `char_profile` makes of its reference.
-
-    Returns:
-        The score, 0 to 1.
+    """Compute chrF2, 0 to 1, as sacrebleu does by default (Popovic, 2015), of texts cut by
+    `char_profile`.
 
     Example:
         >>> round(chrf_score(char_profile("the cat"), char_profile("the cats")), 3)
@@ -112,13 +98,12 @@ def chrf_score(hypothesis: Profile, reference: Profile) -> float:
 
 
 def _orders(tokens: Sequence[Hashable], most: int) -> tuple[frozenset[Any], ...]:
-    return tuple(
-        _numbered(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, most + 1)
-    )
+    orders = (zip(*(tokens[i:] for i in range(n)), strict=False) for n in range(1, most + 1))
+    return tuple(map(_numbered, orders))
 
 
 def _numbered(ngrams: Iterable[Hashable]) -> frozenset[Any]:
-    """Each n-gram, and each further occurrence of it with its number."""
+    """Return the n-grams, each repeated one with the number of its occurrence."""
     seen: dict[Hashable, int] = {}
     entries: list[Any] = []
     for ngram in ngrams:

@@ -1,4 +1,4 @@
-"""Several systems scored on the same segments, with intervals and significance in one table, as in
+"""Scores several systems on the same segments, with confidence intervals and significance, as in
 the thesis's Tables 68 and 69."""
 
 from __future__ import annotations
@@ -16,24 +16,22 @@ from paraphrastic_hf.metrics.resampling import (
 )
 from paraphrastic_hf.metrics.scorer import References, SimileScorer, SimileScores
 
-ONE_SEGMENT = "No interval: one segment does not show how scores vary."
+ONE_SEGMENT = "No interval: it needs at least two segments."
 
 
 @dataclass(frozen=True)
 class SystemScores:
-    """The scores of one of several systems.
+    """The scores of one system.
 
     Attributes:
-        name: What the system is called.
-        scores: Its scores of each segment and of the corpus, -1 to 1.
-        simile: Its mean SimiLE with the 95 % interval.
-        sim: Its mean SIM with the 95 % interval.
-        p_value: How likely its difference in SimiLE from the first system is chance, two-sided,
-            above 0 to 1; None for the first system.
-        sim_p_value: How likely its difference in SIM from the first system is chance, two-sided,
-            above 0 to 1; None for the first system.
-        samples: Number of resamples that intervals come from, and of exchanges that p-values of
-            more than 20 segments come from.
+        scores: Scores of each segment and of the corpus, -1 to 1.
+        simile: Mean SimiLE with its 95 % interval.
+        sim: Mean SIM with its 95 % interval.
+        p_value: Two-sided p-value of the difference in SimiLE from the first system. None for the
+            first system.
+        sim_p_value: The same for SIM.
+        samples: Number of resamples for the intervals, and of exchanges for the p-values of more
+            than 20 segments.
     """
 
     name: str
@@ -72,13 +70,8 @@ def compare_systems(
 
     Args:
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more
-            than 20 segments; 1 or more.
-        seed: Seed of the draws, 0 or more; the same segments are drawn for all systems.
-
-    Example:
-        >>> systems = [("old", ["A dog barks."] * 5), ("new", ["The cat sleeps."] * 5)]
-        >>> compare_systems(SimileScorer(), systems, ["The cat is asleep."] * 5)[1].p_value
-        0.0625
+            than 20 segments, 1 or more.
+        seed: Seed of the draws, 0 or more. The same segments are drawn for all systems.
     """
     check_systems(systems, references, samples=samples, seed=seed)
     scores = [scorer.score(hypotheses, references) for _, hypotheses in systems]
@@ -102,30 +95,20 @@ def compare_systems(
 def check_systems(
     systems: Sequence[tuple[str, Sequence[str]]], references: References, *, samples: int, seed: int
 ) -> None:
-    """Refuse what `compare_systems` cannot compare.
-
-    Example:
-        >>> check_systems([("new", ["a cat"])], [["the cat"]], samples=9, seed=1)
-    """
+    """Check the sizes and options of `compare_systems`, or raise a `DataError`."""
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
         if value < least:
             raise DataError(f"{name} must be {least} or more, got {value}")
     for name, hypotheses in systems:
         if len(hypotheses) != len(references):
             raise DataError(
-                f"{name} has {len(hypotheses):,} segments but there are references for "
+                f"{name} has {len(hypotheses):,} segments, but the references have "
                 f"{len(references):,}"
             )
 
 
 def system_table(results: Sequence[SystemScores]) -> str:
-    """Return a plain-text table, a line for each system with scores x 100, and the signature.
-
-    One segment has no intervals, which a line below the table says.
-
-    Args:
-        results: What `compare_systems` gave.
-    """
+    """Return a plain-text table with a line per system, scores x 100, and the signature."""
     table = [["system", "SimiLE x 100", "SIM x 100"]]
     if len(results) > 1:
         table[0][2:2], table[0][4:] = ["p"], ["p"]
@@ -146,11 +129,7 @@ def system_table(results: Sequence[SystemScores]) -> str:
 
 
 def segment_rows(results: Sequence[SystemScores]) -> Iterator[str]:
-    """Give tab-separated lines: the segment's number, then SimiLE and SIM of each system, -1 to 1.
-
-    Args:
-        results: What `compare_systems` gave.
-    """
+    """Yield tab-separated lines: segment number, then SimiLE and SIM of each system, -1 to 1."""
     names = [f"{measure}:{each.name}" for each in results for measure in ("simile", "sim")]
     yield "\t".join(["segment", *names]) + "\n"
     columns = [column for each in results for column in (each.scores.simile, each.scores.sim)]

@@ -1,5 +1,5 @@
-"""Metrics by which minimum Bayes risk decoding chooses: SIM, SimiLE, BLEU and chrF of every
-candidate with every other (thesis, 7.2.1; `generation/bayes_risk.py`)."""
+"""Utilities of minimum Bayes risk decoding: SIM, SimiLE, BLEU and chrF of every candidate with
+every other (thesis, 7.2.1; `generation/bayes_risk.py`)."""
 
 from __future__ import annotations
 
@@ -25,36 +25,38 @@ from paraphrastic_hf.metrics.sentence_scores import (
     word_cutter,
 )
 
-CODES_OF_ENGLISH = ("en", "eng", "eng_Latn")  # as tokenizers of several languages have it
+CODES_OF_ENGLISH = ("en", "eng", "eng_Latn")  # language codes of multilingual tokenizers
 
 Lists = Sequence[Sequence[str]]
 
 
 class SemanticUtility:
-    """SIM or SimiLE of candidates, all of whose vectors come from one call of the encoder.
+    """SIM or SimiLE of candidates. One call of the encoder embeds all lists.
 
     Args:
-        scorer: The metric; one with the penalty `none` gives SIM.
+        scorer: The metric. With the penalty `none` it is SIM.
     """
 
     def __init__(self, scorer: SimileScorer) -> None:
         self.scorer = scorer
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """Compare every candidate with every other of its list.
+        """Return the scores of every candidate with every other of its list, -1 to 1.
 
         Returns:
-            For each list (candidates, candidates), -1 to 1.
+            A matrix for each list, (candidates, candidates).
         """
         embedded, numbers = self._embedded(lists)
         return [self._compared(embedded, each, each) for each in numbers]
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Compare every candidate with the mean of all: with that of their unit vectors, whose dot
-        product is the expected SIM exactly, and with their mean length.
+        """Compare every candidate with the mean of all candidates of its list.
+
+        The dot product with the mean of the unit vectors is exactly the expected SIM. The length
+        penalty uses the mean length.
 
         Args:
-            weights: For each list the shares of its candidates, (candidates,), with the sum 1.
+            weights: Weights of the candidates of each list, (candidates,), with sum 1.
 
         Returns:
             For each list (candidates,), -1 to 1.
@@ -66,11 +68,7 @@ class SemanticUtility:
         ]
 
     def between(self, hypotheses: Sequence[str], references: Sequence[str]) -> np.ndarray:
-        """Compare every hypothesis with every reference.
-
-        Returns:
-            (hypotheses, references), -1 to 1.
-        """
+        """Compare every hypothesis with every reference, (hypotheses, references), -1 to 1."""
         embedded, (own, other) = self._embedded([hypotheses, references])
         return self._compared(embedded, own, other)
 
@@ -80,7 +78,7 @@ class SemanticUtility:
         """Compare every hypothesis with the mean of all references, as `aggregated` does.
 
         Args:
-            shares: How much each reference counts, (references,), with the sum 1.
+            shares: Weight of each reference, (references,), with sum 1.
 
         Returns:
             (hypotheses,), -1 to 1.
@@ -89,7 +87,7 @@ class SemanticUtility:
         return self._with_mean(embedded, own, other, shares)
 
     def _embedded(self, lists: Lists) -> tuple[Embedded, list[np.ndarray]]:
-        """All texts at once, and the numbers of those of each list."""
+        """Embed all texts at once, and return the text numbers of each list."""
         embedded = self.scorer.embed([text for each in lists for text in each])
         ends = np.cumsum([len(each) for each in lists])
         return embedded, np.split(np.arange(ends[-1]), ends[:-1]) if len(ends) else []
@@ -106,8 +104,8 @@ class SemanticUtility:
     ) -> np.ndarray:
         if not isinstance(embedded, SentenceVectors):
             raise DataError(
-                "windows have no mean to compare with; take similarity sentences, or compare all "
-                "candidates with each other"
+                "similarity windows has no mean to compare with. Use similarity sentences, or "
+                "compare all candidates with each other"
             )
         mean = shares @ embedded.units[other]
         cosines = (embedded.units[own] @ mean).clip(-1.0, 1.0)
@@ -122,21 +120,16 @@ class SemanticUtility:
 
 
 class NgramUtility:
-    """A metric of n-grams; every candidate is cut once.
+    """A utility from n-grams. Every candidate is cut once.
 
     Args:
-        score: From a candidate and its reference to 0 to 1.
+        score: Function from a candidate and its reference to a score, 0 to 1.
     """
 
     def __init__(self, cut: Callable[[str], Any], score: Callable[[Any, Any], float]) -> None:
         self.cut, self.score = cut, score
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """Compare every candidate with every other of its list.
-
-        Returns:
-            For each list (candidates, candidates), 0 to 1.
-        """
         found = []
         for texts in lists:
             cut = [self.cut(text) for text in texts]
@@ -147,12 +140,12 @@ class NgramUtility:
 def make_utility(
     metric: str = "simile", *, model: Any = DEFAULT_MODEL, similarity: str = "sentences"
 ) -> Utility:
-    """Make the utility that a metric's name stands for.
+    """Return the utility for the name of a metric.
 
     Args:
-        metric: `simile`, `sim`, `bleu` (of sentences, smoothed as the thesis does) or `chrf`.
+        metric: `simile`, `sim`, `bleu` (sentence BLEU, smoothed as in the thesis) or `chrf`.
         model: The model of SIM and SimiLE, as `SimileScorer` takes it.
-        similarity: What SIM compares, `sentences`, of which a mean can be taken, or `windows`.
+        similarity: `sentences`, which allows `aggregated`, or `windows`.
 
     Example:
         >>> from paraphrastic_hf.generation.bayes_risk import minimum_bayes_risk
@@ -165,6 +158,6 @@ def make_utility(
     if metric == "chrf":
         return NgramUtility(char_profile, chrf_score)
     if metric not in UTILITIES:
-        raise DataError(f"the metric must be one of {', '.join(UTILITIES)}, got {metric!r}")
+        raise DataError(f"metric must be one of {', '.join(UTILITIES)}, got {metric!r}")
     penalty = "none" if metric == "sim" else "both"
     return SemanticUtility(SimileScorer(model, similarity=similarity, penalty=penalty))

@@ -1,11 +1,9 @@
-"""SIM by windows: what is compared is not two sentences but every few tokens of one with every few
-of the other (an addition of ours to 7.2.1).
+"""SIM by windows: compares windows of five tokens instead of sentences (not in the thesis).
 
-The mean of a sentence does not know what stood beside what, and a fault in one place is averaged
-away by the rest. Here the rows of every five tokens in a row are added up; each such window finds
-the one of the other text that is most like it, as in the matching of BERTScore (Zhang et al.,
-2020), whose vectors are a transformer's; and SIM is the F1 of the mean best cosines of both sides.
-The width was chosen on newstest2015 (recipes/beyond-bleu-2019).
+A sentence mean loses word order and averages local errors away. Here each window is the sum of its
+tokens' rows. Each window is matched with the most similar window of the other text, as BERTScore
+matches tokens (Zhang et al., 2020). SIM is the F1 of the two mean best cosines. The width was
+chosen on newstest2015 (recipes/beyond-bleu-2019).
 """
 
 from __future__ import annotations
@@ -19,22 +17,22 @@ import numpy as np
 from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.text.ragged import Ragged
 
-REACH = 2  # tokens to either side: windows of five
+REACH = 2  # tokens to either side, so windows of five
 DIGITS = 6  # of a cosine, which float32 holds
-PAIRS_AT_A_TIME = 256  # that a thread takes
-KEPT_TEXTS = 256  # whose windows are kept for the next comparison, without the C
-MOST_TOKENS = 1024  # of a text that are compared
+PAIRS_AT_A_TIME = 256  # per thread
+KEPT_TEXTS = 256  # texts whose windows the numpy version caches
+MOST_TOKENS = 1024  # of a text, the rest is ignored
 
 
 class TextWindows:
-    """The windows of some texts, for comparing any of them with any other.
+    """The windows of some texts, for comparing any two of them.
 
     Args:
-        rows: The row of every token, (vocab, dim) float32.
-        ids: The token ids of all texts. Of a longer text the first 1,024 tokens count.
-        lengths: The length of each text, (texts,), where a length penalty is wanted.
-        reach: How many tokens a window has to either side of its middle, 0 or more.
-        num_threads: How many threads compare; -1 for one a core.
+        rows: Embedding of each token, (vocab, dim) float32.
+        ids: Token ids of all texts. Tokens after the first 1,024 of a text are ignored.
+        lengths: Length of each text, (texts,), if a length penalty is wanted.
+        reach: Tokens that a window has on either side of its middle, 0 or more.
+        num_threads: Number of threads; -1 uses one per core.
 
     Attributes:
         lengths: The length of each text, (texts,), or None.
@@ -61,15 +59,14 @@ class TextWindows:
         self.lengths = lengths
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Compare texts with others.
+        """Compare pairs of texts.
 
         Args:
-            own: Numbers of texts, (pairs,), from 0.
-            other: The number of the text that each is compared with, (pairs,).
+            own: Text numbers, (pairs,), from 0.
+            other: Number of the text to compare each with, (pairs,).
 
         Returns:
-            SIM of each pair, (pairs,) float64, from 0 to 1 and the same either way round; 0 where a
-            text has no token.
+            SIM of each pair, (pairs,) float64, 0 to 1 and symmetric. A text without tokens has 0.
         """
         own, other = (np.ascontiguousarray(each, np.int64) for each in (own, other))
         scores = np.empty(len(own))
@@ -84,12 +81,6 @@ class TextWindows:
         return np.round(scores, DIGITS)
 
     def grid(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Compare each of some texts with each of others, (own, other), as `sim` does.
-
-        Args:
-            own: Numbers of texts, (own,), from 0.
-            other: Numbers of texts, (other,).
-        """
         rows, columns = (each.ravel() for each in np.meshgrid(own, other, indexing="ij"))
         return self.sim(rows, columns).reshape(len(own), len(other))
 
@@ -109,24 +100,17 @@ def match_in_numpy(
     reach: int,
     most: int,
 ) -> None:
-    """Do what `_windows.c` does where that is not compiled.
+    """Compute SIM of pairs in numpy, with the arguments of `match` in `_windows.c`.
 
     Args:
-        rows: The row of every token, (vocab, dim) float32.
-        ids: The token ids of all texts, end to end, (tokens,) int32.
-        offsets: Where each text begins, and the end of the last, (texts + 1,) int64.
-        own: Numbers of texts, (pairs,).
-        other: The number of the text that each is compared with, (pairs,).
-        scores: The array into which SIM of each pair is written, (pairs,) float64.
-        reach: How many tokens a window has to either side of its middle, 0 or more.
-        most: How many tokens of a text count, 0 or more.
-
-    Example:
-        >>> rows, scores = np.eye(2, dtype=np.float32), np.empty(1)
-        >>> texts, first = Ragged.from_lists([[0, 1], [1]]), np.array([0])
-        >>> match_in_numpy(rows, texts.ids, texts.offsets, first, first + 1, scores, 0, 9)
-        >>> scores.round(3)
-        array([0.667])
+        rows: Embedding of each token, (vocab, dim) float32.
+        ids: Concatenated token ids of all texts, (tokens,) int32.
+        offsets: Start of each text, and the end of the last, (texts + 1,) int64.
+        own: Text numbers, (pairs,).
+        other: Number of the text to compare each with, (pairs,).
+        scores: Output array for the SIM of each pair, (pairs,) float64.
+        reach: Tokens that a window has on either side of its middle, 0 or more.
+        most: Maximum number of tokens compared per text, 0 or more.
     """
     texts = Ragged(ids, offsets)
 
@@ -145,7 +129,7 @@ def match_in_numpy(
         if len(first) and len(second):
             cosines = first @ second.T
             precision, recall = cosines.max(1).mean(), cosines.max(0).mean()
-            if not (precision <= 0 or recall <= 0):  # which lets NaN through
+            if not (precision <= 0 or recall <= 0):  # written so that NaN passes through
                 scores[i] = min(2 * precision * recall / (precision + recall), 1.0)
 
 

@@ -1,8 +1,7 @@
-"""Nearest neighbors by FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
+"""Nearest neighbors with FAISS, among all vectors (`flat`) or those of the nearest cells (`ivf`).
 
-An inverted file (IVF) puts vectors into cells by k-means and searches a few cells only, so it is
-fast and misses some neighbors. FAISS comes with `pip install 'paraphrastic-hf[mining]'`. A whole
-index is in memory; the option that bounds memory is for the exact search (`neighbors.py`).
+An inverted file (IVF) assigns vectors to k-means cells and searches only a few cells. It is fast
+and misses some neighbors. The whole index is in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from paraphrastic_hf.mining.neighbors import Neighbors, plan_search, rescored
 from paraphrastic_hf.mining.vectors import ROWS_AT_A_TIME, UnitRows
 
 PROBES = 32
-ROWS_A_CELL = 39  # FAISS warns if it has fewer vectors than this for each cell it is to find
+ROWS_A_CELL = 39  # FAISS warns below this number of training vectors per cell
 
 
 def nearest_by_faiss(
@@ -33,13 +32,12 @@ def nearest_by_faiss(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        k: Number of neighbors, 1 or more; fewer where the other side has fewer vectors.
+        k: Number of neighbors, at least 1. The result has fewer if the other side is smaller.
         kind: `flat` searches all vectors, `ivf` those of the nearest cells.
         probes: Number of cells that `ivf` searches, 1 or more.
 
     Returns:
-        The neighbors of the sources and those of the targets, numbered by their place among the
-        `UnitRows`.
+        The neighbors of the sources and of the targets, numbered by their place in the `UnitRows`.
     """
     keep = plan_search(source, target, k, 1).keep
     found = []
@@ -59,11 +57,7 @@ def nearest_by_faiss(
 
 
 def cells(rows: int) -> int:
-    """Choose the number of cells of an inverted file: 4 sqrt(rows), or fewer for few vectors.
-
-    Args:
-        rows: Number of vectors; each cell must have some to be found by.
-    """
+    """Choose the number of cells of an inverted file: 4 sqrt(rows), or fewer for few vectors."""
     return max(1, min(int(4 * math.sqrt(rows)), rows // ROWS_A_CELL))
 
 
@@ -73,7 +67,7 @@ def load_faiss() -> Any:
         import faiss
     except ImportError as error:
         raise DataError(
-            "this index needs FAISS: pip install 'paraphrastic-hf[mining]', or choose --index exact"
+            "--index needs FAISS: pip install 'paraphrastic-hf[mining]', or choose exact"
         ) from error
     return faiss
 

@@ -1,15 +1,12 @@
-"""Pairs of sentences that translate each other, found by their vectors (thesis, 5.2.4).
+"""Bitext mining: pairs of sentences that translate each other, by their vectors (thesis, 5.2.4).
 
-With the mean cosine of the k nearest neighbors of either sentence, a pair scores
+With mean_k(x), the mean cosine of x with its k nearest neighbors, a pair scores
 
     f(cos(x, y), (mean_k(x) + mean_k(y)) / 2)
 
-and f(a, b) = a (cosine), a - b (distance), a / b (ratio): Artetxe and Schwenk, Margin-based
-Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3; thesis 5.13.2. A
-sentence that is near everything no longer wins.
-
-Candidates come from the nearest neighbors, and are linked one to one. The search for neighbors is
-in `neighbors.py` and `approximate.py`; `files.py` reads and writes text.
+where f(a, b) = a (cosine), a - b (distance) or a / b (ratio): Artetxe and Schwenk, Margin-based
+Parallel Corpus Mining with Multilingual Sentence Embeddings (2019), section 3. Thesis, 5.13.2. The
+margin corrects for sentences that are near everything.
 """
 
 from __future__ import annotations
@@ -28,16 +25,16 @@ from paraphrastic_hf.mining.tiles import PRECISIONS
 from paraphrastic_hf.mining.vectors import UnitRows
 
 SCORES = ("ratio", "distance", "cosine")
-SMALLEST_MEAN = 0.1  # the ratio of two cosines near 0, as in a short file, would say nothing
+SMALLEST_MEAN = 0.1  # means near 0, as in short files, would make the ratio meaningless
 
 
 def neighbor_mean(scores: np.ndarray) -> np.ndarray:
     """Average the cosines of each sentence with its k nearest neighbors, (sentences,) float64.
 
-    Where a sentence has fewer than k neighbors, the mean is over those; it is 0 without any.
+    With fewer than k neighbors, the mean is over those. Without neighbors it is 0.
 
     Args:
-        scores: The cosines, (sentences, k), -inf where there is no neighbor.
+        scores: The cosines, (sentences, k), with -inf for a missing neighbor.
     """
     there = np.isfinite(scores)
     total = np.where(there, scores, 0).sum(1, dtype=np.float64)
@@ -47,17 +44,16 @@ def neighbor_mean(scores: np.ndarray) -> np.ndarray:
 def margin_score(
     cosine: np.ndarray, source_mean: np.ndarray, target_mean: np.ndarray, kind: str = "ratio"
 ) -> np.ndarray:
-    """Score how much nearer the sentences of a pair are to each other than to their neighbors.
+    """Score pairs by how much nearer they are to each other than to their neighbors.
 
-    The three arrays may have any shapes that broadcast, such as (sources, 1) and (sources, k).
+    The arrays may have any shapes that broadcast, such as (sources, 1) and (sources, k).
 
     Args:
         kind: One of `SCORES`. In a ratio, a mean below 0.1 counts as 0.1.
 
     Returns:
-        The scores in float32, in the shape that the arguments broadcast to. The cosine is
-        from -1 to 1 and the distance from -2 to 2; the ratio is about 1 for a pair that is as near
-        as its neighborhood, and higher for a nearer one.
+        Scores in float32, in the broadcast shape. The cosine is from -1 to 1, the distance from -2
+        to 2. The ratio is about 1 for a pair as near as its neighbors, and higher for a nearer one.
 
     Example:
         >>> margin_score(np.array([0.9]), np.array([0.5]), np.array([0.7])).round(2)
@@ -79,12 +75,12 @@ PAIRS_AT_A_TIME = 65_536
 
 
 class Pairs(NamedTuple):
-    """Mined pairs, best first; of equal scores the lower source, then the lower target.
+    """Mined pairs, best first. Ties are in the order of the source, then of the target.
 
     Attributes:
         score: The margin score of each pair, (pairs,) float32.
-        source: The number of its source among the vectors given, (pairs,) int64.
-        target: The number of its target among the vectors given, (pairs,) int64.
+        source: Row of its source vector, (pairs,) int64.
+        target: Row of its target vector, (pairs,) int64.
     """
 
     score: np.ndarray
@@ -114,33 +110,30 @@ def mine(
     key: str = "",
     progress: bool = False,
 ) -> Pairs:
-    """Find the pairs of sentences that mean the same, by their vectors.
+    """Find pairs of sentences with the same meaning, by their vectors.
 
-    Two sentences are different even if their vectors are equal; then the one that comes first wins.
-    A zero vector is in no pair. Where both sides are the same, every sentence's best partner is
-    itself, or the first of those with an equal vector, unless `skip` says otherwise.
+    A zero vector is in no pair. Of sentences with equal vectors, the first wins. If both sides are
+    the same text, the best partner of a sentence is itself, unless `skip` excludes it.
 
     Args:
         source: Sentence vectors, (n, dim): an array, in memory or memory-mapped, a tensor, a list
             of either, or `UnitRows`.
         target: Sentence vectors of the other side, (m, dim), or `UnitRows`.
-        k: Number of neighbors over which the margin is averaged, 1 or more; Artetxe and Schwenk
-            (2019) use 4.
-        score: What ranks the pairs: `ratio`, `distance` or `cosine`.
-        candidates: Which pairs are looked at: each source with its best target (`forward`), each
-            target with its best source (`backward`), the pairs found either way (`union`) or both
-            ways (`intersection`).
+        k: Number of neighbors in the margin, at least 1. Artetxe and Schwenk (2019) use 4.
+        score: Score of a pair: `ratio`, `distance` or `cosine`.
+        candidates: Candidate pairs: each source with its best target (`forward`), each target with
+            its best source (`backward`), either (`union`) or both (`intersection`).
         one_to_one: Use every sentence at most once, by competitive linking.
-        threshold: The lowest score of a pair, any number; None for no limit.
-        skip: For each source the number of a target that is neither its partner nor its neighbor,
-            (n,), -1 for none; no target may be named twice. In a search for paraphrases within one
-            text, it names the sentence itself.
-        index: How neighbors are searched: `exact`, `faiss-flat` or `faiss-ivf`.
-        probes: Number of cells that `faiss-ivf` searches, 1 or more.
-        memory: How many MB the exact search may use (see `neighbors.nearest`); more than 0.
-        precision: What the exact search computes in, `float32` or `bfloat16` (see there).
-        keep: A file that holds the state of the exact search, so that an interrupted one goes on.
-        key: Says what the vectors are; a state in `keep` is used only if its key is equal.
+        threshold: Lowest score of a pair. None for no limit.
+        skip: Row of a target that is excluded for each source, both as partner and as neighbor,
+            (n,), -1 for none. No target may be excluded twice. To find paraphrases within one text,
+            exclude each sentence for itself.
+        index: Search: `exact`, `faiss-flat` or `faiss-ivf`.
+        probes: Number of cells that `faiss-ivf` searches, at least 1.
+        memory: Megabytes for the exact search, above 0 (see `neighbors.nearest`).
+        precision: Number format of the exact search, `float32` or `bfloat16`.
+        keep: File for the state of the exact search, from which an interrupted one resumes.
+        key: Identifies the vectors. A state in `keep` with another key is ignored.
         progress: Show a progress bar.
 
     Raises:
@@ -204,28 +197,13 @@ def check_options(
     threshold: float | None = None,
     **unknown: Any,
 ) -> None:
-    """Refuse what `mine` would refuse, so that it is known before hours of encoding.
-
-    Args:
-        k: Number of neighbors over which the margin is averaged, 1 or more.
-        score: One of `SCORES`.
-        candidates: One of `CANDIDATES`.
-        index: One of `INDICES`.
-        probes: Number of cells that `faiss-ivf` searches, 1 or more.
-        memory: How many MB may be used, more than 0.
-        precision: One of `PRECISIONS`.
-        one_to_one: Whether every sentence is used at most once.
-        threshold: The lowest score of a pair, any number; None for no limit.
-
-    Example:
-        >>> check_options(k=4, score="ratio", candidates="union", index="exact")
-    """
+    """Refuse wrong options of `mine`, before hours of encoding."""
     for name in unknown:
         known = sorted(check_options.__kwdefaults__ or ())
-        raise DataError(f"mining has no option {name!r}; {nearest_name(name, known)}")
+        raise DataError(f"unknown option of mining: {name!r}; {nearest_name(name, known)}")
     _check(index, INDICES, "index")
     _check(score, SCORES, "score")
-    _check(candidates, CANDIDATES, "set of candidates")
+    _check(candidates, CANDIDATES, "candidates")
     _check(precision, PRECISIONS, "precision")
     if k < 1:
         raise DataError(f"k must be at least 1, got {k}")
@@ -242,11 +220,7 @@ def check_options(
 
 
 def as_rows(vectors: Any, name: str) -> UnitRows:
-    """Return vectors as `UnitRows`, which they may be already.
-
-    Args:
-        vectors: Sentence vectors, (n, dim), or `UnitRows`.
-    """
+    """Return sentence vectors, (n, dim), as `UnitRows`."""
     if isinstance(vectors, UnitRows):
         return vectors
     if isinstance(vectors, (list, tuple)):
@@ -263,13 +237,7 @@ def link(
     one_to_one: bool = True,
     threshold: float | None = None,
 ) -> Pairs:
-    """Choose pairs among the neighbors that were found both ways.
-
-    Args:
-        score: What ranks the pairs, one of `SCORES`.
-        candidates: Which pairs are looked at, one of `CANDIDATES`.
-        one_to_one: Use every sentence at most once, by competitive linking.
-        threshold: The lowest score of a pair, any number; None for no limit.
+    """Choose pairs among the neighbors of both directions, with the options of `mine`.
 
     Example:
         >>> near = Neighbors(np.array([[0.9], [0.2]], np.float32), np.array([[0], [1]]))
@@ -303,15 +271,15 @@ def best_of_each(
 ) -> Pairs:
     """Pair every sentence with the neighbor of the highest margin score.
 
-    Of equal scores the neighbor that comes first wins. Sentences without neighbors are left out.
+    The first of equally good neighbors wins. Sentences without neighbors are left out.
 
     Args:
         own_mean: Mean cosine of each sentence with its neighbors, (sentences,).
-        other_mean: That mean for each sentence of the other side, (others,).
-        score: What ranks the neighbors, one of `SCORES`.
+        other_mean: The same mean for each sentence of the other side, (others,).
+        score: One of `SCORES`.
 
     Returns:
-        The pairs in the order of the sentences, which are their sources.
+        Pairs in the order of the sentences, which are the sources.
 
     Example:
         >>> near = Neighbors(np.array([[0.9, 0.8]], np.float32), np.array([[0, 1]]))
@@ -330,7 +298,7 @@ def best_of_each(
 
 
 def competitive_linking(pairs: Pairs) -> Pairs:
-    """Keep each pair of which neither sentence is in a better pair that was kept."""
+    """Keep a pair if neither of its sentences is in a better pair that was kept."""
     sources = bytearray(int(pairs.source.max(initial=-1)) + 1)
     targets = bytearray(int(pairs.target.max(initial=-1)) + 1)
     is_kept = np.zeros(len(pairs.score), bool)
@@ -346,7 +314,7 @@ def competitive_linking(pairs: Pairs) -> Pairs:
 
 def _check(value: str, known: tuple[str, ...], what: str) -> None:
     if value not in known:
-        raise DataError(f"there is no {what} {value!r}; there are {', '.join(known)}")
+        raise DataError(f"{what} must be one of {', '.join(known)}, got {value!r}")
 
 
 def _without(
@@ -357,7 +325,7 @@ def _without(
     skip: np.ndarray,
     k: int,
 ) -> tuple[Neighbors, Neighbors]:
-    """The k best neighbors both ways, without those that `skip` of `mine` names."""
+    """Return the k best neighbors of both directions, without those that `skip` excludes."""
     skip = np.asarray(skip, np.int64)[source.rows]
     to_target = (target.rows[forward.ids] == skip[:, None]) & (forward.ids >= 0)
     to_source = (skip[backward.ids] == target.rows[:, None]) & (backward.ids >= 0)
@@ -365,12 +333,12 @@ def _without(
 
 
 def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:
-    """The k best neighbors of each sentence, without some.
+    """Return the k best neighbors of each sentence, without dropped ones.
 
     Args:
         neighbors: The neighbors of each sentence, (sentences, more).
-        is_dropped: Which of them are left out, (sentences, more).
-        k: Number of neighbors, 1 or more.
+        is_dropped: Mask of the neighbors to drop, (sentences, more).
+        k: Number of neighbors, at least 1.
 
     Example:
         >>> near = Neighbors(np.array([[0.9, 0.2]], np.float32), np.array([[0, 1]]))

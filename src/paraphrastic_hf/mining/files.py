@@ -1,4 +1,4 @@
-"""Mining from text to pairs of lines, with a work folder from which an interrupted run goes on."""
+"""Mining from text to pairs of lines, with a work folder from which a run resumes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from paraphrastic_hf.text.contract import TextTokenizer
 
 logger = logging.getLogger(__name__)
 
-SAMPLE = 1000  # lines by which a side is judged
-LEAST_KNOWN = 0.5  # share of letters; scripts that a model lacks have at most 0.04, others 0.58
-BYTES_A_LINE = 4096  # memory that text, words and vectors of a line take while it is encoded
+SAMPLE = 1000  # lines of a side that are checked for known letters
+LEAST_KNOWN = 0.5  # unknown scripts measured at most 0.04, known ones at least 0.58
+BYTES_A_LINE = 4096  # memory for the text, words and vector of a line during encoding
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class TextSide:
     """The text of one side of a mining run.
 
     Attributes:
-        blocks: The lines, some at a time; they are read once at most.
-        stamp: Identifies the lines, as `file_stamp` does; empty if they are unknown.
+        blocks: The lines in blocks, read at most once.
+        stamp: Identifies the lines, as `file_stamp` does. Empty if unknown.
     """
 
     blocks: Iterable[list[str]]
@@ -39,11 +39,11 @@ class TextSide:
 
 @dataclass(frozen=True)
 class MinedLines:
-    """The pairs that were found, with the lines of both sides.
+    """Mined pairs, with the lines of both sides.
 
     Attributes:
         COLUMNS: The columns of `rows`.
-        pairs: The pairs as numbers of lines, from 0, best pair first.
+        pairs: Pairs of line numbers from 0, best first.
         source: The lines of the source side.
         target: The lines of the target side.
     """
@@ -57,10 +57,7 @@ class MinedLines:
     target: TextStore
 
     def rows(self) -> Iterator[dict[str, list[Any]]]:
-        """Give the pairs as columns of a table, `COLUMNS`, some thousands of pairs at a time.
-
-        Lines are counted from 1.
-        """
+        """Yield the pairs as columns, `COLUMNS`, in blocks. Lines are counted from 1."""
         for start in range(0, len(self.pairs.score), PAIRS_AT_A_TIME):
             part = Pairs(*(column[start : start + PAIRS_AT_A_TIME] for column in self.pairs))
             yield {
@@ -73,7 +70,7 @@ class MinedLines:
 
 
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
-    """Return the share of the distinct letters of each text that its known tokens hold, 0 to 1.
+    """Return the share of each text's distinct letters that its known tokens contain, 0 to 1.
 
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer
@@ -93,14 +90,14 @@ def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
 def _warn_of_unknown_letters(encoder: Any, store: TextStore, name: str) -> None:
     lines = store.first_of_each()
     tokenizer: Any = getattr(encoder, "tokenizer", None)
-    if not len(lines) or not hasattr(tokenizer, "special"):  # a model of another package
+    if not len(lines) or not hasattr(tokenizer, "special"):  # another package's model
         return
     some = lines[np.linspace(0, len(lines) - 1, min(len(lines), SAMPLE)).astype(np.int64)]
     known = letters_known(tokenizer, list(store.lines(some)))
     if known < LEAST_KNOWN:
         logger.warning(
-            "the model knows %.0f %% of the letters of the %s side, so its pairs are chance; use "
-            "a model of that language",
+            "The model knows only %.0f %% of the letters of the %s side, so the pairs are random. "
+            "Use a model of that language.",
             100 * known,
             name,
         )
@@ -117,22 +114,20 @@ def mine_lines(
     progress: bool = False,
     **options: Any,
 ) -> MinedLines:
-    """Find the lines of two texts that mean the same.
+    """Find the lines of two texts that have the same meaning.
 
-    Lines that are equal but for white space around them count as one sentence, in the place of the
-    first. Lines without text, or without a token that the model knows, are in no pair. Where both
-    texts are the same, every line's best partner is itself, or the first of those with an equal
-    vector, unless `different` is set.
+    Equal lines count as one sentence, at its first place. Surrounding white space is ignored. Lines
+    without text, or without a token that the model knows, are in no pair. If both texts are the
+    same, the best partner of a line is itself, unless `different` is set.
 
     Args:
         encoder: Any object with an `encode` method from texts to vectors.
-        folder: Work folder for a copy of the texts, their vectors and the state of the search. What
-            an earlier run finished there is used again if texts, model and settings are the same;
-            candidates, score and threshold may change. An encoder whose weights cannot be read is
-            recognized by its class and its `name`, if it has one.
-        different: Never pair a line with an equal one; for paraphrases within one text.
-        memory: How many MB to use, more than 0. Numbers and neighbors take about 200 bytes for
-            each line; the model comes on top.
+        folder: Work folder for a copy of the texts, the vectors and the state of the search. A
+            later run reuses them if texts, model and settings are the same. Candidates, score and
+            threshold may change. An encoder without readable weights is identified by its class and
+            its `name`.
+        different: Never pair a line with an equal one, for paraphrases within one text.
+        memory: Megabytes to use, above 0. The model and about 200 bytes per line come on top.
         **options: Further arguments of `bitext.mine`.
     """
     with locked(Path(folder), doing="mining"):
@@ -157,13 +152,9 @@ def mine_in(
     progress: bool = False,
     **options: Any,
 ) -> MinedLines:
-    """Do what `mine_lines` does, in a folder that the caller has locked.
+    """Do the work of `mine_lines` in a folder that the caller has locked.
 
-    The caller keeps the lock until it has read the rows, which are read from the folder.
-
-    Args:
-        encoder: Any object with an `encode` method from texts to vectors.
-        **options: Further arguments of `bitext.mine`.
+    Keep the lock until the rows have been read, because they are read from the folder.
     """
     check_options(memory=memory, **options)
     source, target = sides

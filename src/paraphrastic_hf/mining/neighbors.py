@@ -1,11 +1,9 @@
-"""Exact nearest neighbors by cosine, both ways, without ever holding the matrix.
+"""Exact nearest neighbors by cosine, in both directions, without the whole matrix in memory.
 
-For vectors of unit length X (n, dim) and Y (m, dim) the matrix of cosines S = X Y^T is made tile by
-tile, each tile once: its rows bring the neighbors of X in Y, its columns those of Y in X. The
-maxima of a tile tell which few rows and columns have anything new. The neighbors found are scored
-once more, pair by pair, so that a cosine does not depend on where the edges of the tiles are.
-
-Approximate search is in `approximate.py`, what the neighbors are for in `bitext.py`.
+For unit vectors X (n, dim) and Y (m, dim), the matrix of cosines S = X Y^T is computed tile by
+tile. The rows of a tile give the neighbors of X in Y, its columns those of Y in X. The maxima of a
+tile show which few rows and columns have new neighbors. The neighbors are then scored again, pair
+by pair, so that a cosine does not depend on the tiling.
 """
 
 from __future__ import annotations
@@ -36,11 +34,7 @@ ARRAYS = ("forward_scores", "forward_columns", "backward_scores", "backward_colu
 def write_search(
     path: Path | None, key: str, done: int, forward: RunningTopK, backward: RunningTopK
 ) -> None:
-    """Keep what a search has found so far; the file is written whole or not at all.
-
-    Args:
-        path: The file to write; nothing happens if it is None.
-    """
+    """Save the state of a search, unless `path` is None."""
     if path is None:
         return
     arrays = (forward.scores, forward.columns, backward.scores, backward.columns)
@@ -49,14 +43,10 @@ def write_search(
 
 
 def read_search(path: Path | None, key: str, forward: RunningTopK, backward: RunningTopK) -> int:
-    """Fill in what a kept search has found, and return how many strips of the matrix it searched.
+    """Load the state of a search, and return the number of strips that it has searched.
 
-    Args:
-        path: The file that `write_search` wrote, or None.
-
-    Returns:
-        The number of strips; 0, with nothing filled in, where there is no such file, it is of
-        another search, or it is damaged.
+    The number is 0, and nothing is loaded, if the file does not exist, is damaged, or belongs to
+    another search.
 
     Example:
         >>> read_search(None, "en-de", RunningTopK(2, 1), RunningTopK(3, 1))
@@ -81,17 +71,17 @@ def read_search(path: Path | None, key: str, forward: RunningTopK, backward: Run
 
 
 MEGABYTE = 2**20
-TILE = 2048  # height and width of a tile: 16 MB of float32, which a cache can hold
-TILES_ALIVE = 4  # memory for a tile and for copies of its parts, in tiles
+TILE = 2048  # height and width of a tile: 16 MB of float32, which fits in a cache
+TILES_ALIVE = 4  # memory of a tile and copies of its parts, in tiles
 SAVE_SECONDS = 30.0
 
 
 class Neighbors(NamedTuple):
-    """The nearest sentences of the other side, nearest first; of equal ones the lower number first.
+    """The nearest sentences of the other side, nearest first. Ties are in the order of `ids`.
 
     Attributes:
-        scores: Cosines with the neighbors, (sentences, k) float32; -inf where there are fewer.
-        ids: Numbers of the neighbors, (sentences, k) int64; -1 where there are fewer than k.
+        scores: Cosines with the neighbors, (sentences, k) float32. -inf for a missing neighbor.
+        ids: Rows of the neighbors, (sentences, k) int64. -1 for a missing neighbor.
     """
 
     scores: np.ndarray
@@ -100,12 +90,12 @@ class Neighbors(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The sizes of the pieces that a search goes through.
+    """Sizes of the pieces of a search.
 
     Attributes:
-        block: Number of vectors of either side that are in memory at a time.
-        tile: Number of rows, and of columns, of a piece of the matrix of cosines.
-        keep: Number of candidates kept for every sentence, which are then scored once more.
+        block: Vectors of each side in memory at a time.
+        tile: Rows, and columns, of a tile.
+        keep: Candidates kept per sentence, which are scored again at the end.
     """
 
     block: int
@@ -128,20 +118,18 @@ def nearest(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Args:
-        k: Number of neighbors, 1 or more; fewer where the other side has fewer vectors.
-        memory: How many MB blocks, tiles and the neighbors found may use, more than 0. Neighbors
-            are always in memory, 8 (k + 4) bytes for each sentence in float32; the blocks take what
-            is left, but at least 64 MB. Pages of mapped files come on top, which the system takes
-            back when it needs them.
-        precision: `float32` is exact. `bfloat16` searches candidates with half as many digits,
-            several times faster on processors that compute in that type; the cosines returned are
-            computed in float32, but now and then a neighbor is missed (`benchmarks/README.md` says
-            how often).
-        key: Says what the vectors are; a state in `keep` is used only if its key is equal.
+        k: Number of neighbors, at least 1. The result has fewer if the other side is smaller.
+        memory: Megabytes for blocks, tiles and neighbors, above 0. Neighbors take 8 (k + 4) bytes
+            per sentence in float32. The blocks take the rest, but at least 64 MB. Pages of mapped
+            files come on top, and the system reclaims them.
+        precision: `float32` is exact. `bfloat16` searches candidates in bfloat16, several times
+            faster on processors with such instructions. The returned cosines are computed in
+            float32, but a neighbor is sometimes missed (frequency in `benchmarks/README.md`).
+        key: Identifies the vectors. A state in `keep` with another key is ignored.
+        told: Called with the number of cosines computed after each strip.
 
     Returns:
-        The neighbors of the sources and those of the targets, numbered by their place among the
-        `UnitRows`.
+        The neighbors of the sources and of the targets, numbered by their place in the `UnitRows`.
 
     Example:
         >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
@@ -181,12 +169,7 @@ def nearest(
 def plan_search(
     source: UnitRows, target: UnitRows, k: int, memory: float, precision: str = "float32"
 ) -> Plan:
-    """Choose blocks and tiles as large as the memory allows.
-
-    Args:
-        k: Number of neighbors, 1 or more.
-        memory: How many MB the search may use, more than 0.
-        precision: What the search computes in, one of `PRECISIONS`.
+    """Choose blocks and tiles as large as `memory`, in MB, allows.
 
     Example:
         >>> plan_search(UnitRows(np.eye(3)), UnitRows(np.eye(3)), 4, memory=64)
@@ -194,7 +177,7 @@ def plan_search(
     """
     if source.dimension != target.dimension:
         raise DataError(
-            f"both sides must have vectors of one width, got {source.dimension} and "
+            f"both sides must have vectors of the same dimension, got {source.dimension} and "
             f"{target.dimension}"
         )
     keep = k + (4 if precision == "float32" else 8)
@@ -208,21 +191,19 @@ def plan_search(
 
 
 class _Strip(NamedTuple):
-    """A strip of the matrix of cosines: as many sources as a tile is high, and a block of targets.
+    """A strip of the matrix of cosines, one tile high and a block of targets wide.
 
-    Each field is the first number and the one after the last.
+    Each field is a range: the first number and the one after the last.
     """
 
-    block: tuple[int, int]  # the block of sources that is in memory
-    columns: tuple[int, int]  # the block of targets
-    rows: tuple[int, int]  # the sources of this strip, within their block
+    block: tuple[int, int]  # block of sources in memory
+    columns: tuple[int, int]  # block of targets
+    rows: tuple[int, int]  # sources of this strip, within their block
 
 
 def _strips(sources: int, targets: int, plan: Plan) -> Iterator[_Strip]:
-    """The strips of the matrix in the order of the search.
-
-    For every row columns come in increasing order, and for every column rows do.
-    """
+    """Yield the strips in search order. The columns of a row increase, as do the rows of a
+    column."""
     for block in _cut(0, sources, plan.block):
         for columns in _cut(0, targets, plan.block):
             for rows in _cut(*block, plan.tile):
@@ -234,7 +215,7 @@ def _cut(start: int, stop: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 class _Search:
-    """Searches strips of the matrix, with one block of either side in memory."""
+    """Searches strips of the matrix, with one block of each side in memory."""
 
     def __init__(
         self,
@@ -271,7 +252,7 @@ class _Search:
     def _made(
         self, rows: Any, columns: Any, spans: Iterator[tuple[int, int]]
     ) -> Iterator[tuple[Tile, tuple[int, int]]]:
-        """The tiles of a strip in order; the next ones are computed while one is read."""
+        """Yield the tiles of a strip in order, while the next ones are computed."""
         waiting: deque[tuple[Tile, tuple[int, int], Future[None]]] = deque()
 
         def begin(tile: Tile) -> None:
@@ -302,13 +283,13 @@ def rescored(
     rows_at_a_time: int,
     told: Callable[[float], None] = lambda cosines: None,
 ) -> Neighbors:
-    """Choose the k best of each sentence's candidates, by cosines computed pair by pair.
+    """Choose the k best candidates of each sentence, by cosines computed pair by pair.
 
     Args:
-        candidates: Numbers of candidates among `others`, (sentences, candidates), -1 for none.
-        k: Number of neighbors to choose, 1 or more.
-        rows_at_a_time: Number of sentences whose candidates are in memory at a time, 1 or more.
-        told: Called with 0 whenever some are done.
+        candidates: Rows of candidates in `others`, (sentences, candidates), -1 for none.
+        k: Number of neighbors to choose, at least 1.
+        rows_at_a_time: Number of sentences whose candidates are in memory at a time, at least 1.
+        told: Called with 0 after each block of sentences.
 
     Example:
         >>> both = UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1])

@@ -1,4 +1,4 @@
-"""Finds the texts nearest to a few queries among any number of texts, a block at a time."""
+"""Nearest texts of a few queries, among any number of texts, block by block."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ QUERIES_AT_A_TIME = 1024
 
 
 class Match(NamedTuple):
-    """A text that is near a query.
+    """A text near a query.
 
     Attributes:
         cosine: The cosine of text and query, from -1 to 1.
-        place: The number of the text among all texts, from 0.
+        place: Number of the text among all texts, from 0.
         text: The text itself.
     """
 
@@ -30,14 +30,14 @@ class Match(NamedTuple):
 def nearest_texts(
     queries: np.ndarray, blocks: Iterable[tuple[Sequence[str], np.ndarray]], count: int
 ) -> list[list[Match]]:
-    """Find the `count` texts nearest to each query by cosine; of equal ones the earlier is first.
+    """Find the `count` texts nearest to each query by cosine. Ties keep the order of the texts.
 
-    The memory needed grows with the size of a block, not with the number of texts.
+    Memory grows with the size of a block, not with the number of texts.
 
     Args:
         queries: Vectors of the queries, (queries, dim), any scale.
-        blocks: Some texts at a time with their vectors, (texts, dim), any scale.
-        count: Number of texts for each query, at least 1; fewer where there are fewer texts.
+        blocks: Blocks of texts with their vectors, (texts, dim), any scale.
+        count: Number of texts per query, at least 1. The result has fewer if there are fewer texts.
 
     Example:
         >>> nearest_texts(np.eye(2)[:1], [(["a", "b"], np.eye(2))], 1)
@@ -62,7 +62,7 @@ def nearest_texts(
 
 
 def _highest(row: np.ndarray, count: int) -> np.ndarray:
-    """The columns of the `count` highest numbers, highest first; of equal ones the first."""
+    """Return the columns of the `count` highest numbers, highest first, ties in order."""
     lowest = np.partition(row, len(row) - count)[len(row) - count]
     columns = np.flatnonzero(row >= lowest)
     return columns[np.argsort(-row[columns], kind="stable")[:count]]

@@ -1,4 +1,4 @@
-"""Neighbors that were found shard against shard, joined into those of the whole."""
+"""Joins the neighbors found per pair of shards."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
 
 def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
-    """The k nearest sentences of the other side, of those found in each of its shards.
+    """Merge the neighbors of the same sentences in each shard of the other side.
 
     Args:
-        parts: For each shard of the other side the neighbors of the same sentences in it, numbered
-            from 0 within the shard; they are taken one at a time.
-        k: Number of neighbors, 1 or more; fewer where the parts have fewer together.
+        parts: Neighbors in each shard, numbered from 0 within the shard. One is in memory at a
+            time.
+        k: Number of neighbors, at least 1. The result has fewer if the parts have fewer.
 
     Returns:
-        Neighbors numbered through all shards, in their order; of equal ones the lower number
-        first.
+        Neighbors numbered through all shards. Ties are in the order of the numbers.
 
     Example:
         >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
@@ -50,13 +49,13 @@ def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
 
 
 def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
-    """The neighbors of several groups of sentences, one group after the other.
+    """Concatenate the neighbors of several groups of sentences.
 
-    Where one has fewer neighbors, the rest of its rows is filled with -inf and -1.
+    Missing neighbors are filled with -inf and -1.
 
     Args:
-        parts: The neighbors of each group, k at most; they are taken one at a time.
-        k: Number of neighbors, 1 or more.
+        parts: At most k neighbors of each group. One part is in memory at a time.
+        k: Number of neighbors, at least 1.
 
     Example:
         >>> near = Neighbors(np.array([[0.5]], np.float32), np.array([[1]]))
@@ -75,14 +74,14 @@ def stack(parts: Iterable[Neighbors], rows: int, k: int) -> Neighbors:
 
 
 def write_neighbors(path: Path, forward: Neighbors, backward: Neighbors) -> None:
-    """Keep the neighbors of two shards, both ways; the file is written whole or not at all."""
+    """Save the neighbors of two shards in both directions."""
     arrays = dict(zip(ARRAYS, (*forward, *backward), strict=True))
     with naming(path), replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def read_neighbors(path: Path) -> tuple[Neighbors, Neighbors]:
-    """The neighbors of the sources and of the targets that `write_neighbors` kept."""
+    """Load the neighbors of the sources and of the targets."""
     try:
         with path.open("rb") as file, np.load(file) as kept:
             arrays = [kept[name] for name in ARRAYS]

@@ -1,8 +1,7 @@
-"""One side of a mining run in its work folder: lines that can be looked up, and their vectors.
+"""One side of a mining run in its work folder: lines, their hashes and their vectors.
 
-Files may be larger than memory. Text is copied line by line, with the place and a hash of every
-line, and vectors are written a block at a time. What is finished is used again if the text, the
-model and the tokenizer are the same.
+Files may be larger than memory. Finished parts are reused if text, model and tokenizer are the
+same.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from paraphrastic_hf.io.files import content_hash, naming, read_json, write_json
 
 LINES_AT_A_TIME = 16_384
 NO_TEXT = 0  # the hash of a line that is empty or white space
-STATE = "text.json"  # what a folder of lines has before it has anything else
+STATE = "text.json"  # first file of a folder of lines
 SEARCH = "search.npz"  # beside the folders of both sides
 
 
@@ -37,7 +36,7 @@ class TextStore:
 
     Attributes:
         digest: A hash of all lines together.
-        hashes: A hash of each line without the white space around it, (lines,) uint64; 0 for a line
+        hashes: A hash of each line without surrounding white space, (lines,) uint64. 0 for a line
             without text.
     """
 
@@ -51,13 +50,11 @@ class TextStore:
     def write(
         cls, folder: Path, blocks: Iterable[list[str]], stamp: str = "", *, progress: bool = False
     ) -> TextStore:
-        """Copy lines into a folder, unless it holds them already.
+        """Copy lines into a folder, unless it holds intact lines with the same stamp.
 
         Args:
-            folder: The folder, which is made if it does not exist; other lines in it are replaced.
-            stamp: Identifies the lines, as `file_stamp` does. If the folder holds lines with the
-                same stamp, these are not read, unless they are damaged; an empty stamp is equal to
-                no other.
+            folder: The folder, which is created. Other lines in it are replaced.
+            stamp: Identifies the lines, as `file_stamp` does. An empty stamp never matches.
         """
         if stamp and _state(folder / STATE).get("stamp") == stamp:
             with contextlib.suppress(OSError, ValueError, EOFError, KeyError):
@@ -93,22 +90,15 @@ class TextStore:
         return len(self.hashes)
 
     def first_of_each(self) -> np.ndarray:
-        """Return the numbers of the lines with text that no line before them has, (distinct,).
-
-        They increase.
-        """
+        """Return the numbers of the first occurrences of distinct lines with text, increasing,
+        (distinct,)."""
         _, first = np.unique(self.hashes, return_index=True)
         return np.sort(first[self.hashes[first] != NO_TEXT])
 
     def places_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the number of the first line with each hash, (count,).
+        """Return the number of the first line with each hash, (count,). -1 if no line has it.
 
-        Args:
-            hashes: Hashes of lines, (count,) uint64.
-
-        Returns:
-            Numbers of lines, (count,); -1 where no line has the hash, or it is of a line without
-            text.
+        The hash of a line without text also gives -1.
         """
         known, first = np.unique(self.hashes, return_index=True)
         if not len(known):
@@ -118,11 +108,7 @@ class TextStore:
         return np.where(is_there, first[place], -1)
 
     def lines(self, numbers: np.ndarray) -> Iterator[str]:
-        """Look up lines by their numbers.
-
-        Args:
-            numbers: Numbers of lines, from 0, in any order, (count,).
-        """
+        """Yield lines by their numbers, from 0, in any order."""
         with (self.folder / "text").open("rb") as file:
             for number in numbers.tolist():
                 yield self._read(file, number, number + 1)[:-1].decode("utf-8")
@@ -137,9 +123,8 @@ class TextStore:
     ) -> np.ndarray:
         """Return the vectors of all lines, (lines, dim) float32, memory-mapped.
 
-        Vectors of an earlier call are used again if the lines, the key and this package's version
-        are the same and their file is whole. An interrupted call goes on after the last block that
-        it finished.
+        Vectors of an earlier call are reused if lines, key and package version are the same and the
+        file is whole. An interrupted call resumes after its last finished block.
 
         Args:
             encoder: Any object with an `encode` method from texts to vectors.
@@ -151,7 +136,7 @@ class TextStore:
         done = state["done"] if state.get("key") == key and _has_rows(path, len(self)) else 0
         if not done:
             log.unlink(missing_ok=True)
-        # written as any file: on a full disk, a write to mapped memory would end the process
+        # Not written to mapped memory, because that kills the process on a full disk.
         with (
             (self.folder / "text").open("rb") as file,
             path.open("r+b" if done else "w+b") as output,
@@ -174,10 +159,13 @@ class TextStore:
                     output.seek(0)
                     if not done:
                         output.write(header)
-                        output.truncate(HEADER_BYTES + row * len(self))  # so it can be read already
+                        output.truncate(
+                            HEADER_BYTES + row * len(self)
+                        )  # readable before it is complete
                     elif output.read(HEADER_BYTES) != header:
                         raise ModelError(
-                            f"`encode` returned {vectors.shape[1]} dimensions, unlike before"
+                            f"`encode` returned vectors of another dimension, {vectors.shape[1]}, "
+                            "than before"
                         )
                     output.seek(HEADER_BYTES + row * done)
                     output.write(np.ascontiguousarray(vectors, "<f4").data)
@@ -217,7 +205,7 @@ def _write_state(path: Path, state: dict[str, Any]) -> None:
 
 
 def _has_rows(path: Path, rows: int) -> bool:
-    """Whether a file is an array of so many rows, with nothing cut off."""
+    """Whether a file is a complete array of `rows` rows."""
     try:
         return bool(np.lib.format.open_memmap(path, mode="r").shape[:1] == (rows,))
     except (OSError, ValueError, EOFError):
@@ -230,7 +218,7 @@ def file_stamp(path: str) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a work folder that holds anything but what mining writes."""
+    """Refuse a work folder with files that mining did not write."""
     names = {each.name.removesuffix(".part") for each in folder.iterdir()}
     foreign = min(names - {"source", "target", SEARCH}, default=None)
     for side in (folder / "source", folder / "target"):
@@ -238,6 +226,6 @@ def check_folder(folder: Path) -> None:
             foreign = foreign if list(side.glob(f"{STATE}*")) else side.name
     if foreign is not None:
         raise DataError(
-            f"the work folder {folder} holds {foreign}, which mining did not write there; name "
-            "another folder with --work, or move that one away"
+            f"the work folder {folder} holds {foreign}, which mining did not write; name another "
+            "folder with --work"
         )

@@ -1,8 +1,7 @@
-"""A tile, which is a piece of the matrix of cosines, and the search for its highest scores.
+"""A tile of the matrix of cosines, and the search for its highest scores.
 
-Memory is fast only if it is read in order. So good scores are found by maxima: first those of whole
-rows and columns, then, where one exceeds what is kept, those of groups of 16 scores, and only in
-such groups score by score.
+Memory is fast only if it is read in order. Good scores are therefore found by maxima: of whole rows
+and columns first, then of groups of 16 scores, and score by score only in the best groups.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from paraphrastic_hf.mining.vectors import UnitRows
 
 
 class RunningTopK:
-    """The `keep` highest scores of every matrix row, with the columns in which they were found.
+    """The `keep` highest scores of every matrix row, with their columns.
 
-    Of equal scores the one in the lower column is kept, if columns come in increasing order.
+    Ties keep the lower column, if columns arrive in increasing order.
 
     Attributes:
-        scores: The scores, highest first, (rows, keep) float32; -inf where none was seen yet.
-        columns: Their columns, (rows, keep) int32; -1 where none was seen yet.
+        scores: The scores, highest first, (rows, keep) float32. -inf for none yet.
+        columns: Their columns, (rows, keep) int32. -1 for none yet.
 
     Example:
         >>> best = RunningTopK(rows=2, keep=1)
@@ -36,23 +35,19 @@ class RunningTopK:
         self.columns = np.full((rows, keep), -1, np.int32)
 
     def lowest(self, start: int, stop: int) -> np.ndarray:
-        """Return what a score must exceed to be kept, for each of some rows, (stop - start,).
-
-        Args:
-            start: Number of the first row, from 0.
-        """
+        """Return the score that a new one must exceed, for rows `start` to `stop`, (rows,)."""
         return self.scores[start:stop, -1]
 
     def add(
         self, rows: np.ndarray, place: np.ndarray, column: np.ndarray, scores: np.ndarray
     ) -> None:
-        """Take in scores of columns that are higher than all seen before.
+        """Add scores from columns that are higher than all seen before.
 
         Args:
-            rows: Numbers of the rows that have a new score, each once, (changed,).
-            place: Which of `rows` each score belongs to, in any order, (new,).
-            column: The column of each score, (new,).
-            scores: The scores themselves, (new,).
+            rows: Rows that have a new score, each once, (changed,).
+            place: Index in `rows` of each score, in any order, (new,).
+            column: Column of each score, (new,).
+            scores: The scores, (new,).
         """
         keep = self.scores.shape[1]
         order = np.lexsort((column, place))
@@ -64,7 +59,7 @@ class RunningTopK:
         all_scores[:, :keep], columns[:, :keep] = self.scores[rows], self.columns[rows]
         all_scores[place, keep + nth] = scores
         columns[place, keep + nth] = column
-        # Stable: of equal scores the earlier column stays before the later one.
+        # A stable sort keeps equal scores in the order of their columns.
         best = np.argsort(-all_scores, axis=1, kind="stable")[:, :keep]
         self.scores[rows] = np.take_along_axis(all_scores, best, 1)
         self.columns[rows] = np.take_along_axis(columns, best, 1)
@@ -72,7 +67,7 @@ class RunningTopK:
 
 GROUP = 16
 PRECISIONS = ("float32", "bfloat16")
-MINUS_INFINITY = -128  # the bits of bfloat16's, as int16
+MINUS_INFINITY = -128  # bits of bfloat16 -inf, as int16
 MOST_WORKERS = 4
 
 
@@ -87,7 +82,7 @@ class Tile:
         [[101], [100]]
     """
 
-    _nothing: Any = -np.inf  # fills what the groups of 16 have beyond the edges of the matrix
+    _nothing: Any = -np.inf  # fills the groups of 16 beyond the edges of the matrix
     _numbers: np.ndarray
     _row_maxima: np.ndarray
     _groups: np.ndarray
@@ -97,36 +92,25 @@ class Tile:
 
     @staticmethod
     def threads() -> tuple[int, int]:
-        """Return how many tiles to compute at a time, and how many threads to use for each.
-
-        BLAS uses all of its threads for one tile.
-        """
-        return 1, 0
+        """Return the number of tiles to compute at a time, and the threads for each."""
+        return 1, 0  # BLAS uses all of its threads for one tile
 
     @staticmethod
     def use_threads(count: int) -> None:
-        """Let the calling thread compute products with so many threads.
-
-        Args:
-            count: Number of threads; BLAS ignores it.
-        """
+        """Set the number of threads for products of the calling thread. BLAS ignores it."""
 
     def load(self, side: UnitRows, start: int, stop: int) -> Any:
-        """Read vectors into memory, in the type in which they are multiplied.
-
-        Args:
-            start: Number of the first vector, from 0.
-        """
+        """Read vectors into memory, in the type of the product."""
         block = np.empty((stop - start, side.dimension), np.float32)
         side.fill(block, start)
         return block
 
     def multiply(self, rows: Any, columns: Any) -> None:
-        """Compute the cosines of a tile, (rows, columns), and the maxima by which it is read.
+        """Compute the cosines of a tile, (rows, columns), and their maxima.
 
         Args:
-            rows: Vectors of the first side, (rows, dim), as `load` returns them.
-            columns: Vectors of the second side, (columns, dim), as `load` returns them.
+            rows: Vectors of the first side from `load`, (rows, dim).
+            columns: Vectors of the second side from `load`, (columns, dim).
         """
         shape = tuple(-(-len(side) // GROUP) * GROUP for side in (rows, columns))
         if self._numbers.shape != shape:
@@ -137,11 +121,11 @@ class Tile:
         self._groups = self._numbers.reshape(GROUP, -1, shape[1]).max(0)
 
     def add_rows(self, best: RunningTopK, start: int, count: int, first_column: int) -> None:
-        """Give `best` every score of the tile that may be among the best of its row.
+        """Add every score that may be among the best of its row to `best`.
 
         Args:
-            start: Number of the matrix row that the tile begins with, from 0.
-            first_column: Number of the matrix column that the tile begins with, from 0.
+            start: First matrix row of the tile, from 0.
+            first_column: First matrix column of the tile, from 0.
         """
         lowest = best.lowest(start, start + count)
         highest, _ = self._bounds(self._row_maxima)
@@ -153,11 +137,11 @@ class Tile:
             best.add(start + rows, found.place, first_column + found.line, found.scores)
 
     def add_columns(self, best: RunningTopK, start: int, count: int, first_row: int) -> None:
-        """Give `best` every score of the tile that may be among the best of its column.
+        """Add every score that may be among the best of its column to `best`.
 
         Args:
-            start: Number of the matrix column that the tile begins with, from 0.
-            first_row: Number of the matrix row that the tile begins with, from 0.
+            start: First matrix column of the tile, from 0.
+            first_row: First matrix row of the tile, from 0.
         """
         lowest = best.lowest(start, start + count)
         groups = self._groups[:, :count]
@@ -169,11 +153,7 @@ class Tile:
             best.add(start + columns, found.place, first_row + found.line, found.scores)
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return some scores of the tile as float32, of any shape that the arguments broadcast to.
-
-        Args:
-            columns: Columns within the tile, any shape that broadcasts with that of `rows`.
-        """
+        """Return scores of the tile as float32, in the broadcast shape of the arguments."""
         return self._numbers[rows, columns]
 
     def _room(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -183,17 +163,16 @@ class Tile:
         np.matmul(rows, columns.T, out=self._numbers[: len(rows), : len(columns)])
 
     def _bounds(self, maxima: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of the scores that are read as `maxima`, in float32: above, then below."""
+        """Return upper and lower bounds of scores read as `maxima`, in float32."""
         return maxima, maxima
 
 
 class HalfTile(Tile):
     """A piece of the matrix of cosines in bfloat16, computed by torch.
 
-    Its products use the bfloat16 instructions of a processor that has them. The bits of a bfloat16
-    number, read as an int16, keep the order of numbers that are not negative and put these after
-    all negative ones, so that numpy finds maxima of int16 at full speed. Of a negative maximum only
-    its sign is known.
+    Products use the processor's bfloat16 instructions. numpy finds maxima of their bits as int16 at
+    full speed: int16 orders non-negative bfloat16 numbers correctly, above all negative ones. For a
+    negative maximum only the sign is known.
     """
 
     _nothing = MINUS_INFINITY
@@ -248,10 +227,7 @@ class HalfTile(Tile):
 
 
 class _Found(NamedTuple):
-    """Scores found in some rows of a tile, or in some columns.
-
-    `place` says which of the rows (or columns) each score is in, and `line` which column (or row).
-    """
+    """Scores found in some rows of a tile (or columns): index of the row, column, score."""
 
     place: np.ndarray
     line: np.ndarray
@@ -261,16 +237,13 @@ class _Found(NamedTuple):
 def _search(
     tile: Tile, maxima: np.ndarray, chosen: np.ndarray, lowest: np.ndarray, keep: int, axis: int
 ) -> _Found:
-    """Find the scores that may be kept in some rows (axis 1) or columns (axis 0) of a tile.
-
-    They are above `lowest`, and among the `keep` best of their row or column of the tile.
+    """Find scores above `lowest` and among the `keep` best, in rows (axis 1) or columns (axis 0).
 
     Args:
-        maxima: The highest score of each group of each row or column, (chosen, groups). Group g has
-            the scores at g, g + groups, g + 2 groups and so on.
-        chosen: Which rows or columns of the tile these are, (chosen,).
-        lowest: What a score must exceed in each of them, (chosen,).
-        axis: 1 for rows, 0 for columns.
+        maxima: Highest score of each group of each row or column, (chosen, groups). Group g has the
+            scores at g, g + groups, g + 2 groups and so on.
+        chosen: The rows or columns of the tile, (chosen,).
+        lowest: Score to exceed in each of them, (chosen,).
     """
     groups = maxima.shape[1]
     at_most, at_least = tile._bounds(maxima)
@@ -288,5 +261,5 @@ def _search(
 
 
 def _as_float(bits: np.ndarray) -> np.ndarray:
-    """Convert the bits of bfloat16 numbers to float32: the missing digits are zeros."""
+    """Convert the bits of bfloat16 numbers to float32."""
     return (np.ascontiguousarray(bits).view(np.uint16).astype(np.uint32) << 16).view(np.float32)

@@ -1,4 +1,4 @@
-"""Vectors of unit length, read a block at a time from memory or from a memory-mapped file."""
+"""Unit vectors, read in blocks from memory or from a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import numpy as np
 from paraphrastic_hf.errors import DataError, counted
 
 ROWS_AT_A_TIME = 16_384
-SCATTERED_ROWS = 512  # a vector read alone brings some 16 pages of a mapped file into memory
+SCATTERED_ROWS = 512  # reading one vector of a mapped file loads about 16 pages
 
 
 class UnitRows:
-    """The rows of a matrix that are not zero, scaled to length 1 when they are read.
+    """The nonzero rows of a matrix, scaled to length 1 when they are read.
 
-    Zero rows come from texts that are empty or have no known token. They are left out, since they
-    have no direction and so no neighbors.
+    Zero rows, from texts without a known token, are left out, because they have no neighbors.
 
     Args:
-        vectors: The matrix, (n, dim), any float type and any scale; `np.load(path, mmap_mode="r")`
+        vectors: The matrix, (n, dim), any float type and any scale. `np.load(path, mmap_mode="r")`
             for a file larger than memory.
-        rows: Numbers of the matrix rows to use, increasing, (chosen,); None for all.
+        rows: Matrix rows to use, increasing, (chosen,); None for all.
 
     Attributes:
-        rows: Numbers of the matrix rows that are used and not zero, (count,).
+        rows: Matrix rows that are used and not zero, (count,).
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class UnitRows:
         self.rows = np.arange(len(vectors)) if rows is None else np.asarray(rows, np.int64)
         squares = np.empty(len(self.rows))
         for start in range(0, len(self.rows), ROWS_AT_A_TIME):
-            with np.errstate(over="ignore"):  # of float64 beyond float32, which is refused below
+            with np.errstate(over="ignore"):  # float64 beyond float32 is refused below
                 block = self._read(self.rows[start : start + ROWS_AT_A_TIME])
             squares[start : start + len(block)] = np.einsum(
                 "nd,nd->n", block, block, dtype=np.float64
@@ -54,31 +53,21 @@ class UnitRows:
 
     @property
     def dimension(self) -> int:
-        """The number of dimensions of a vector."""
         return int(self._vectors.shape[1])
 
     def take(self, ids: np.ndarray | slice) -> np.ndarray:
-        """Return vectors of unit length, (count, dim) float32.
-
-        Args:
-            ids: Their places among `rows`, (count,).
-        """
+        """Return unit vectors, (count, dim) float32, by their places in `rows`, (count,)."""
         return np.asarray(self._read(self.rows[ids]) * self._scale[ids][:, None])
 
     def fill(self, block: np.ndarray, start: int) -> None:
-        """Fill a block with vectors of unit length.
-
-        Args:
-            block: The array to fill, (count, dim) float32.
-            start: The place among `rows` of the first vector, from 0.
-        """
+        """Fill a block, (count, dim) float32, with the unit vectors from place `start` on."""
         for offset in range(0, len(block), ROWS_AT_A_TIME):
             part = block[offset : offset + ROWS_AT_A_TIME]
             part[:] = self.take(slice(start + offset, start + offset + len(part)))
 
     def _read(self, rows: np.ndarray) -> np.ndarray:
         mapped = getattr(self._vectors, "_mmap", None)
-        if getattr(self._vectors, "mode", None) == "c":  # its changes live in its pages alone
+        if getattr(self._vectors, "mode", None) == "c":  # copy-on-write pages hold changes
             mapped = None
         if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
             block = np.array(self._vectors[rows[0] : rows[-1] + 1], np.float32)
@@ -96,6 +85,6 @@ class UnitRows:
 
 
 def _release(mapped: mmap.mmap | None) -> None:
-    """Give back the pages of a mapped file, which would else count as memory of this process."""
+    """Release the pages of a mapped file, which count as memory of this process."""
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

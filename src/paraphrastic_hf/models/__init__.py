@@ -1,6 +1,8 @@
-"""Encoders, one family a file. The families over one table are listed in `families.py`."""
+"""Models, one file per family. `families.py` lists the encoders over one table."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from paraphrastic_hf.extras import require
 
@@ -16,7 +18,7 @@ from transformers import (
     AutoTokenizer,
 )
 
-from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.base import ParaphrasticModel, SentenceEncoderModel
 from paraphrastic_hf.models.encoders.averaging import AveragingConfig
 from paraphrastic_hf.models.encoders.mixed import MixedConfig, MixedModel
 from paraphrastic_hf.models.families import FAMILIES
@@ -24,14 +26,14 @@ from paraphrastic_hf.models.generative.bgt import BGTModel
 from paraphrastic_hf.models.generative.latent import LatentModel
 from paraphrastic_hf.models.generative.mgt import MGTModel
 from paraphrastic_hf.models.seq2seq.gated_conv import GatedConvModel
-from paraphrastic_hf.models.seq2seq.language_model import LanguageModel, LanguageModelConfig
+from paraphrastic_hf.models.seq2seq.language_model import LanguageModel
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserModel
 from paraphrastic_hf.models.seq2seq.scpn import ScpnModel
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.classifier import ClassifierModel
-from paraphrastic_hf.models.supervised.parser import ParserConfig, ParserModel
+from paraphrastic_hf.models.supervised.parser import ParserModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessModel
-from paraphrastic_hf.models.supervised.tagger import TaggerConfig, TaggerModel
+from paraphrastic_hf.models.supervised.tagger import TaggerModel
 from paraphrastic_hf.text.char_ngram import CharNgramTokenizer
 from paraphrastic_hf.text.mixed_auto import MixtureTokenizer
 
@@ -39,32 +41,19 @@ MODEL_CLASSES: tuple[type[SentenceEncoderModel], ...] = (*FAMILIES.values(), Mix
 GENERATIVE: tuple[type[LatentModel], ...] = (BGTModel, MGTModel)
 SENTENCE_TASKS: tuple[type[SupervisedModel], ...] = (RelatednessModel, ClassifierModel)
 
-for _model_class in (*MODEL_CLASSES, *GENERATIVE):
-    _config_class = _model_class.config_class
-    AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
-    AutoModel.register(_config_class, _model_class, exist_ok=True)
+_BY_AUTO_CLASS: dict[Any, tuple[type[ParaphrasticModel], ...]] = {
+    AutoModel: (*MODEL_CLASSES, *GENERATIVE),
+    AutoModelForSeq2SeqLM: (*GENERATIVE, GatedConvModel, ParaphraserModel, ScpnModel),
+    AutoModelForSequenceClassification: SENTENCE_TASKS,
+    AutoModelForTokenClassification: (TaggerModel, ParserModel),
+    AutoModelForCausalLM: (LanguageModel,),
+}
+for _auto_class, _model_classes in _BY_AUTO_CLASS.items():
+    for _model_class in _model_classes:
+        _config_class = _model_class.config_class
+        AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
+        _auto_class.register(_config_class, _model_class, exist_ok=True)
 
-for _generative_class in GENERATIVE:
-    AutoModelForSeq2SeqLM.register(_generative_class.config_class, _generative_class, exist_ok=True)
-
-for _task_class in SENTENCE_TASKS:
-    _config_class = _task_class.config_class
-    AutoConfig.register(_config_class.model_type, _config_class, exist_ok=True)
-    AutoModelForSequenceClassification.register(_config_class, _task_class, exist_ok=True)
-
-AutoConfig.register(TaggerConfig.model_type, TaggerConfig, exist_ok=True)
-AutoModelForTokenClassification.register(TaggerConfig, TaggerModel, exist_ok=True)
-
-AutoConfig.register(ParserConfig.model_type, ParserConfig, exist_ok=True)
-AutoModelForTokenClassification.register(ParserConfig, ParserModel, exist_ok=True)
-
-AutoConfig.register(LanguageModelConfig.model_type, LanguageModelConfig, exist_ok=True)
-AutoModelForCausalLM.register(LanguageModelConfig, LanguageModel, exist_ok=True)
-
-for _writer in (GatedConvModel, ParaphraserModel, ScpnModel):
-    AutoConfig.register(_writer.config_class.model_type, _writer.config_class, exist_ok=True)
-    AutoModelForSeq2SeqLM.register(_writer.config_class, _writer, exist_ok=True)
-
-# The other tokenizers are stock classes. Any config will do: it is found by its own name.
+# The other tokenizers are stock classes. `register` needs some config, but looks up the class name.
 AutoTokenizer.register(AveragingConfig, slow_tokenizer_class=CharNgramTokenizer, exist_ok=True)
 AutoTokenizer.register(MixedConfig, slow_tokenizer_class=MixtureTokenizer, exist_ok=True)

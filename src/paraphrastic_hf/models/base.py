@@ -1,15 +1,14 @@
-"""The contract that every encoder of the papers keeps (thesis, 3.1.2; Wieting and Gimpel, 2017):
-padded ids and a mask in, one vector a text out.
+"""Interface of every encoder (thesis, 3.1.2; Wieting and Gimpel, 2017): padded ids and a mask in,
+one vector per text out.
 
-Ids may also come flat, text after text, with the lengths: what padding would be added for and then
-taken out again. A family is one file in `encoders/`: its config, then its model. A model
-implements `token_states`, `pool` where the mean is not what it does, and `embed_flat` where it can
-do without padding.
+Ids may also be flat, text after text, with lengths, which saves adding and removing padding. A
+family is one file in `encoders/`: its config, then its model. A model implements `token_states`,
+`pool` unless it takes the mean, and `embed_flat` if it can do without padding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,17 +20,31 @@ from transformers.utils import ModelOutput
 from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.layers.pooling import masked_mean
 
-NO_LABEL = -100  # of a target that does not count, as transformers has it
+NO_LABEL = -100  # target to ignore, as in transformers
+
+
+def check_choices(config: Any, **choices: Collection[str]) -> None:
+    """Raise ValueError if a setting is not one of its choices."""
+    for name, known in choices.items():
+        if (value := getattr(config, name)) not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+
+def check_positive(config: Any, *names: str) -> None:
+    """Raise ValueError if a setting is below 1."""
+    for name in names:
+        if (value := getattr(config, name)) < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
 
 
 @dataclass
 class SentenceEncoderOutput(ModelOutput):
-    """What every encoder returns.
+    """Output of every encoder.
 
     Attributes:
-        last_hidden_state: (batch, seq, dim) token vectors; None if `pooled_only` was asked for.
-        sentence_embedding: (batch, dim), any scale; the zero vector for a text without tokens.
-        pooler_output: The same tensor, under the name transformers uses.
+        last_hidden_state: (batch, seq, dim) token vectors, None with `pooled_only`.
+        sentence_embedding: (batch, dim), any scale. The zero vector for a text without tokens.
+        pooler_output: `sentence_embedding` under transformers' name.
     """
 
     last_hidden_state: Tensor | None = None
@@ -40,22 +53,23 @@ class SentenceEncoderOutput(ModelOutput):
 
 
 class ParaphrasticModel(PreTrainedModel):
-    """What every model of this package has: tables of token vectors, and the code it is saved
-    with."""
+    """Base of every model of this package: embedding tables, and code saved with the model."""
 
     base_model_prefix = "encoder"
     main_input_name = "input_ids"
     auto_class: ClassVar[str] = "AutoModel"
-    further_auto_classes: ClassVar[tuple[str, ...]] = ()  # that load the same class
+    further_auto_classes: ClassVar[tuple[str, ...]] = ()  # other Auto classes that load this one
     is_resizable: ClassVar[bool] = True
-    # How it computes, for its model card: a Jinja template over the configuration and `tokens`. An
-    # encoder's goes on from "The vector of a sentence is"; others' are sentences.
+    # Description for the model card, a Jinja template over the configuration and `tokens`. For an
+    # encoder it continues "The vector of a sentence is". For other models it is a sentence.
     card_sentence: ClassVar[str] = ""
 
     @classmethod
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
-        """As in transformers, whose loading has every parameter train; a recurrence has one bias,
-        and the second of torch's cells stays as it is."""
+        """Load as in transformers, and freeze the second bias of torch's recurrences.
+
+        transformers makes every parameter trainable, but our recurrences have one bias.
+        """
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
         for module in model.modules():
@@ -64,54 +78,47 @@ class ParaphrasticModel(PreTrainedModel):
         return loaded
 
     def resize_token_embeddings(self, new_num_tokens: int | None = None, **kwargs: Any) -> Any:
-        """As in transformers, for models whose config has the one table's size.
-
-        Raises:
-            ValueError: The model has its rows counted in several places.
-        """
         if new_num_tokens is not None and not self.is_resizable:
             raise ValueError(
-                f"the table of a {type(self).__name__} cannot be resized in place: train or "
-                "convert one with the tokenizer wanted"
+                f"The table of a {type(self).__name__} cannot be resized. Train or convert a model "
+                "with the new tokenizer."
             )
         return super().resize_token_embeddings(new_num_tokens, **kwargs)
 
     def _to_tuple(self, output: ModelOutput, return_dict: bool | None) -> Any:
-        """Return an output of `forward`, as a tuple if the call or the configuration says so."""
         is_dict = self.config.return_dict if return_dict is None else return_dict
         return output.to_tuple() if is_dict is False else output
 
     def tables(self) -> list[nn.Embedding]:
-        """The tables of token vectors; the ids of each begin where those of the one before end."""
+        """Return the embedding tables. Each table's ids start where the previous table's end."""
         return [self.get_input_embeddings()]
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """The tables that want gradients of the rows a batch uses alone, on a CPU.
+        """Return the tables whose gradients should hold only the rows of a batch, on a CPU.
 
-        That pays where the vocabulary costs more than all the rest, and asks that the model reads
-        its table through `layers.embedding.lookup` and names the rows it reads in `rows_used`.
+        This pays if the vocabulary costs more than the rest. The model must read these tables
+        through `layers.embedding.lookup` and name the rows in `rows_used`.
         """
         return []
 
     def before_reading(self, inputs: Mapping[str, Any]) -> None:
-        """What is to happen before the table rows of `inputs` are read: nothing, but where an
-        optimizer that leaves rows behind has put its own function here
-        (`training/engine/row_adam.py`).
+        """Hook that runs before the table rows of `inputs` are read.
+
+        A lazy optimizer (`training/engine/row_adam.py`) replaces it to bring these rows up to date.
 
         Args:
-            inputs: The arguments of `forward` by name.
+            inputs: Arguments of `forward` by name.
         """
 
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """The table rows that a forward pass over `inputs` reads.
+        """Yield the table rows that a forward pass over `inputs` reads.
 
         Args:
-            inputs: The arguments of `forward` by name; `input_ids`, of any shape, may be padded,
-                since a row that is named without being read does no harm.
+            inputs: Arguments of `forward` by name. `input_ids` may have any shape and padding. Rows
+                that are named but not read do no harm.
 
         Yields:
-            Each of `tables` with the numbers of its rows, (rows read,) int64; a row that is read
-            several times is there as often.
+            Each of `tables` with its row numbers, (rows read,) int64, repeated if read repeatedly.
         """
         tables, rows = self.tables(), inputs["input_ids"].reshape(-1).long()
         if len(tables) == 1:
@@ -124,7 +131,7 @@ class ParaphrasticModel(PreTrainedModel):
             first = last
 
     def save_pretrained(self, save_directory: Any, **kwargs: Any) -> None:
-        """As in transformers, with the Python files that `trust_remote_code=True` loads."""
+        """Save as in transformers, with the Python files that `trust_remote_code=True` loads."""
         model_class = write_remote_code(type(self), save_directory)
         config_class = write_remote_code(type(self.config), save_directory)
         auto_classes = (self.auto_class, *self.further_auto_classes)
@@ -134,28 +141,29 @@ class ParaphrasticModel(PreTrainedModel):
 
 
 class SentenceEncoderModel(ParaphrasticModel):
-    """Base of every encoder of this package."""
+    """Base of every sentence encoder."""
 
-    ignores_order: ClassVar[bool] = False  # whether the order of tokens never counts
-    tokenizer_kinds: ClassVar[tuple[str, ...]] = ()  # of recipes that it takes; () for any
-    most_tokens: ClassVar[int] = 2**18  # of a batch of several texts to encode, with its padding
+    ignores_order: ClassVar[bool] = False  # whether the order of tokens is irrelevant
+    tokenizer_kinds: ClassVar[tuple[str, ...]] = ()  # kinds allowed in recipes, () for any
+    most_tokens: ClassVar[int] = 2**18  # tokens of an encoding batch of several texts, padded
 
     def sparse_tables(self) -> list[nn.Embedding]:
         return self.tables()
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Token vectors, (batch, seq, dim), from ids and mask, (batch, seq)."""
+        """Return token vectors, (batch, seq, dim), from ids and mask, (batch, seq)."""
         raise TypeError(f"{type(self).__name__} must define token_states")
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:
-        """Sentence vectors, (batch, dim), from token vectors; the mean unless a model says
-        otherwise."""
+        """Return sentence vectors, (batch, dim), from token vectors. By default the mean."""
         return masked_mean(states, attention_mask)
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Sentence vectors, (batch, dim), from ids, (tokens,), text after text, and lengths,
-        (batch,), 0 allowed; from a padded batch unless a model says otherwise."""
-        longest = int(lengths.max()) if lengths.any() else 1  # no batch is without columns
+        """Return sentence vectors, (batch, dim), from flat ids, (tokens,), and lengths, (batch,).
+
+        Lengths may be 0. By default this pads the batch.
+        """
+        longest = int(lengths.max()) if lengths.any() else 1  # at least one column
         mask = torch.arange(longest, device=ids.device) < lengths.unsqueeze(1)
         padded = torch.zeros_like(mask, dtype=ids.dtype).masked_scatter(mask, ids)
         return self.states_and_embedding(padded, mask.long())[1]
@@ -163,13 +171,15 @@ class SentenceEncoderModel(ParaphrasticModel):
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Token vectors and sentence vectors, (batch, seq, dim) and (batch, dim)."""
+        """Return token vectors, (batch, seq, dim), and sentence vectors, (batch, dim)."""
         states = self.token_states(input_ids, attention_mask)
         return states, self.pool(states, attention_mask)
 
     def composition(self) -> Iterator[tuple[nn.Parameter, bool]]:
-        """The trained parameters that are no table (W_c; thesis, 3.1.2), each with whether
-        `lambda_c` pulls it to its start, not to zero."""
+        """Yield the trained parameters other than tables (W_c; thesis, 3.1.2).
+
+        The flag tells whether `lambda_c` pulls a parameter to its initial value instead of zero.
+        """
         tables = {id(table.weight) for table in self.tables()}
         for parameter in self.parameters():
             if parameter.requires_grad and id(parameter) not in tables:
@@ -184,21 +194,21 @@ class SentenceEncoderModel(ParaphrasticModel):
         lengths: Tensor | None = None,
         **kwargs: Any,
     ) -> SentenceEncoderOutput | tuple[Tensor, ...]:
-        """Encode a padded batch, or a flat one.
+        """Encode a padded or a flat batch.
 
         Args:
-            input_ids: (batch, seq) ids; whatever stands at masked positions is ignored.
-            attention_mask: (batch, seq), 1 for a token, wherever tokens stand; all ones if absent.
-            pooled_only: Leave `last_hidden_state` out, which some models can skip computing.
-            return_dict: A tuple instead, if False.
-            lengths: (batch,) where `input_ids` is flat, (tokens,), text after text without padding;
-                then there is neither mask nor `last_hidden_state`.
+            input_ids: (batch, seq) ids. Masked positions are ignored.
+            attention_mask: (batch, seq), 1 for a token, at any positions. All ones if absent.
+            pooled_only: Leave out `last_hidden_state`, which saves time in some models.
+            return_dict: Return a tuple if False.
+            lengths: (batch,) lengths of flat `input_ids`, (tokens,), text after text. Excludes a
+                mask and `last_hidden_state`.
 
         Returns:
             Sentence vectors, (batch, dim), and token vectors, (batch, seq, dim).
 
         Raises:
-            ValueError: If the two shapes differ, or lengths do not add up to the flat ids.
+            ValueError: If ids and mask differ in shape, or lengths do not add up to the flat ids.
 
         Example:
             >>> from paraphrastic_hf import AveragingConfig, AveragingModel
@@ -210,8 +220,8 @@ class SentenceEncoderModel(ParaphrasticModel):
         if lengths is not None:
             if input_ids.shape != (int(lengths.sum()),) or attention_mask is not None:
                 raise ValueError(
-                    f"with lengths, ids are flat and have no mask: the lengths add up to "
-                    f"{int(lengths.sum())} and input_ids has shape {tuple(input_ids.shape)}"
+                    f"lengths need flat input_ids of shape ({int(lengths.sum())},) and no "
+                    f"attention_mask, got input_ids of shape {tuple(input_ids.shape)}"
                 )
             embedding = self.embed_flat(input_ids.long(), lengths)
             output = SentenceEncoderOutput(None, embedding, embedding)
@@ -220,8 +230,8 @@ class SentenceEncoderModel(ParaphrasticModel):
             attention_mask = torch.ones_like(input_ids)
         if input_ids.shape != attention_mask.shape:
             raise ValueError(
-                f"input_ids and attention_mask must have one shape, got {tuple(input_ids.shape)} "
-                f"and {tuple(attention_mask.shape)}"
+                "input_ids and attention_mask must have the same shape, got "
+                f"{tuple(input_ids.shape)} and {tuple(attention_mask.shape)}"
             )
         input_ids = input_ids.long().masked_fill(attention_mask == 0, 0)
         if pooled_only:

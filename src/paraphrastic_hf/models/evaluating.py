@@ -1,4 +1,4 @@
-"""A model without its dropout (Wieting and Gimpel, 2017, 4.2) for a while."""
+"""Context manager that turns dropout off (Wieting and Gimpel, 2017, 4.2)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from torch import nn
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """A model without dropout for as long as this takes; then it is in the mode that it was in.
-
-    Args:
-        model: Any module.
+    """Switch a model to evaluation mode, then restore its mode.
 
     Example:
         >>> layer = nn.Dropout(0.5)

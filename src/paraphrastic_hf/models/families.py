@@ -1,7 +1,7 @@
-"""The families of encoders (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1) by the kind that a recipe names.
+"""Encoder families (thesis, 3.1.2, 3.6.2, 4.4 and 5.1.1) by their `model.kind` in recipes.
 
-A new family is a file in `models/encoders/`, whose name is its kind, and a line here. One outside
-this package is added by `register_encoder`.
+A new family needs a file in `models/encoders/`, named after its kind, and a line here. Families
+outside this package use `register_encoder`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Encoders from outside this package, to be trained and used as those of the thesis are."""
+"""Registration of encoders that are defined outside this package."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Encoder = TypeVar("Encoder", bound=type[SentenceEncoderModel])
 
 
 def register_encoder(model_class: Encoder) -> Encoder:
-    """Make an encoder of your own one that recipes train and `SentenceEncoder` loads.
+    """Let recipes train an encoder of your own, and `SentenceEncoder` load it.
 
-    `AutoConfig` and `AutoModel` know it, too, and its file is saved beside the weights, unless it
-    is defined in a notebook. A recipe names it by the `model_type` of its configuration.
+    It is also registered with `AutoConfig` and `AutoModel`. Its source file is saved beside the
+    weights, unless it is defined in a notebook. Recipes name it by its config's `model_type`.
 
     Args:
-        model_class: A subclass of `TableModel`, or of `SentenceEncoderModel`, whose `config_class`
-            has a `model_type` of its own and the fields `vocab_size` and `hidden_size`.
+        model_class: A subclass of `TableModel` or `SentenceEncoderModel`. Its `config_class` needs
+            its own `model_type` and the fields `vocab_size` and `hidden_size`.
 
     Returns:
-        The class, so that this can decorate it.
+        The class, so that this works as a decorator.
 
     Raises:
-        TypeError: It is no such class.
-        ValueError: Its `model_type` is missing or another model's.
+        TypeError: If it is not such a class.
+        ValueError: If its `model_type` is missing or taken.
 
     Example:
         >>> from paraphrastic_hf.models.table import TableConfig, TableModel
@@ -45,15 +45,15 @@ def register_encoder(model_class: Encoder) -> Encoder:
         (None, 'PlainModel')
     """
     if not (isinstance(model_class, type) and issubclass(model_class, SentenceEncoderModel)):
-        raise TypeError(f"an encoder must be a subclass of SentenceEncoderModel, got {model_class}")
+        raise TypeError(f"An encoder must be a subclass of SentenceEncoderModel, got {model_class}")
     config_class = model_class.config_class
     kind = config_class.model_type
-    if not kind or kind.startswith("paraphrastic-"):  # the second would replace a model of ours
-        raise ValueError(f"{config_class.__name__} must have a model_type of its own, got {kind!r}")
-    is_again = kind in FAMILIES  # as where a notebook runs a cell twice
+    if not kind or kind.startswith("paraphrastic-"):  # this prefix is taken by our models
+        raise ValueError(f"{config_class.__name__} needs its own model_type, got {kind!r}")
+    is_again = kind in FAMILIES  # for example when a notebook cell runs twice
     AutoConfig.register(kind, config_class, exist_ok=is_again)
     AutoModel.register(config_class, model_class, exist_ok=is_again)
-    if model_class.__module__ != "__main__":  # a notebook, which transformers cannot copy
+    if model_class.__module__ != "__main__":  # transformers cannot copy a notebook
         config_class.register_for_auto_class()
         model_class.register_for_auto_class("AutoModel")
     FAMILIES[kind] = model_class
@@ -63,10 +63,10 @@ def register_encoder(model_class: Encoder) -> Encoder:
 
 
 def encoder_class(kind: str) -> type[SentenceEncoderModel]:
-    """Return the class of an encoder; one that is named `module:Class` is imported and registered.
+    """Return the class of an encoder, importing and registering `module:Class`.
 
     Raises:
-        RecipeError: It cannot be imported, or is no encoder.
+        RecipeError: If it cannot be imported or is not an encoder.
     """
     if kind in FAMILIES:
         return FAMILIES[kind]

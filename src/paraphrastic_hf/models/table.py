@@ -1,9 +1,9 @@
-"""What encoders over one table of token vectors share (thesis, 3.1.2): the table, its start, its
-dropout, and gradients that hold only the rows used.
+"""Base of encoders over one table of token vectors (thesis, 3.1.2): initialization, dropout, and
+gradients that hold only the used rows.
 
-They work on the tokens of a batch laid end to end, text after text, and never on padding. A family
-defines `states` (token vectors in, token states out), or `states_of` (ids in), and `pool_rows`. One
-that adds up table rows goes through `weighted_sum`.
+They work on flat tokens, text after text, never on padding. A family defines `states` (token
+vectors to token states) or `states_of` (ids to token states), and `pool_rows`. Families that add up
+table rows use `weighted_sum`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class TableConfig(PreTrainedConfig):
     """Settings of every encoder over one table.
 
     Args:
-        vocab_size: Rows of the table, with row 0 for padding.
-        hidden_size: Dimensions of a sentence vector; the thesis uses 300, and 1,024 at scale.
-        embedding_size: Dimensions of a token vector; `hidden_size` if None.
+        vocab_size: Rows of the table, including row 0 for padding.
+        hidden_size: Dimensions of a sentence vector. The thesis uses 300, and 1,024 at scale.
+        embedding_size: Dimensions of a token vector. `hidden_size` if None.
         embedding_dropout: Probability that a number of a token's vector is zeroed in training.
         word_dropout: Probability that a whole token's vector is zeroed in training.
-        initializer_std: Standard deviation of the initial rows; 1 in SP, 0.01 in ParaNMT's TRIGRAM.
+        initializer_std: Standard deviation of the initial rows. 1 in SP, 0.01 in ParaNMT's TRIGRAM.
     """
 
     vocab_size: int = 20000
@@ -46,6 +46,14 @@ class TableConfig(PreTrainedConfig):
     def table_size(self) -> int:
         """Dimensions of a token vector."""
         return self.hidden_size if self.embedding_size is None else self.embedding_size
+
+    def require_equal_sizes(self, model: str) -> None:
+        """Raise ValueError if token vectors and sentence vectors differ in size."""
+        if self.table_size != self.hidden_size:
+            raise ValueError(
+                f"embedding_size ({self.table_size}) of {model} must equal hidden_size "
+                f"({self.hidden_size})"
+            )
 
 
 class TableModel(SentenceEncoderModel):
@@ -64,31 +72,32 @@ class TableModel(SentenceEncoderModel):
             self.initialize_composition(module)
 
     def initialize_composition(self, module: nn.Module) -> None:
-        """Give one module other than the table its initial weights."""
+        """Initialize one module other than the table."""
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.embedding
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         if not isinstance(value, nn.Embedding):
-            raise TypeError(f"the table must be an nn.Embedding, got {type(value).__name__}")
+            raise TypeError(f"The table must be an nn.Embedding, got {type(value).__name__}")
         self.embedding = value
 
     def states(self, rows: Tensor, lengths: Tensor) -> Tensor:
-        """Token states, (tokens, dim), from token vectors, (tokens, table_size), text after text.
+        """Return token states, (tokens, dim), from flat token vectors, (tokens, table_size).
 
-        `lengths`, (batch,), may hold 0; the vectors themselves unless a model says otherwise.
+        `lengths`, (batch,), may hold 0. By default the states are the token vectors.
         """
         return rows
 
     def states_of(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Token states, (tokens, dim), from ids, (tokens,): `states` of their vectors, unless a
-        model does its work on distinct ids once."""
+        """Return token states, (tokens, dim), from ids, (tokens,).
+
+        Override this to compute something once per distinct id.
+        """
         return self.states(self.token_rows(ids), lengths)
 
     def pool_rows(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """Sentence vectors, (batch, dim), from token states; the mean unless a model says
-        otherwise."""
+        """Return sentence vectors, (batch, dim), from token states. By default the mean."""
         return mean_rows(states, lengths)
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -103,7 +112,7 @@ class TableModel(SentenceEncoderModel):
         return self.pool_rows(self.states_of(ids, lengths), lengths)
 
     def token_rows(self, ids: Tensor) -> Tensor:
-        """Token vectors, (tokens, table_size), of ids, (tokens,), with dropout in training."""
+        """Return the vectors of ids, (tokens,), (tokens, table_size), with dropout in training."""
         rows = rows_of(self.embedding, ids)
         word, number = self.config.word_dropout, self.config.embedding_dropout
         if self.training and word:
@@ -111,11 +120,9 @@ class TableModel(SentenceEncoderModel):
         return dropout(rows, number, self.training)
 
     def distinct_rows(self, ids: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Token vectors once for each distinct id, (distinct, table_size), and the place of each
-        token's, (tokens,). With dropout no two are alike: all token vectors, and None.
+        """Return distinct ids' vectors, (distinct, table_size), and each token's row, (tokens,).
 
-        Args:
-            ids: (tokens,).
+        With dropout equal ids have different vectors. Then return all token vectors and None.
         """
         if self.training and (self.config.word_dropout or self.config.embedding_dropout):
             return self.token_rows(ids), None
@@ -123,12 +130,12 @@ class TableModel(SentenceEncoderModel):
         return self.token_rows(distinct), places
 
     def weighted_sum(self, ids: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
-        """Weighted sums of token vectors, (batch, table_size), with dropout in training.
+        """Return weighted sums of token vectors, (batch, table_size), with dropout in training.
 
         Args:
             ids: (tokens,), text after text.
             lengths: (batch,), 0 allowed.
-            weights: (tokens,), no gradient.
+            weights: (tokens,), without gradient.
         """
         if not self.training or not self.config.embedding_dropout:
             weights = dropout(weights, self.config.word_dropout, self.training)

@@ -1,4 +1,4 @@
-"""Classifiers of this package and of transformers behind one call: what adversarial examples attack
+"""Classifiers of this package and of transformers behind one function, for adversarial examples
 (thesis, 6.5)."""
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ from paraphrastic_hf.predictors.predict import SentencePredictor
 
 logger = logging.getLogger(__name__)
 
-UNKNOWN = 1_000_000  # tokens; a limit of more is none
+UNKNOWN = 1_000_000  # tokens; larger limits mean no limit
 Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
 
 
 def load_classifier(
     name: str, *, labels: Sequence[str], trust_remote_code: bool = False
 ) -> Classify:
-    """From texts to labels, by a model of this package or a pipeline of transformers.
+    """Load a function from texts to labels.
 
     Args:
-        name: A directory, or a Hub repository.
-        labels: Those of the examples, which must be the model's.
+        name: Directory or Hub repository of a model of this package or of transformers.
+        labels: Labels of the examples, which the model must know.
         trust_remote_code: Whether Python code that comes with the model may run.
 
     Raises:
-        ModelError: It is no classifier, or knows no label of the examples.
+        ModelError: The model is not a classifier, or does not know a label.
     """
     classify: Any
     try:
         predictor = SentencePredictor.from_pretrained(name)
     except ModelError:
         if name in packaged_names() or _kind_of(name).startswith("paraphrastic"):
-            raise  # transformers would look for it on the Hub, or name its own classes
+            raise  # transformers would search the Hub
         classify, known = _pipeline(name, trust_remote_code)
     else:
         if not isinstance(predictor.model, ClassifierModel):
-            raise ModelError(f"{name} gives scores, not labels: name a classifier")
+            raise ModelError(f"{name} predicts scores, not labels; name a classifier")
         classify, known = predictor.predict, list(predictor.model.config.id2label.values())
     missing = [label for label in labels if label not in known]
     if missing:
         raise ModelError(
-            f"{name} gives the labels {', '.join(known)}, and the examples have "
-            f"{', '.join(missing)}: write the labels of the examples as the model does"
+            f"{name} has the labels {', '.join(known)}, but the examples have "
+            f"{', '.join(missing)}; use the model's labels in the examples"
         )
     return classify  # type: ignore[no-any-return]
 
 
 def _kind_of(name: str) -> str:
-    """The model type of a directory; empty for what is none."""
+    """Return the model type of a directory, or an empty string."""
     try:
         return str(read_json(Path(name) / "config.json").get("model_type"))
     except (OSError, ValueError, AttributeError):
@@ -64,7 +64,7 @@ def _kind_of(name: str) -> str:
 
 
 def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
-    """A text-classification pipeline of transformers, and its labels."""
+    """Load a text-classification pipeline of transformers, and its labels."""
     from transformers import pipeline
 
     directory = local_directory(name)
@@ -82,7 +82,7 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
         cut = sum(len(each) > most for each in ids) if most is not None else 0
         if cut:
             logger.warning(
-                "%s of %s are longer than the %s tokens that %s reads: it saw their beginning only",
+                "%s of %s are cut at %s tokens, the limit of %s.",
                 f"{cut:,}",
                 counted(len(given), "text"),
                 f"{most:,}",
@@ -93,15 +93,15 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
             given = [{"text": first, "text_pair": other} for first, other in pairs]
         labels = loaded(given, **limits)
         if not all(math.isfinite(found["score"]) for found in labels):
-            raise ModelError(f"{name} gives NaN, so that no label is likelier than another")
+            raise ModelError(f"{name} computes NaN scores")
         return [str(found["label"]) for found in labels]
 
     return classify, list(loaded.model.config.id2label.values())
 
 
 def _most_tokens(loaded: Any) -> int | None:
-    """The most tokens that a pipeline's tokenizer and position embeddings allow; None for any."""
-    limits = [loaded.tokenizer.model_max_length]  # about 1e30 if it is not known
+    """Return the length limit of a pipeline's tokenizer and position embeddings, or None."""
+    limits = [loaded.tokenizer.model_max_length]  # about 1e30 if unknown
     limits += [getattr(loaded.model.config, "max_position_embeddings", None) or UNKNOWN]
     for module_name, module in loaded.model.named_modules():
         if module_name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):

@@ -1,9 +1,8 @@
-"""Trees that a span parser finds: scores of a batch of sentences, and the best tree of each by CKY
-(Stern et al., 2017):
+"""Trees of a span parser by CKY (Stern et al., 2017):
 
     b(i, j) = s(i, j) + max_k b(i, k) + b(k, j),   b(i, i + 1) = s(i, i + 1)
 
-A span that is no phrase scores 0, so a tree of any arity is a binary one with some spans left out.
+A span that is not a phrase scores 0, so trees of any arity are binary trees without those spans.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from paraphrastic_hf.syntax.parse_tree import Tree
 from paraphrastic_hf.syntax.spans import tree_of_spans
 from paraphrastic_hf.text.sentences import Sentences
 
-MOST_SPANS = 200_000  # of a batch of several sentences, padding included
+MOST_SPANS = 200_000  # spans of a batch with padding, unless it is a single sentence
 
 
 def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64) -> list[Tree]:
-    """The best tree of every sentence, without dropout.
+    """Return the best tree of every sentence, without dropout.
 
     Args:
-        model: Any parser. It is left in training or evaluation mode as it was.
+        model: Any parser. Its training mode does not change.
         corpus: Sentences of at least one word, tokenized for its word encoder.
-        batch_size: The most sentences in a batch, at least 1.
+        batch_size: Largest number of sentences per batch, at least 1.
 
     Returns:
-        A tree for each sentence, with a root on top and the words as in `corpus`.
+        A tree with a root for each sentence.
 
     Raises:
         ValueError: `batch_size` is below 1.
@@ -48,7 +47,7 @@ def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64
 
 
 def _batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
-    """Numbers of sentences by length, fewer in a batch where the spans would be too many."""
+    """Yield batches of sentence numbers, sorted by length and limited by `MOST_SPANS`."""
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -64,13 +63,12 @@ def _batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
 def _parse(
     model: ParserModel, corpus: Sentences, chosen: np.ndarray, lengths: np.ndarray
 ) -> Iterator[tuple[int, Tree]]:
-    """The trees of the chosen sentences, with their numbers."""
     arrays = corpus.batch(chosen, model.config.max_word_tokens)
     output = model(**tensors(arrays, model.device))
     tags = output.logits.argmax(-1).tolist()
     scores = output.span_scores.float().cpu().numpy()
     labels = output.span_labels.cpu().numpy()
-    # A span that no phrase fits is no phrase: 0 is its score, and it is left out of the tree.
+    # A span with a negative score is not a phrase: it scores 0 and is left out of the tree.
     splits, _ = best_splits(np.maximum(scores, 0))
     names, phrases = model.config.id2label, model.config.span_labels or []
     for row, number in enumerate(chosen):
@@ -85,17 +83,17 @@ def _parse(
 
 
 def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the best bracketing splits every span, and what the bracketing scores.
+    """Return the best split of every span, and the score of its best bracketing.
 
-    Time grows with the third power of the words of the longest sentence and memory with the second;
-    all spans of one width, of all sentences, are one step.
+    Time is cubic and memory quadratic in the length of the longest sentence. One step computes all
+    spans of one width of all sentences.
 
     Args:
-        scores: s, (batch, words + 1, words + 1) float32; entry i, j is of the words i to j - 1.
-            Spans beyond the end of a sentence are computed and never looked at.
+        scores: s, (batch, words + 1, words + 1) float32. Entry i, j is for the words i to j - 1.
+            Spans beyond the end of a sentence are ignored.
 
     Returns:
-        The place k of the best split of every span, and b, both (batch, words + 1, words + 1).
+        The best split k of every span, and b, both (batch, words + 1, words + 1).
 
     Example:
         >>> scores = np.zeros((1, 4, 4), np.float32)
@@ -126,14 +124,14 @@ def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bracketing(splits: np.ndarray, words: int) -> list[tuple[int, int]]:
-    """The spans of a sentence's best bracketing, each before those within it, from left to right.
+    """Return the spans of a sentence's best bracketing, top-down and from left to right.
 
     Args:
-        splits: The places of the best splits of one sentence, (words + 1, words + 1), or more.
+        splits: Best splits of one sentence, (words + 1, words + 1) or larger.
         words: Number of words in the sentence, at least 1.
 
     Returns:
-        2 words - 1 pairs of a start and an end.
+        2 words - 1 pairs of start and end.
 
     Example:
         >>> bracketing(np.full((3, 3), 1), 2)

@@ -1,4 +1,4 @@
-"""`SentenceParser`: the directory of a span parser as one object with `parse`."""
+"""`SentenceParser`: a span parser with its tokenizer."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class SentenceParser(SavedModel):
 
     Args:
         model: The model.
-        tokenizer: The tokenizer of its word encoder, with as many entries as that has rows.
+        tokenizer: The tokenizer of its word encoder.
 
     Raises:
-        ModelError: The two do not fit each other.
+        ModelError: The sizes of model and tokenizer differ.
 
     Example:
         >>> parser = SentenceParser.from_pretrained("runs/parser")  # doctest: +SKIP
@@ -40,39 +40,39 @@ class SentenceParser(SavedModel):
     noun = "parser"
 
     def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:
-        """The constituency tree of every line.
+        """Parse every line into a constituency tree.
 
-        A line is a sentence, and is cut into words as the Penn Treebank cuts it
-        (`syntax/treebank_words.py`); one that is cut already stays so.
+        A line is a sentence. It is tokenized as in the Penn Treebank (`syntax/treebank_words.py`).
+        Tokenized text stays as it is.
 
         Args:
             lines: Sentences.
-            batch_size: The most sentences in a batch, at least 1.
+            batch_size: Largest number of sentences per batch, at least 1.
 
         Returns:
-            A result for each line. One without words, and one of more than `model.config.max_words`
-            words, has no tree, and says so in `problem`.
+            A result for each line. A line without words, or with more than `model.config.max_words`
+            words, has no tree and a `problem`.
 
         Raises:
-            DataError: `lines` is one string, or a line is none.
+            DataError: `lines` is a string, or a line is not.
             ValueError: `batch_size` is below 1.
         """
         lines = lines if isinstance(lines, str) else list(lines)
         if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
-            raise DataError(f"parse takes a list of strings, got {str(lines)[:40]!r}")
+            raise DataError(f"lines must be a list of strings, got {str(lines)[:40]!r}")
         return self.parse_words([treebank_words(line) for line in lines], batch_size=batch_size)
 
     def parse_words(
         self, sentences: Sequence[Sequence[str]], *, batch_size: int = 64
     ) -> list[ParsedLine]:
-        """The tree of every sentence that is cut into words.
+        """Parse sentences that are tokenized.
 
         Args:
-            sentences: Lists of words, divided as in the Penn Treebank.
-            batch_size: The most sentences in a batch, at least 1.
+            sentences: Lists of words, tokenized as in the Penn Treebank.
+            batch_size: Largest number of sentences per batch, at least 1.
 
         Returns:
-            As of `parse`.
+            A result for each sentence, as in `parse`.
 
         Raises:
             DataError: A sentence is a string, or a word is not.
@@ -82,8 +82,8 @@ class SentenceParser(SavedModel):
         for words in sentences:
             if isinstance(words, str):
                 raise DataError(
-                    f"a sentence must be a list of words, got the string {words[:40]!r}; call "
-                    "parse for lines of text"
+                    f"a sentence must be a list of words, got the string {words[:40]!r}; use parse "
+                    "for lines of text"
                 )
         longest = self.model.config.max_words
         fit = [number for number, words in enumerate(sentences) if 0 < len(words) <= longest]
@@ -104,7 +104,7 @@ class SentenceParser(SavedModel):
 
 
 def with_words(tree: Tree, words: Sequence[str]) -> Tree:
-    """A tree with other words, as many, in the places of its own."""
+    """Return a tree with its words replaced by as many others."""
     left = iter(words)
 
     def walk(node: Tree) -> Tree:

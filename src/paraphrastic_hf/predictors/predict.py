@@ -1,7 +1,6 @@
-"""`SentencePredictor`: a supervised model's directory as one object that predicts scores or labels.
+"""`SentencePredictor`: a supervised model with its tokenizer, which predicts scores or labels.
 
-An example is one text, or a pair of texts. What training and prediction share, from token ids to
-logits, is here too.
+An example is a text or a pair of texts. Training uses the functions from token ids to logits, too.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from paraphrastic_hf.encoders.batches import length_batches
 from paraphrastic_hf.encoders.saved import SavedModel
 from paraphrastic_hf.encoders.storage.directory import SUPERVISED
 from paraphrastic_hf.encoders.vectors import checked_vectors
-from paraphrastic_hf.errors import counted
 from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.models.supervised.base import SupervisedModel
 from paraphrastic_hf.models.supervised.relatedness import RelatednessModel
@@ -29,15 +27,15 @@ Arrays = dict[str, np.ndarray]
 def padded_sides(
     sides: Sequence[Ragged], which: np.ndarray, max_length: int | None
 ) -> list[Arrays]:
-    """The named inputs of a supervised model for some examples, each side by itself.
+    """Return the padded inputs of some examples, one mapping per side.
 
     Args:
-        sides: The token ids of the only text of every example, or of the first and of the second.
-        which: The positions of the examples wanted, (batch,).
-        max_length: How many tokens each text is cut at; None for no limit.
+        sides: Token ids of the only text of every example, or of its first and second text.
+        which: Positions of the examples, (batch,).
+        max_length: Length in tokens that texts are cut at. None for no limit.
 
     Returns:
-        For each side `input_ids` and `attention_mask`, (batch, seq); of pairs also
+        `input_ids` and `attention_mask` of each side, (batch, seq). Pairs also have
         `token_type_ids`, 0 in the first side and 1 in the second.
     """
     inputs = []
@@ -49,12 +47,10 @@ def padded_sides(
 
 
 def joined(inputs: Sequence[Arrays], device: torch.device) -> dict[str, Tensor]:
-    """The sides of `padded_sides` as one batch of tensors, one side after the other; the padding
-    between them is masked."""
-    names = inputs[0]
+    """Concatenate the sides of `padded_sides` along the sequence. Padding in between is masked."""
     return {
         name: torch.from_numpy(np.concatenate([side[name] for side in inputs], 1)).to(device)
-        for name in names
+        for name in inputs[0]
     }
 
 
@@ -65,13 +61,13 @@ def predict_logits(
     batch_size: int = 256,
     max_length: int | None = None,
 ) -> np.ndarray:
-    """The `logits` of every example, (examples, outputs) float32, without dropout.
+    """Compute the logits of every example without dropout, (examples, outputs) float32.
 
     Args:
-        model: Any supervised model of texts. It is left in training or evaluation mode as it was.
-        sides: The token ids of the only text of every example, or of the first and of the second.
-        batch_size: The most examples in a batch, at least 1.
-        max_length: How many tokens each text is cut at; None for no limit.
+        model: Any supervised model of texts. Its training mode does not change.
+        sides: Token ids of the only text of every example, or of its first and second text.
+        batch_size: Largest number of examples per batch, at least 1.
+        max_length: Length in tokens that texts are cut at. None for no limit.
 
     Raises:
         ValueError: `batch_size` is below 1.
@@ -86,14 +82,14 @@ def predict_logits(
 
 
 class SentencePredictor(SavedModel):
-    """A supervised model with its tokenizer: scores of pairs, or labels of texts or pairs.
+    """A supervised model with its tokenizer: predicts scores of pairs, or labels of texts or pairs.
 
     Args:
-        model: A `RelatednessModel`, which gives scores, or a `ClassifierModel`, which gives labels.
+        model: A `RelatednessModel`, which predicts scores, or a `ClassifierModel`, for labels.
         tokenizer: The tokenizer that the model was trained with.
 
     Raises:
-        ModelError: The two do not fit each other.
+        ModelError: The sizes of model and tokenizer differ.
 
     Example:
         >>> predictor = SentencePredictor.from_pretrained("runs/sick")  # doctest: +SKIP
@@ -114,19 +110,19 @@ class SentencePredictor(SavedModel):
     def predict(
         self, first: Sequence[str], second: Sequence[str] | None = None
     ) -> np.ndarray | list[str]:
-        """The score or the label of every example.
+        """Predict the score or the label of every example.
 
         Args:
             first: The texts, or the first texts of pairs.
-            second: The second texts of pairs; None for a model of single texts.
+            second: The second texts of pairs. None for a model of single texts.
 
         Returns:
-            (examples,) float32 of a relatedness model, on the scale of its training data (SICK's
-            is 1 to 5); else a list of labels.
+            Scores of a relatedness model on the scale of its training data (1 to 5 for SICK),
+            (examples,) float32. For other models a list of labels.
 
         Raises:
-            ValueError: There is one list of texts too many or too few, they differ in length, or
-                one is a string.
+            ValueError: `second` is missing or not needed, the lists differ in length, or one is a
+                string.
         """
         logits = self.logits(first, second)
         if isinstance(self.model, RelatednessModel):
@@ -136,41 +132,43 @@ class SentencePredictor(SavedModel):
     def probabilities(
         self, first: Sequence[str], second: Sequence[str] | None = None
     ) -> np.ndarray:
-        """The probability of every label, (examples, labels) float32, in the order of
-        `config.id2label`.
+        """Compute the probability of every label, (examples, labels) float32.
+
+        Labels are in the order of `config.id2label`.
 
         Args:
             first: The texts, or the first texts of pairs.
             second: The second texts of pairs.
 
         Raises:
-            ValueError: The model gives scores, it takes one list of texts and is given two or the
-                reverse, or the two lists differ in length.
+            ValueError: The model predicts scores, `second` is missing or not needed, or the lists
+                differ in length.
         """
         if isinstance(self.model, RelatednessModel):
-            raise ValueError("a relatedness model gives scores, not labels: call predict")
+            raise ValueError("a relatedness model predicts scores, not labels; use predict")
         logits = torch.from_numpy(self.logits(first, second))
         return logits.softmax(1).numpy()
 
     def logits(self, first: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
-        """The model's `logits`, (examples, outputs) float32.
+        """Compute the model's logits, (examples, outputs) float32.
 
         Args:
             first: The texts, or the first texts of pairs.
             second: The second texts of pairs.
 
         Raises:
-            ModelError: A number is NaN or infinite.
-            ValueError: The model takes one list of texts and is given two or the reverse, or the
-                two lists differ in length.
+            ModelError: A logit is NaN or infinite.
+            ValueError: `second` is missing or not needed, or the lists differ in length.
         """
         if isinstance(first, str) or isinstance(second, str):
-            raise ValueError("give lists of texts, not a text: [text]")
+            raise ValueError("first and second must be lists of texts, got a string")
         if self.takes_pairs != (second is not None):
             wanted = "two lists of texts" if self.takes_pairs else "one list of texts"
             raise ValueError(f"this model takes {wanted}")
         if second is not None and len(first) != len(second):
-            raise ValueError(f"got {counted(len(first), 'first text')} and {len(second):,} second")
+            raise ValueError(
+                f"first and second differ in length: {len(first):,} and {len(second):,}"
+            )
         columns = [first] if second is None else [first, second]
         sides = [self.tokenizer.encode_batch(column) for column in columns]
         logits = predict_logits(self.model, sides, max_length=self.model.config.max_text_tokens)

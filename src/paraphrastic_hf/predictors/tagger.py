@@ -1,4 +1,4 @@
-"""`Tagger`: the directory of a tagging model as one object with `tag`."""
+"""`Tagger`: a tagging model with its tokenizer."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Tagger(SavedModel):
 
     Args:
         model: The model.
-        tokenizer: The tokenizer of its word encoder, with as many entries as that has rows.
+        tokenizer: The tokenizer of its word encoder.
 
     Raises:
-        ModelError: The two do not fit each other.
+        ModelError: The sizes of model and tokenizer differ.
 
     Example:
         >>> tagger = Tagger.from_pretrained("runs/tagging-charagram")  # doctest: +SKIP
@@ -38,17 +38,17 @@ class Tagger(SavedModel):
     noun = "tagger"
 
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
-        """The most probable tag of every word.
+        """Predict the tag of every word.
 
-        A word of which the model knows no token is tagged by the words around it. A sentence longer
-        than `model.config.max_words` is tagged in pieces of so many words.
+        A word without a known token is tagged by its context. Sentences longer than
+        `model.config.max_words` are tagged in pieces of that length.
 
         Args:
-            sentences: Lists of words, divided as in the training corpus.
-            batch_size: The most sentences in a batch, at least 1.
+            sentences: Lists of words, tokenized as in the training corpus.
+            batch_size: Largest number of sentences per batch, at least 1.
 
         Returns:
-            A list of tags for each sentence, one a word.
+            A list of tags for each sentence, one per word.
 
         Raises:
             DataError: A sentence is a string, or a word is not.
@@ -71,15 +71,15 @@ class Tagger(SavedModel):
 def predict_tags(
     model: TaggerModel, corpus: Sentences, *, batch_size: int = 100
 ) -> list[list[str]]:
-    """The most probable tag of every word, without dropout.
+    """Predict the tag of every word, without dropout.
 
     Args:
-        model: Any tagging model. It is left in training or evaluation mode as it was.
+        model: Any tagging model. Its training mode does not change.
         corpus: Sentences tokenized for its word encoder, none longer than `config.max_words`.
-        batch_size: The most sentences in a batch, at least 1.
+        batch_size: Largest number of sentences per batch, at least 1.
 
     Returns:
-        A list of tags for each sentence, one a word.
+        A list of tags for each sentence, one per word.
 
     Raises:
         ValueError: `batch_size` is below 1.
@@ -97,5 +97,4 @@ def predict_tags(
 
 
 def tensors(arrays: dict[str, np.ndarray], device: torch.device) -> dict[str, torch.Tensor]:
-    """Named arrays as tensors on a device."""
     return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}

@@ -1,8 +1,8 @@
 """Trees as the tokens that models read and write (thesis, 6.2.2): `(S (NP ) (VP ) )`.
 
-A node is two tokens, its bracket with the label, and the closing bracket. The released code has
-three, a bracket and a label apart; two say the same in fewer steps. The vocabulary is closed: every
-label that `parse_tree.LABELS` has, so that all models of this package have the same one.
+A node is two tokens: its bracket with the label, and the closing bracket. The released code uses
+three, with bracket and label apart. The vocabulary is fixed to `parse_tree.LABELS`, so that all
+models share it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from paraphrastic_hf.text.marks import MarkedTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 
 CLOSE = ")"
-SEPARATOR = "<sep>"  # between a source and its template, where a model has one input
+SEPARATOR = "<sep>"  # between source and template, for a model with one input
 
 
 def parse_tokenizer() -> MarkedTokenizer:
-    """The tokenizer of trees, whose ids never change.
+    """Return the tokenizer of trees, whose ids never change.
 
     Example:
         >>> tokenizer = parse_tokenizer()
@@ -37,7 +37,7 @@ def parse_tokenizer() -> MarkedTokenizer:
 
 
 def parse_text(tree: Tree) -> str:
-    """The tokens of a tree with spaces between, without words and without a root on top.
+    """Return the tokens of a tree, separated by spaces, without words and root.
 
     Example:
         >>> parse_text(read_tree("(ROOT (S (NP (PRP She)) (VP (VBD drove))))"))
@@ -53,14 +53,11 @@ def parse_text(tree: Tree) -> str:
 
 
 def checked_tree(text: str) -> Tree:
-    """The tree of a bracketed text, in the one form that models know.
-
-    Args:
-        text: With words or without, of any treebank or parser.
+    """Read a bracketed text of any treebank or parser and normalize it for the models.
 
     Raises:
-        DataError: It is no tree, its brackets do not match, a label is unknown, or it is one word
-            or nothing.
+        DataError: If the text is not a tree, brackets do not match, a label is unknown, or the tree
+            has a single node.
 
     Example:
         >>> print(checked_tree("(TOP (S (NP-SBJ (PRP She)) (VP (VBD drove))))"))
@@ -68,21 +65,17 @@ def checked_tree(text: str) -> Tree:
     """
     tree = normalized(read_tree(text))
     if tree.label == ROOT and len(tree.children) != 1:
-        tree = Tree(ROOT, (Tree("FRAG", tree.children),))  # several tops, as of a headline
-    check_labels(tree, LABELS, f"the tree {text.strip()[:80]!r}")
+        tree = Tree(ROOT, (Tree("FRAG", tree.children),))  # several tops, as in a headline
+    check_labels(tree, LABELS, f"The tree {text.strip()[:80]!r}")
     if not tree.top.children:
         raise DataError(
-            f"the tree {text.strip()[:80]!r} has one node; write one such as (S (NP) (VP) (.))"
+            f"The tree {text.strip()[:80]!r} has one node. Write for example (S (NP) (VP) (.))"
         )
     return tree
 
 
 def with_template(source: str, template: str) -> str:
-    """What a stock model reads: a source and, after a mark, the template of what is to be written.
-
-    Args:
-        source: A sentence, or a parse as tokens with spaces.
-        template: A parse or template as such tokens; "" for none.
+    """Join a source and the tokens of its template ("" for none) into a stock model's input.
 
     Example:
         >>> with_template("she drove home .", "(S (NP ) (VP ) )")

@@ -1,8 +1,7 @@
-"""Constituency trees as text: read, normalized, linearised, cut to templates (thesis, 6.2.2).
+"""Constituency trees as text: read, normalized, linearized, cut to templates (thesis, 6.2.2).
 
-A tree is a node with a label and either children or a word; a node with neither is one whose
-children were cut off. Trees are written as in the Penn Treebank, with a `ROOT` on top of which no
-level is counted. How far two trees are apart is in `tree_distance.py`.
+A node has a label and either children or a word. A node with neither had its children cut off.
+Trees are written as in the Penn Treebank, under a `ROOT` that does not count as a level.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from functools import cache
 from paraphrastic_hf.errors import DataError, nearest
 
 ROOT = "ROOT"
-ROOTS = frozenset({"", ROOT, "TOP", "S1"})  # what treebanks and parsers call it
-DEEPEST = 200  # levels, with room below Python's own limit of nested calls
+ROOTS = frozenset({"", ROOT, "TOP", "S1"})  # names of the root in treebanks and parsers
+DEEPEST = 200  # levels, well below Python's recursion limit
 TEMPLATE_DEPTH = 2
 
 PHRASE_NAMES = """
@@ -29,7 +28,7 @@ PHRASES, WORD_TAGS = frozenset(PHRASE_NAMES.split()), frozenset(TAG_NAMES.split(
 PUNCTUATION = frozenset(["#", "$", "''", "``", ",", ".", ":", "-LRB-", "-RRB-"])
 LABELS = PHRASES | WORD_TAGS | PUNCTUATION | {ROOT}
 
-# Labels that other treebanks and parsers have beside those of the Penn Treebank.
+# Labels of other treebanks and parsers that the Penn Treebank does not have.
 RENAMED = {
     **{"HYPH": ":", "NFP": ":", "DASH": ":", "ADD": "NN", "GW": "NN", "AFX": "JJ", "XX": "FW"},
     **{"NML": "NP", "NPP": "NP", "JJP": "ADJP", "META": "X", "EDITED": "X", "PRP-S": "PRP$"},
@@ -43,12 +42,12 @@ PIECE = re.compile(r"[()]|[^\s()]+")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Tree:
-    """A node of a constituency tree, with everything below it.
+    """Node of a constituency tree, with everything below it.
 
     Attributes:
-        label: Of a phrase, or the part of speech of a word.
-        children: Nodes below it, in order; none if it has a word, or was cut here.
-        word: The word of a part of speech, as in the text; brackets are not escaped.
+        label: Label of a phrase, or part of speech of a word.
+        children: Nodes below it, in order. Empty for a word or after a cut.
+        word: Word of a part of speech, as in the text, brackets not escaped.
 
     Example:
         >>> tree = read_tree("(ROOT (S (NP (PRP She)) (VP (VBD drove)) (. .)))")
@@ -63,7 +62,7 @@ class Tree:
     word: str | None = None
 
     def __str__(self) -> str:
-        """One line with words, as the Penn Treebank has it; a bracket in a word is `-LRB-`."""
+        """Return one line with words, as in the Penn Treebank. Brackets in words become `-LRB-`."""
         text, before = [], ""
         for token in self.tokens(words=True):
             is_apart = token == "(" or before not in ("(", ")")
@@ -78,18 +77,15 @@ class Tree:
         return hash(self._key())
 
     def _key(self) -> tuple[tuple[str, str | None, int], ...]:
-        """What makes a tree, without the nested calls that comparing children would need."""
+        """Identify the tree without the recursion of comparing children."""
         return tuple((node.label, node.word, len(node.children)) for node in self.nodes())
 
     def linear(self) -> str:
-        """The tree without its words and without spaces, `(S(NP(PRP))(VP(VBD))(.))`."""
+        """Return the tree without words and spaces: `(S(NP(PRP))(VP(VBD))(.))`."""
         return "".join(self.tokens())
 
     def tokens(self, *, words: bool = False) -> list[str]:
-        """Brackets and labels one by one, which is what a model reads or writes.
-
-        Args:
-            words: Give words too, with brackets escaped.
+        """Return brackets and labels one by one. With `words`, words too, brackets escaped.
 
         Example:
             >>> Tree("S", (Tree("NP"), Tree("VP"))).tokens()
@@ -109,7 +105,7 @@ class Tree:
         return found
 
     def nodes(self) -> Iterator[Tree]:
-        """This node and all below it, each before what is below it, from left to right."""
+        """Yield this node and all below it, depth first, left to right."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -117,16 +113,16 @@ class Tree:
             stack += reversed(node.children)
 
     def leaves(self) -> list[tuple[str, str]]:
-        """Part of speech and word of every word, in order."""
+        """Return part of speech and word of every word, in order."""
         return [(node.label, node.word) for node in self.nodes() if node.word is not None]
 
     def words(self) -> list[str]:
-        """The words, in order; none of a tree that was read or cut without them."""
+        """Return the words, in order."""
         return [node.word for node in self.nodes() if node.word is not None]
 
     @property
     def height(self) -> int:
-        """The most nodes from this one down to a leaf, both counted."""
+        """Number of nodes on the longest path from here to a leaf."""
         level, height = [self], 0
         while level:
             level, height = [child for node in level for child in node.children], height + 1
@@ -134,37 +130,34 @@ class Tree:
 
     @property
     def top(self) -> Tree:
-        """What stands below the root; the tree itself if it has no root, or one of several tops."""
+        """The single node below the root, or else the tree itself."""
         is_wrapped = self.label in ROOTS and len(self.children) == 1
         return self.children[0] if is_wrapped else self
 
 
 def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
-    """The tree that a bracketed text is, with words or without, spaced or not.
+    """Read a bracketed tree, with or without words and spaces.
 
     Args:
-        text: Such as `(ROOT (S (NP (PRP She)) (VP (VBD drove))))`, `(S(NP)(VP))`.
-        labels: The labels that are known, such as `LABELS`; any if absent.
+        text: For example `(ROOT (S (NP (PRP She)) (VP (VBD drove))))` or `(S(NP)(VP))`.
+        labels: Allowed labels, for example `LABELS`. None for any.
 
     Raises:
-        DataError: There is no tree or more than one, brackets do not match, a node has no label,
-            two words, or a word beside children, a label is unknown, or the tree is deeper than
-            `DEEPEST`.
+        DataError: If the text is not exactly one tree of at most `DEEPEST` levels, or a label is
+            missing or unknown, or a node has two words, or a word beside children.
 
     Example:
-        >>> read_tree("(S(NP)(VQ))", labels=LABELS)
+        >>> read_tree("(S(NP)(VQ))", labels=LABELS)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        paraphrastic_hf.errors.DataError: the tree '(S(NP)(VQ))' has the unknown label 'VQ'; did \
-you mean 'VP'?
+        paraphrastic_hf.errors.DataError: The tree '(S(NP)(VQ))' has the unknown label 'VQ'. ...
     """
     pieces = PIECE.findall(text)
-    shown = f"the tree {text.strip()[:80]!r}"
+    shown = f"The tree {text.strip()[:80]!r}"
     if not pieces:
-        raise DataError("an empty text is no tree; write one such as (S (NP) (VP) (.))")
+        raise DataError("The tree is empty. Write for example (S (NP) (VP) (.))")
     if pieces[0] != "(":
         raise DataError(
-            f"{text.strip()[:80]!r} is no tree, since it does not begin with a bracket; write one "
-            "such as (S (NP) (VP) (.))"
+            f"{shown} does not begin with a bracket. Write for example (S (NP) (VP) (.))"
         )
     tree = _from_pieces(pieces, shown)
     if labels is not None:
@@ -173,81 +166,61 @@ you mean 'VP'?
 
 
 def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
-    """Build the tree from brackets, labels and words; `shown` is what messages call it."""
+    """Build the tree from brackets, labels and words. Messages call it `shown`."""
     labels: list[str] = []  # of the nodes that are open
     words: list[str | None] = []
     children: list[list[Tree]] = [[]]
     for place, piece in enumerate(pieces):
         if not labels and children[0]:
-            what = "a second tree" if piece == "(" else f"{piece!r} after its last bracket"
-            raise DataError(f"{shown} has unbalanced brackets: {what}; give one tree")
+            what = "a second tree" if piece == "(" else repr(piece)
+            raise DataError(f"{shown} has unbalanced brackets: {what} after the last bracket")
         if piece == "(":
             if words and words[-1] is not None:
                 raise DataError(f"{shown} has the word {words[-1]!r} beside a phrase in one node")
             follower = pieces[place + 1 : place + 2]
             if labels and follower in ([], ["("], [")"]):
-                raise DataError(f"{shown} has a bracket without a label; write (S (NP) (VP) (.))")
+                raise DataError(f"{shown} has a bracket without a label")
             labels.append("" if follower in ([], ["("], [")"]) else follower[0])
             words.append(None)
             children.append([])
             if len(labels) > DEEPEST:
-                raise DataError(f"{shown} is deeper than {DEEPEST} levels; give a shallower one")
+                raise DataError(f"{shown} has more than {DEEPEST} levels")
         elif piece == ")":
             below = tuple(children.pop())
             label = labels.pop()
             if not label and not below:
-                raise DataError(f"{shown} is empty; write one such as (S (NP) (VP) (.))")
+                raise DataError(f"{shown} is empty. Write for example (S (NP) (VP) (.))")
             children[-1].append(Tree(label or ROOT, below, words.pop()))
         elif pieces[place - 1] != "(":
             if words[-1] is not None or children[-1]:
                 raise DataError(
-                    f"{shown} has {piece!r} outside a bracket of its own; a word stands alone "
-                    "after its part of speech, as in (NN cat)"
+                    f"{shown} has {piece!r} without a part of speech. Write for example (NN cat)"
                 )
             words[-1] = BRACKETS.get(piece, piece.replace("-LRB-", "(").replace("-RRB-", ")"))
     if labels:
-        raise DataError(
-            f"{shown} has unbalanced brackets: {len(labels)} more opened than closed; close them"
-        )
+        raise DataError(f"{shown} has unbalanced brackets: {len(labels)} are not closed")
     return children[0][0]
 
 
-def check_labels(tree: Tree, labels: Iterable[str], shown: str = "the tree") -> None:
-    """Refuse a label that is not known.
-
-    Args:
-        tree: Any tree.
-        labels: The known ones.
-        shown: What the message calls the tree.
-
-    Raises:
-        DataError: There is one; the message names a similar one that is known.
-    """
+def check_labels(tree: Tree, labels: Iterable[str], shown: str = "The tree") -> None:
+    """Raise `DataError` for an unknown label. Messages call the tree `shown`."""
     known = frozenset(labels)
     for node in tree.nodes():
         if node.label not in known:
-            # Names are compared without regard to capitals, so `vp` is found here as VP.
             meant = nearest(node.label, sorted(known), cutoff=0.4)
-            end = f"did you mean {meant!r}?" if meant else f"known are {', '.join(sorted(known))}"
-            raise DataError(f"{shown} has the unknown label {node.label!r}; {end}")
+            end = f"Did you mean {meant!r}?" if meant else f"Known: {', '.join(sorted(known))}"
+            raise DataError(f"{shown} has the unknown label {node.label!r}. {end}")
 
 
 def cut(tree: Tree, depth: int) -> Tree:
-    """The upper levels of a tree, without words.
-
-    Args:
-        tree: Any tree.
-        depth: How many levels are kept, at least 1; a root on top is kept and not counted.
-
-    Raises:
-        ValueError: `depth` is below 1.
+    """Return the upper `depth` levels of a tree, without words. A root is kept and not counted.
 
     Example:
         >>> cut(read_tree("(ROOT (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))))"), 1).linear()
         '(ROOT(S))'
     """
     if depth < 1:
-        raise ValueError(f"depth must be at least 1, the level below the root, got {depth}")
+        raise ValueError(f"depth must be at least 1, got {depth}")
     if tree.label in ROOTS:
         return Tree(tree.label, tuple(cut(child, depth) for child in tree.children))
     kept = tree.children if depth > 1 else ()
@@ -255,14 +228,12 @@ def cut(tree: Tree, depth: int) -> Tree:
 
 
 def template(tree: Tree) -> Tree:
-    """The top two levels, such as `(ROOT (S (NP) (VP) (.)))` (thesis, 6.2.2.1)."""
+    """Return the top two levels, for example `(ROOT (S (NP) (VP) (.)))` (thesis, 6.2.2.1)."""
     return cut(tree, TEMPLATE_DEPTH)
 
 
 def same_template(first: Tree, second: Tree) -> bool:
-    """Exact template match: whether the top two levels are the same (thesis, 6.4.2).
-
-    A root on top does not matter.
+    """Exact template match: whether the top two levels are equal, ignoring a root (thesis, 6.4.2).
 
     Example:
         >>> same_template(read_tree("(ROOT (S (NP (PRP I)) (VP)))"), read_tree("(S(NP)(VP))"))
@@ -272,18 +243,15 @@ def same_template(first: Tree, second: Tree) -> bool:
 
 
 def normalized(tree: Tree) -> Tree:
-    """The tree in one form, whatever treebank or parser it is from.
+    """Convert a tree of any treebank or parser to one form.
 
-    Traces go, and phrases that had nothing else; of a label like `NP-SBJ-1`, `NP=2` or `ADVP|PRT`
-    the first part stays; labels that the Penn Treebank does not have become the nearest that it
-    has; and the root is `ROOT`, which is put on top where there is none. The vocabulary of the
-    released code, `ptb_tagset.txt`, has these labels.
-
-    Args:
-        tree: Any tree, with words or without.
+    Traces are removed, and phrases that held nothing else. Of labels such as `NP-SBJ-1`, `NP=2` or
+    `ADVP|PRT` the first part stays. Labels that the Penn Treebank does not have become the nearest
+    label that it has. The root becomes `ROOT`, added if missing. The vocabulary of the released
+    code, `ptb_tagset.txt`, has these labels.
 
     Raises:
-        DataError: Nothing but traces is left.
+        DataError: If only traces are left.
 
     Example:
         >>> tree = read_tree("( (S (NP-SBJ-1 (NN Time)) (VP (VBZ flies) (NP (-NONE- *-1)))))")
@@ -292,7 +260,7 @@ def normalized(tree: Tree) -> Tree:
     """
     found = _normalized(tree)
     if found is None:
-        raise DataError(f"the tree {str(tree)[:80]!r} has nothing but traces")
+        raise DataError(f"The tree {str(tree)[:80]!r} has only traces")
     return found if found.label == ROOT else Tree(ROOT, (found,))
 
 
@@ -307,7 +275,7 @@ def _normalized(tree: Tree) -> Tree | None:
 
 @cache
 def plain_label(label: str) -> str:
-    """A label without functions, and as the Penn Treebank has it.
+    """Return a label without functional suffixes, as in the Penn Treebank.
 
     Example:
         >>> [plain_label(each) for each in ("NP-SBJ-1", "ADVP|PRT", "-LRB-", "HYPH", "TOP")]

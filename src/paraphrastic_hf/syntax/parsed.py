@@ -1,4 +1,4 @@
-"""What every parser gives: a tree of a line, or why there is none."""
+"""Result of every parser: a tree of a line, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ EMPTY, TOO_LONG, FAILED = "empty", "too long", "not parsed"
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """A line of text and its tree.
+    """Line of text and its tree.
 
     Attributes:
-        words: The words that the parser made of it.
-        tree: The tree, with `ROOT` on top; a `ROOT` with nothing below it where there is no tree.
-        problem: Why there is no tree: `empty`, `too long`, `not parsed`; empty where there is one.
+        words: Words that the parser split it into.
+        tree: Tree under `ROOT`. A bare `ROOT` if parsing failed.
+        problem: `empty`, `too long`, `not parsed`, or "" if there is a tree.
     """
 
     words: list[str]
@@ -27,13 +27,12 @@ class ParsedLine:
 
     @classmethod
     def without_tree(cls, words: Sequence[str], problem: str) -> ParsedLine:
-        """A line that could not be parsed."""
         return cls(list(words), Tree(ROOT), problem)
 
 
 @runtime_checkable
 class LineParser(Protocol):
-    """A parser of this package, or one of other people behind the same call."""
+    """Parser of this package or an adapter of another one."""
 
     def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
-        """The tree of every line, in order. What cannot be parsed is marked, and no error."""
+        """Return the tree of every line, in order. Lines that cannot be parsed get a `problem`."""

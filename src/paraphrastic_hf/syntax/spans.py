@@ -1,7 +1,7 @@
-"""Constituency trees as labeled spans of words, and back: what a span parser learns and finds.
+"""Constituency trees as labeled spans of words, and back: the training data of a span parser.
 
-Phrases that stand one on the other with the same words are one span, its label theirs from the top
-down, joined by `+`. The root is not a phrase.
+A chain of phrases over the same words is one span. Its label joins theirs from the top down with
+`+`. The root is not a phrase.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ CHAIN = "+"
 
 @dataclass(frozen=True)
 class SpanTree:
-    """A tree as spans.
+    """Tree as spans.
 
     Attributes:
-        words: The words of the sentence.
-        tags: The part of speech of each.
-        phrases: First word, the word after the last, and label, of every phrase or chain of them;
-            each before those within it.
+        words: Words of the sentence.
+        tags: Part of speech of each word.
+        phrases: Start, end (exclusive) and label of every phrase or chain, outer ones first.
     """
 
     words: list[str]
@@ -31,10 +30,7 @@ class SpanTree:
 
 
 def spans_of(tree: Tree) -> SpanTree:
-    """A tree as spans of its words.
-
-    Args:
-        tree: One with words; a root on top is left out.
+    """Convert a tree with words to spans, ignoring a root.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree
@@ -72,13 +68,12 @@ def spans_of(tree: Tree) -> SpanTree:
 def tree_of_spans(
     words: Sequence[str], tags: Sequence[str], phrases: Iterable[tuple[int, int, str]]
 ) -> Tree:
-    """The tree of a sentence, with a root on top.
+    """Build the tree of a sentence from its spans, under a root.
 
     Args:
-        words: The words of the sentence, at least 1.
-        tags: The part of speech of each.
-        phrases: As of `SpanTree`, each before those within it, from left to right; no two with the
-            same words.
+        words: Words of the sentence, at least 1.
+        tags: Part of speech of each word.
+        phrases: As in `SpanTree`, outer phrases first, left to right, no two over the same words.
 
     Example:
         >>> print(tree_of_spans(["Go", "home"], ["VB", "RB"], [(0, 2, "S+VP"), (1, 2, "ADVP")]))

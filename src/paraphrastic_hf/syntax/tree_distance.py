@@ -1,5 +1,4 @@
-"""How far two trees are apart: the tree edit distance of Zhang and Shasha (1989), which systems of
-controlled paraphrasing report."""
+"""Tree edit distance of Zhang and Shasha (1989), a standard metric of controlled paraphrasing."""
 
 from __future__ import annotations
 
@@ -9,19 +8,16 @@ from paraphrastic_hf.syntax.parse_tree import Tree
 
 
 def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int:
-    """The fewest nodes to insert, delete or rename that make one tree of the other.
+    """Return the fewest nodes to insert, delete or rename that turn one tree into the other.
 
-    A deleted node's children take its place, in order. Time grows with the product of the numbers
-    of nodes and of the smaller of depth and leaves of each.
+    The children of a deleted node take its place, in order. Time is proportional to the product,
+    over both trees, of the number of nodes and the smaller of depth and number of leaves.
 
     Args:
         first: Any tree.
         second: Any other.
-        words: Count words as nodes below their parts of speech; if False labels alone are compared,
-            as the published evaluations of syntactic control do.
-
-    Returns:
-        0 for equal trees, at most the nodes of both together.
+        words: Count words as nodes below their parts of speech. If False compare labels only, as
+            the published evaluations of syntactic control do.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree
@@ -38,12 +34,12 @@ def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int
 
 @dataclass(frozen=True)
 class _Numbered:
-    """A tree by its nodes in postorder.
+    """Nodes of a tree in postorder.
 
     Attributes:
-        labels: Of each node; a word has a label of its own kind.
-        leftmost: The number of the leftmost leaf below each node.
-        keyroots: Numbers of the nodes that have a left sibling, and of the root, ascending.
+        labels: Label of each node, and whether it is a word.
+        leftmost: Index of the leftmost leaf below each node.
+        keyroots: Indices of the root and of the nodes with a left sibling, ascending.
     """
 
     labels: list[tuple[str, bool]]
@@ -61,7 +57,7 @@ class _Numbered:
             if words and node.word is not None:
                 below = (Tree(node.word),)
             if first_leaf < 0 and below:
-                # It comes again, after its children, with the number that its first leaf will have.
+                # Visit it again after its children, with the index of its first leaf.
                 stack.append((node, len(labels)))
                 is_word = words and node.word is not None
                 if is_word:
@@ -77,11 +73,11 @@ class _Numbered:
 
 
 def _between(one: _Numbered, other: _Numbered, i: int, j: int, distance: list[list[int]]) -> None:
-    """Fill in the distances of the subtrees that begin at the same leaves as those of i and j."""
+    """Fill in the distances of the subtrees that begin at the same leaves as i and j."""
     start, begin = one.leftmost[i], other.leftmost[j]
     width = j - begin + 2
     before = list(range(width))
-    rows = [before]  # of forests: row a, column b are the first a nodes and the first b
+    rows = [before]  # row a, column b: distance of the forests of the first a and first b nodes
     places = range(1, width)
     columns = [
         (other.leftmost[begin + b - 1] - begin, other.labels[begin + b - 1])

@@ -1,14 +1,14 @@
-"""Text to words as the Penn Treebank cuts it: punctuation apart, contractions in two.
+"""Penn Treebank word splitting: punctuation apart, contractions in two.
 
-Text that is cut already stays as it is. Hyphens within words are not cut, quotes stay as they are
-written, and brackets are not escaped (`parse_tree.py` does that in trees).
+Text that is already split stays unchanged. Hyphens within words are not split, quotes are kept as
+written, and brackets are not escaped.
 """
 
 from __future__ import annotations
 
 import re
 
-# Pairs of what is found and what stands in its place, in order.
+# Patterns and replacements, applied in order.
 RULES = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -18,8 +18,8 @@ RULES = [
         (r"([\"«»!?;@#$€£&()\[\]{}<>]|--+|[–—]|``|'')", r" \1 "),
         (r"([:,])(?!\d)", r" \1 "),
         (r"(?<!\d)([:,])", r" \1 "),
-        (r"([^\s.])(\.)(?=\s*[\"')\]}]*\s*$)", r"\1 \2 "),  # the last full stop alone
-        (r"(?<=\w)'(?=\s|$)", " '"),  # the genitive of a plural, or the end of a quotation
+        (r"([^\s.])(\.)(?=\s*[\"')\]}]*\s*$)", r"\1 \2 "),  # only the last full stop
+        (r"(?<=\w)'(?=\s|$)", " '"),  # plural genitive or end of a quotation
         (r"(?<!\S)'(?=\w)(?!(?:s|m|d|re|ve|ll|t|em|cause|til|\d)\b)", "' "),
         (r"(?i)(?<=\w)('s|'m|'d|'re|'ve|'ll|n't)(?!\w)", r" \1"),
         (r"(?i)\b(can)(not)\b", r"\1 \2"),
@@ -31,10 +31,7 @@ RULES = [
 
 
 def treebank_words(text: str) -> list[str]:
-    """Cut a sentence into words.
-
-    Args:
-        text: One sentence, with white space of any kind.
+    """Split a sentence into words.
 
     Example:
         >>> treebank_words("I can't, said Mr. O'Neil (3.5 of 10).")

@@ -1,33 +1,29 @@
-"""`paraphrastic corpus ACTION`: corpora of paraphrases are made, described and cut."""
+"""`paraphrastic corpus ACTION`: make, describe and cut corpora of paraphrases."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
-
 from paraphrastic_hf.cli.shared.parser import Parser
 
-ACTIONS = {  # each is configured and run by the module `cli/corpus_NAME.py`
-    "make": "translate bitext back, score and filter it: a corpus of paraphrases",
-    "encode": "turn the text of many files into vectors, on one machine or a cluster",
-    "mine": "find sentences of many files that translate each other, here or on a cluster",
-    "stats": "lengths, rarity of words, paraphrase score and entropies of corpora (Table 25)",
-    "sample": "rows by score bin for people to judge, and what they judged (Table 27)",
-    "lexicon": "the words that are paraphrases of each other, by PMI (thesis, 4.9.1)",
-    "tenths": "cut a corpus into tenths by a score, to train on each (Table 29)",
+ACTIONS = {
+    "make": "back-translate bitext, then score and filter the paraphrases",
+    "encode": "embed many files, on one machine or a cluster",
+    "mine": "find parallel sentences of many files, on one machine or a cluster",
+    "stats": "describe corpora: lengths, IDF, paraphrase scores, entropies (thesis, Table 25)",
+    "sample": "sample rows by score for annotators, and summarize their answers (thesis, Table 27)",
+    "lexicon": "extract word paraphrases by PMI (thesis, 4.9.1)",
+    "tenths": "cut a corpus into ten parts by a score (thesis, Table 29)",
 }
-EPILOG = "`paraphrastic corpus ACTION --help` explains an action, with examples."
+EPILOG = """\
+examples:
+  paraphrastic corpus make back-translation-2017/smoke --output corpora/smoke
+  paraphrastic corpus stats corpora/smoke
+
+`paraphrastic corpus ACTION --help` explains an action."""
 
 
 def configure(parser: Parser) -> None:
-    """Add this command's actions and their arguments."""
-    parser.epilog = EPILOG
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary in ACTIONS.items():
-        action = actions.add_parser(
-            name,
-            help=summary,
-            description=summary,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        importlib.import_module(f"paraphrastic_hf.cli.corpus.{name}").configure(action)
+        sentence = f"{summary[0].upper()}{summary[1:]}."
+        action = actions.add_parser(name, help=summary, description=sentence)
+        action.add_module(f"paraphrastic_hf.cli.corpus.{name}")

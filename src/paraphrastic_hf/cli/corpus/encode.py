@@ -6,17 +6,18 @@ import argparse
 import sys
 
 from paraphrastic_hf.cli.shared.lines import check_inputs
+from paraphrastic_hf.cli.shared.options import MODEL
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import counted
 
 EPILOG = """\
-Each file is a task: its vectors are DIR/NAME.npy, a float32 array with a row for each line, in
-their place once they are complete. The same command goes on where it was interrupted. For one file,
-or on one machine with all its cores, `paraphrastic encode` is simpler.
+Each file is a task. Its vectors are DIR/NAME.npy, a float32 array with a row per line, which
+appears once it is complete. The same command resumes an interrupted run. For one file,
+`paraphrastic encode` is simpler and uses all cores.
 
-Any key of `make` in a recipe of `paraphrastic corpus make` can be set: executor, workers,
-partition, memory, cpus, gpus, patience, attempts.
+Set any key of the group `make` of a corpus recipe with --KEY VALUE: executor, workers, partition,
+memory, cpus, gpus, patience, attempts. `paraphrastic corpus make RECIPE --keys make` explains them.
 
 examples:
   paraphrastic corpus encode multilingual shards/*.txt.xz --output vectors --workers 8
@@ -24,24 +25,19 @@ examples:
 
 
 def configure(parser: Parser) -> None:
-    """Add this action's arguments."""
+    parser.add_argument("model", help=MODEL)
     parser.add_argument(
-        "model",
-        help="a model directory, the name of a model on the Hub, or english, tiny or multilingual "
-        "(packaged)",
+        "texts", nargs="+", metavar="FILE", help="files, one text per line (also .gz, .xz, .bz2)"
     )
-    parser.add_argument("texts", nargs="+", help="files with one text a line (also .gz, .xz, .bz2)")
-    parser.add_argument("--output", required=True, help="the folder of the vectors")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder of the vectors")
     parser.add_argument(
-        "--normalize-embeddings", action="store_true", help="scale vectors to unit length"
+        "--normalize-embeddings", action="store_true", help="scale the vectors to unit length"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
+    parser.set_defaults(takes_overrides=True, recipe_kinds=("make",))
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Encode, then say where the vectors are."""
     check_model_name(arguments.model)
     check_inputs(*arguments.texts)
     from paraphrastic_hf.extras import require
@@ -64,8 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
     count = len(arguments.texts)
     if unfinished:
         print(
-            f"{arguments.output}: {count - unfinished} of {counted(count, 'file')}; the others "
-            "are at work"
+            f"{arguments.output}: {count - unfinished} of {counted(count, 'file')}; the others are "
+            "still running"
         )
     else:
         print(f"{arguments.output}: {counted(count, 'file')}")

@@ -15,78 +15,84 @@ from paraphrastic_hf.errors import DataError, counted
 if TYPE_CHECKING:
     from paraphrastic_hf.pipelines.statistics.lexicon import Entry, PairCounts
 
-EXAMPLES = """examples:
+EPILOG = """\
+Word pairs are ranked by adjusted PMI, in nats: the PMI of one word in a sentence and the other in
+its paraphrase, minus the PMI of both within a sentence.
+
+With --simlex the command prints Spearman's rho between SimLex-999's human ratings and the adjusted
+PMI, the plain cross-sentence PMI and each list of --beside. The scores of both orders of a pair are
+averaged, and an unseen pair scores 0. For ParaNMT-50M the thesis (Table 38) reports 61.59 with
+adjusted and 52.12 with plain PMI.
+
+examples:
   paraphrastic corpus lexicon corpora/es --score paraphrase_score --output lexicon.tsv
   paraphrastic corpus lexicon lexicon.tsv --word cat --word big
-  paraphrastic corpus lexicon pairs.tsv.xz --simlex --beside ppdb_xl_lexical.tsv.xz
-
-Words are ranked by adjusted PMI: how much more often than by chance one is in a sentence and the
-other in its paraphrase, less the same within sentences, in nats. With --simlex this, the plain
-cross-sentence PMI, and the lists of --beside are set against what people said in SimLex-999
-(Table 38: 61.59 and 52.12 of ParaNMT-50M); both orders are averaged, and a pair not seen is 0.
-"""
+  paraphrastic corpus lexicon pairs.tsv.xz --simlex --beside ppdb_xl_lexical.tsv.xz"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this action's arguments."""
     parser.add_argument(
         "corpus",
         nargs="+",
-        help="what `corpus make` wrote, parquet, or TSV; or a lexicon to look words up in",
+        help="corpora: folders of `corpus make`, parquet or TSV files, or a lexicon to look up "
+        "--word",
     )
-    parser.add_argument("--output", help="the lexicon to write: a .parquet file, else TSV")
+    parser.add_argument(
+        "--output", metavar="FILE", help="lexicon to write: NAME.parquet, or TSV by any other name"
+    )
     parser.add_argument(
         "--word",
         action="append",
         default=[],
         metavar="WORD",
-        help="print the paraphrases of this word; give it again for more words",
+        help="word whose paraphrases are printed. May be repeated",
     )
-    parser.add_argument("--count", type=int, default=10, help="paraphrases printed (default: 10)")
+    parser.add_argument("--count", type=int, default=10, help="paraphrases printed per word")
     parser.add_argument(
         "--min-count",
         type=int,
         default=10,
-        help="fewest pairs of sentences with the two words across (default: 10, as in the thesis)",
+        help="smallest number of sentence pairs with the two words (default: 10, as in the thesis)",
     )
     parser.add_argument(
         "--max-words",
         type=int,
         default=30,
-        help="longest sentence, 0 for any (default: 30, as in the thesis)",
+        help="length of the longest sentence, in words; 0 for no limit (default: 30, as in the "
+        "thesis)",
     )
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--score", metavar="COLUMN", help="the column that has the paraphrase score")
-    which.add_argument("--encoder", help="the encoder that gives the paraphrase score")
+    which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
+    which.add_argument(
+        "--encoder", metavar="MODEL", help="encoder that computes the paraphrase scores"
+    )
     parser.add_argument(
         "--min-score",
         type=float,
         default=0.35,
-        help="with --score or --encoder, smallest paraphrase score (default: 0.35, as in the "
-        "thesis)",
+        help="smallest paraphrase score, -1 to 1, with --score or --encoder (default: 0.35, as in "
+        "the thesis)",
     )
-    parser.add_argument("--simlex", action="store_true", help="compare with SimLex-999")
+    parser.add_argument("--simlex", action="store_true", help="compare the scores with SimLex-999")
     parser.add_argument(
         "--beside",
         action="append",
         default=[],
         metavar="FILE",
-        help="with --simlex, a TSV list of word pairs, with or without a score, such as PPDB's",
+        help="with --simlex, TSV file of word pairs to compare, with or without scores, such as "
+        "PPDB",
     )
-    add_data_option(parser, "for --simlex")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
+    add_data_option(parser, "SimLex-999 for --simlex")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the lexicon, look words up, compare it with SimLex-999."""
     if arguments.min_count < 1 or arguments.count < 1 or arguments.max_words < 0:
         raise DataError(
             "--min-count and --count must be 1 or more and --max-words 0 or more, got "
             f"{arguments.min_count}, {arguments.count} and {arguments.max_words}"
         )
     if not (arguments.output or arguments.word or arguments.simlex):
-        raise DataError("name a file to write with --output, or give --word or --simlex")
+        raise DataError("nothing to do; pass --output, --word or --simlex")
     if arguments.encoder:
         check_model_name(arguments.encoder)
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
@@ -101,7 +107,9 @@ def run(arguments: argparse.Namespace) -> None:
     kept = [path for path in arguments.corpus if is_lexicon(path)]
     if kept:
         if len(arguments.corpus) > 1 or arguments.output:
-            raise DataError(f"{kept[0]} is a lexicon; look words up in it alone, with --word")
+            raise DataError(
+                f"{kept[0]} is a lexicon; pass it alone, with --word and without --output"
+            )
         _print(read_lexicon(kept[0]), arguments, f"in {kept[0]}")
         if folder is not None:
             _compare(None, [kept[0], *arguments.beside], folder)
@@ -118,7 +126,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.word:
         words = [word.lower() for word in arguments.word]
         seen = counted(arguments.min_count, "pair")
-        within = f"that is seen in {seen} of sentences; a small corpus needs a lower --min-count"
+        within = f"in at least {seen} of sentences; lower --min-count for a small corpus"
         _print(counts.entries(arguments.min_count, words), arguments, within)
     if folder is not None:
         _compare(counts, arguments.beside, folder)

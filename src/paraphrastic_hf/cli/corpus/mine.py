@@ -12,42 +12,38 @@ from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 
 EPILOG = """\
-Each file of one side is searched in each file of the other, which is a task; what they find is
-joined, so that DIR/pairs.parquet has the pairs of one search over all text: score, source, target,
-and the file and line of both. For two files, or on one machine, `paraphrastic mine` is simpler.
+Each task searches one source file in one target file. The results are joined, so
+DIR/pairs.parquet has the pairs of a single search over all text: score, source, target, and the
+file and line of both. For two files, `paraphrastic mine` is simpler.
 
-The same command goes on where it was interrupted. With the executor slurm it submits the jobs and
-returns; given again when they have ended, it chooses the pairs. When all is searched, --score,
---candidates, --threshold and --allow-many-to-many may change, and the pairs are chosen again from
-what was found.
+The same command resumes an interrupted run. With the executor slurm it submits jobs and returns;
+repeat it when they have ended to choose the pairs. After the search, another --score,
+--candidates, --threshold or --allow-many-to-many chooses again without searching.
 
-DIR has a copy of the text. A task has a quarter of `memory` (4 gigabytes) for vectors; choosing
-pairs takes some 200 bytes for each line of both sides.
+DIR holds a copy of the text. A task uses a quarter of `memory` (4 GB by default) for vectors.
+Choosing the pairs needs about 200 bytes per line of both sides.
 
-Any key of `make` in a recipe of `paraphrastic corpus make` can be set: executor, workers,
-partition, memory, cpus, gpus, patience, attempts.
+Set any key of the group `make` of a corpus recipe with --KEY VALUE: executor, workers, partition,
+memory, cpus, gpus, patience, attempts. `paraphrastic corpus make RECIPE --keys make` explains them.
 
-example:
+examples:
   paraphrastic corpus encode multilingual fr/*.txt.xz --output vectors/fr --workers 8
   paraphrastic corpus encode multilingual en/*.txt.xz --output vectors/en --workers 8
   paraphrastic corpus mine vectors/fr vectors/en --output mined --workers 8 --threshold 1.25"""
 
 
 def configure(parser: Parser) -> None:
-    """Add this action's arguments."""
-    parser.add_argument("source", help="a folder that `paraphrastic corpus encode` wrote")
-    parser.add_argument("target", help="that of the other side, by the same model")
-    parser.add_argument("--output", required=True, help="the folder of the searches and the pairs")
-    add_pair_options(parser)
+    parser.add_argument("source", help="folder of source vectors (`paraphrastic corpus encode`)")
+    parser.add_argument("target", help="folder of target vectors by the same model")
     parser.add_argument(
-        "--quiet", action="store_true", help="show neither progress bars nor counts"
+        "--output", required=True, metavar="DIR", help="folder of the search and the pairs"
     )
-    parser.epilog = EPILOG
-    parser.set_defaults(run=run, takes_overrides=True, recipe_kinds=("make",))
+    add_pair_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="show no progress bars and no counts")
+    parser.set_defaults(takes_overrides=True, recipe_kinds=("make",))
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Search, choose, then write the pairs, best first."""
     options = pair_options(arguments)
     from paraphrastic_hf.extras import require
 
@@ -71,8 +67,8 @@ def run(arguments: argparse.Namespace) -> None:
     ) as mined:
         if isinstance(mined, int):
             print(
-                f"{arguments.output}: {counted(mined, 'task')} not complete; when no job is at "
-                "work any more, give the same command again"
+                f"{arguments.output}: {counted(mined, 'task')} not complete; repeat the command "
+                "when all jobs have ended"
             )
             return
         mined = replace(mined, pairs=kept_pairs(mined.pairs, arguments, arguments.threshold))

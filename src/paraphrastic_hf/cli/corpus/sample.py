@@ -10,68 +10,70 @@ from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 
-EXAMPLES = """examples:
+EPILOG = """\
+The first example samples 100 rows from each bin of the thesis's Table 27. It writes a page for
+annotators, a table that they may fill in instead, and a key with the scores, which they should not
+see. The second prints their answers by bin. The third needs no annotators: another encoder gives
+the mean similarity of each bin, and a language model the perplexity of the translations.
+
+examples:
   paraphrastic corpus sample corpora/es --score paraphrase_score --output judged
   paraphrastic corpus sample --answers ann.tsv ben.tsv --output judged
-  paraphrastic corpus sample pairs.tsv --independent runs/other --language-model runs/lm
-
-The first samples 100 rows of each bin of Table 27 and writes a page for people, a table that they
-may fill in instead, and a key of scores that they should not see. The second prints what they said
-by bin. The third needs nobody: another encoder says how alike the sides of the sample are, and a
-language model how likely the translations.
-"""
+  paraphrastic corpus sample pairs.tsv --independent runs/other --language-model runs/lm"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this action's arguments."""
-    parser.add_argument("corpus", nargs="*", help="what `corpus make` wrote, parquet, or TSV")
+    parser.add_argument(
+        "corpus", nargs="*", help="corpora: folders of `corpus make`, parquet or TSV files"
+    )
     parser.add_argument(
         "--bins",
         type=float,
         nargs="+",
         metavar="EDGE",
-        help="edges of the bins, each of which has its upper one (default: -0.1 0.2 0.4 0.6 0.8 1)",
+        help="edges of the score bins, each including its upper one (default: -0.1 0.2 0.4 0.6 "
+        "0.8 1)",
     )
     parser.add_argument(
-        "--per-bin", type=int, default=100, help="rows of a bin that are sampled (default: 100)"
+        "--per-bin", type=int, default=100, help="rows sampled from each bin, at least 1"
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--score", metavar="COLUMN", help="the column that rows are sorted by")
+    which.add_argument(
+        "--score", metavar="COLUMN", help="column of the score that sorts rows into bins"
+    )
     which.add_argument(
         "--encoder",
         default="english",
-        help="the encoder whose paraphrase score rows are sorted by (default: english)",
+        metavar="MODEL",
+        help="encoder that computes the score if --score is not given",
     )
     parser.add_argument(
-        "--independent", metavar="MODEL", help="another encoder, which scores the sample"
+        "--independent", metavar="MODEL", help="second encoder, which also scores the sample"
     )
     parser.add_argument(
         "--language-model",
         metavar="MODEL",
-        help="a language model of `paraphrastic train` or of KenLM's, for the perplexity of "
+        help="language model of `paraphrastic train` or KenLM, for the perplexity of the "
         "translations",
     )
-    parser.add_argument("--output", metavar="DIR", help="the folder of the page, table and key")
+    parser.add_argument("--output", metavar="DIR", help="folder of the page, the table and the key")
     parser.add_argument(
         "--answers",
         nargs="+",
         metavar="FILE",
-        help="what people answered, which is printed by bin; --output is the folder of the sample",
+        help="answers of the annotators to summarize; --output is then the folder of the sample",
     )
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write a sample and print its bins, or print answers by bin."""
     if arguments.answers:
         if arguments.corpus or not arguments.output:
-            raise DataError("with --answers name the folder of the sample by --output, no corpus")
+            raise DataError("--answers needs the folder of the sample as --output, and no corpus")
         _print_answers(arguments)
         return
     if not arguments.corpus:
-        raise DataError("name a corpus, or answers with --answers")
+        raise DataError("name a corpus or pass --answers")
     if arguments.per_bin < 1:
         raise DataError(f"--per-bin must be 1 or more, got {arguments.per_bin}")
     for name in (None if arguments.score else arguments.encoder, arguments.independent):
@@ -117,7 +119,7 @@ def _sample(arguments: argparse.Namespace) -> None:
         _add(cells, [f"{perplexity_of(mean):.0f}" for mean in means])
     print("\n".join(markdown_table(header, cells)))
     if outside:
-        print(f"{counted(outside, 'row')} in no bin", file=sys.stderr)
+        print(f"{counted(outside, 'row')} outside all bins", file=sys.stderr)
     if arguments.output:
         count = write_sample(bins, arguments.output, seed=arguments.seed)
         print(f"{counted(count, 'row')} to judge: {arguments.output}", file=sys.stderr)
@@ -141,7 +143,7 @@ def _print_answers(arguments: argparse.Namespace) -> None:
     ]
     print("\n".join(markdown_table(header, cells)))
     if not math.isnan(agreement):
-        print(f"two people agree on {100 * agreement:.0f} % of ratings", file=sys.stderr)
+        print(f"two annotators agree on {100 * agreement:.0f} % of ratings", file=sys.stderr)
 
 
 def _spread(overlap: tuple[float, float]) -> str:

@@ -11,16 +11,19 @@ from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.pipelines.statistics.describe import Description, Idf, Mean, describe_corpus
 
 SAMPLE = 100_000  # of the thesis
-EXAMPLES = """examples:
+EPILOG = """\
+The columns describe a random sample of the corpus (thesis, Table 25):
+  length          words of a text, split at white space
+  IDF             mean inverse document frequency of its words, in nats; from the sample itself
+                  unless --idf or --word-counts is given (the thesis uses Wikipedia)
+  para. score     cosine of reference and translation
+  vocab. entropy  entropy of the words, in nats
+  parse entropy   entropy of the parses cut to two levels, in nats
+
+examples:
   paraphrastic corpus stats corpora/es corpora/fr --score paraphrase_score
   paraphrastic corpus stats pairs.tsv.xz --idf wikipedia.txt
-  paraphrastic corpus stats pairs.tsv --word-counts enwiki_vocab_min200.txt.xz --json
-
-The figures are those of the references of a random sample (thesis, Table 25): words of a text by
-white space; the mean inverse document frequency of its words in nats; the paraphrase score of a
-pair; the entropy of all words in nats; and that of parses cut to two levels. The thesis takes IDF
-from Wikipedia and does not say how; without --idf or --word-counts it is that of the sample.
-"""
+  paraphrastic corpus stats pairs.tsv --word-counts enwiki_vocab_min200.txt.xz --json"""
 THESIS = (  # Table 25
     ("Common Crawl (thesis)", "100,000", "24.0 ± 34.7", "7.7 ± 1.1", "0.83 ± 0.16", "7.2", "3.5"),
     ("CzEng 1.6 (thesis)", "100,000", "13.3 ± 19.3", "7.4 ± 1.2", "0.84 ± 0.16", "6.8", "4.1"),
@@ -31,46 +34,43 @@ HEADER = ("corpus", "rows", "length", "IDF", "para. score", "vocab. entropy", "p
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this action's arguments."""
-    parser.add_argument("corpus", nargs="+", help="what `corpus make` wrote, parquet, or TSV")
+    parser.add_argument(
+        "corpus", nargs="+", help="corpora: folders of `corpus make`, parquet or TSV files"
+    )
     parser.add_argument(
         "--side",
         choices=("reference", "translation"),
         default="reference",
-        help="whose text is described (default: reference, as in the thesis)",
+        help="side that is described (default: reference, as in the thesis)",
     )
     parser.add_argument(
         "--sample",
         type=int,
         default=SAMPLE,
         metavar="ROWS",
-        help="rows that are read at random, 0 for all (default: %(default)s, as in the thesis)",
+        help="rows of the random sample, 0 for all (default: %(default)s, as in the thesis)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the sample (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--score", metavar="COLUMN", help="the column that has the paraphrase score")
+    which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
     which.add_argument(
         "--encoder",
         default="english",
-        help="the encoder that gives the paraphrase score (default: english)",
+        metavar="MODEL",
+        help="encoder that computes the paraphrase scores if --score is not given",
     )
     idf = parser.add_mutually_exclusive_group()
-    idf.add_argument("--idf", metavar="FILE", help="text whose lines are the documents of IDF")
+    idf.add_argument("--idf", metavar="FILE", help="text for IDF, one document per line")
     idf.add_argument(
         "--word-counts",
         metavar="FILE",
-        help="words with their counts, a word a line, from which IDF is -ln p",
+        help="words with their counts, one word per line; IDF is then -ln of a word's share",
     )
-    parser.add_argument(
-        "--parses", metavar="COLUMN", help="the column that has parses of the texts, in brackets"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON value, and no table")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
+    parser.add_argument("--parses", metavar="COLUMN", help="column of the bracketed parses")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print a line of Table 25 for each corpus, then the thesis's."""
     from paraphrastic_hf.io.markdown import markdown_table
     from paraphrastic_hf.pipelines.read import numbers_of, sample_rows
     from paraphrastic_hf.pipelines.steps.scores import ParaphraseScore
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _name(path: str) -> str:
-    """What a corpus is called: the last part of its path, without the endings of files."""
+    """Return the last part of a path without its endings."""
     return Path(path).name.partition(".")[0] or path
 
 

@@ -10,40 +10,42 @@ from typing import Any
 from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.errors import DataError, counted
 
-EXAMPLES = """examples:
+EPILOG = """\
+Rows are sorted by the score; the first part has the lowest scores (thesis, 4.5.4). Each part is
+DIR/part-NUMBER.tsv.
+
+examples:
   paraphrastic corpus tenths corpora/es --score paraphrase_score --output tenths
   paraphrastic corpus tenths pairs.tsv.xz --step overlap --most 1000000 --output tenths
   for part in tenths/part-*.tsv; do
     paraphrastic train own --sources $part --epochs 1 --output runs/$(basename $part .tsv)
-  done
-
-The first part has the lowest scores, as in the thesis (4.5.4).
-"""
+  done"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add this action's arguments."""
-    parser.add_argument("corpus", nargs="+", help="what `corpus make` wrote, parquet, or TSV")
+    parser.add_argument(
+        "corpus", nargs="+", help="corpora: folders of `corpus make`, parquet or TSV files"
+    )
     which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--score", metavar="COLUMN", help="the column that rows are sorted by")
+    which.add_argument("--score", metavar="COLUMN", help="column of the score")
     which.add_argument(
         "--step",
         metavar="NAME",
-        help="a step of `corpus make` that scores the rows, such as overlap or paraphrase_score",
+        help="step of `corpus make` that computes the score, such as overlap or paraphrase_score",
     )
-    parser.add_argument("--output", required=True, metavar="DIR", help="the folder of the parts")
-    parser.add_argument("--parts", type=int, default=10, help="how many parts (default: 10)")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder of the parts")
+    parser.add_argument("--parts", type=int, default=10, help="number of parts, at least 2")
     parser.add_argument(
-        "--most", type=int, metavar="ROWS", help="rows written of each part, at random"
+        "--most",
+        type=int,
+        metavar="ROWS",
+        help="size of a random sample written of each part (default: all rows)",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of these rows (default: 1)")
-    parser.epilog = EXAMPLES
-    parser.set_defaults(run=run)
+    parser.add_argument("--seed", type=int, default=1, help="seed of this sample")
 
 
 @holds_output("cutting tenths")
 def run(arguments: argparse.Namespace) -> None:
-    """Write the parts, and print the scores of each."""
     wrong = arguments.parts < 2 or (arguments.most is not None and arguments.most < 1)
     if wrong:
         raise DataError(
@@ -51,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"{arguments.parts} and {arguments.most}"
         )
     if Path(arguments.output).resolve() in {Path(path).resolve() for path in arguments.corpus}:
-        raise DataError(f"{arguments.output} is read and cannot be written to; name another folder")
+        raise DataError(f"{arguments.output} is both corpus and --output; name another --output")
     from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
     from paraphrastic_hf.pipelines.statistics.tenths import write_tenths
     from paraphrastic_hf.pipelines.steps.registry import make_step

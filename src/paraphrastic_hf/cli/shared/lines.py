@@ -1,4 +1,4 @@
-"""What commands read and write: whether it can be, and files that are complete or not at all."""
+"""Input and output of the commands: checks, tables of pairs, and files that are written whole."""
 
 from __future__ import annotations
 
@@ -33,32 +33,31 @@ from paraphrastic_hf.io.pairs import (
 
 Run = TypeVar("Run", bound=Callable[[argparse.Namespace], Any])
 
-FOLDERS = {  # options that may name a folder that is read: a model, or a corpus
+FOLDERS = {  # options that name a model or corpus, which may be a folder
     *("model", "first", "second", "encoder", "parser", "generator", "language_model"),
     *("metric_model", "judge", "tagger", "corpus"),
 }
 
 
 def add_bad_lines(parser: argparse.ArgumentParser, blank: str = "") -> None:
-    """The option that every command over lines of text has.
+    """Add `--bad-lines`.
 
     Args:
-        blank: What becomes of a blank line that is kept, as in `a blank line scored nan and `.
+        blank: Treatment of a blank line that is kept, such as `A blank line scores nan. `.
     """
     parser.add_argument(
         "--bad-lines",
         choices=("keep", "refuse"),
         default="keep",
-        help="what to do about blank lines and bytes that are no UTF-8 text: keep every line in "
-        f"its place, with {blank}U+FFFD for what is no text, and say how many there are (default), "
-        "or refuse the file at the first",
+        help="blank lines and invalid UTF-8: keep reports them and replaces invalid bytes by "
+        f"U+FFFD, refuse fails at the first. {blank}(default: keep)",
     )
 
 
 def check_inputs(*paths: str, tables: bool = False) -> None:
-    """Refuse an input file that does not exist, before loading anything; `-` is standard input."""
+    """Refuse input files that do not exist. `-` is standard input, which is read once."""
     if paths.count("-") > 1:
-        raise DataError("only one input can be -, standard input, which is read once; name files")
+        raise DataError("only one input can be - (standard input); name files for the others")
     for path in paths:
         if path == "-":
             continue
@@ -74,12 +73,12 @@ class PairLine(NamedTuple):
     """A row of a table of pairs.
 
     Attributes:
-        line: The line as it stands in a TSV file, without its end; of other tables the two texts
-            with a tab between.
-        texts: The two texts, empty where the row has none.
-        wrong: Why the row is not a pair; None if it is.
-        is_header: Whether it names the columns.
-        place: Its file and line, or the number of a row where a table has no lines.
+        line: The line of a TSV file, without its end. For other tables, the two texts with a tab
+            between.
+        texts: The two texts. Empty if the row has none.
+        wrong: Reason that the row is not a pair, or None.
+        is_header: Whether the row names the columns.
+        place: File and line, or the number of the row.
     """
 
     line: str
@@ -92,14 +91,15 @@ class PairLine(NamedTuple):
 def pair_blocks(
     path: str, size: int = BLOCK, *, bad_lines: str = "keep"
 ) -> Iterator[list[PairLine]]:
-    """Read the pairs of a table for commands in which every line keeps its place.
+    """Read the pairs of a table in blocks, one `PairLine` per row.
 
-    Standard error shows which columns are read, if there are others, and the malformed rows.
+    Standard error shows the columns that are read, if there are more than two, and the malformed
+    rows.
 
     Args:
-        path: A table as `data.pairs.iterate_rows` takes it, or `-` for TSV on standard input.
-        size: Most rows in a block.
-        bad_lines: `keep`, or `refuse`, and then a blank or malformed line is an error.
+        path: A table as `io.pairs.open_table` takes it, or `-` for TSV on standard input.
+        size: Largest number of rows in a block.
+        bad_lines: `keep`, or `refuse` to raise at a blank or malformed line.
     """
     name, report = shown_input(path), RowReport()
     if path == "-" or not has_named_columns(Path(path)):
@@ -114,7 +114,7 @@ def pair_blocks(
                 report.good += not pair.is_header
             elif bad_lines == "refuse":
                 raise DataError(
-                    f"{pair.place} is a row {pair.wrong}; correct it, or give --bad-lines keep"
+                    f"{pair.place} is a row {pair.wrong}; correct it or pass --bad-lines keep"
                 )
             else:
                 report.add(pair.wrong, pair.place)
@@ -172,13 +172,13 @@ def _in_blocks(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
 def column_blocks(
     path: str, column: str, size: int = BLOCK, *, bad_lines: str = "keep"
 ) -> Iterator[list[str]]:
-    """Read the texts of a column of a table, as `read_blocks` reads lines.
+    """Read the texts of a column of a table in blocks.
 
     Args:
         path: A TSV, CSV, JSON or parquet file, or a saved dataset.
         column: Its name, or its number from 1.
-        size: Most texts in a block.
-        bad_lines: `keep`, so that a row that cannot be read is an empty text, or `refuse`.
+        size: Largest number of texts in a block.
+        bad_lines: `keep` to turn an unreadable row into an empty text, or `refuse`.
     """
     remarks = Remarks(path, refuse=bad_lines == "refuse")
     _, rows = open_table(Path(path), Wanted((column,)))
@@ -197,25 +197,24 @@ def column_blocks(
 
 
 def tell_if_empty(path: str, lines: int, what: str) -> None:
-    """Say on standard error that a text had no line, where it had none.
+    """Print on standard error that the input was empty, if it had no line.
 
     Args:
-        path: The text, or `-`.
-        what: What there is none of for that, as in `vector`.
+        path: The input, or `-`.
+        what: Name of the output of a line, such as `vector`.
     """
     if not lines:
-        print(f"{shown_input(path)} has no line, and so no {what}", file=sys.stderr)
+        print(f"{shown_input(path)} is empty: no {what} written", file=sys.stderr)
 
 
 def check_output(path: str, *, is_folder: bool = False) -> None:
-    """Refuse an output that cannot be written, before anything is computed. Nothing is made, so
-    that what fails later leaves no empty folder.
+    """Refuse an output that cannot be written, without creating anything.
 
     Args:
-        path: A file, or `-` for standard output, or a folder.
+        path: A file or a folder, or `-` for standard output.
     """
     if path == "-" and is_folder:
-        raise DataError("--output is a folder here, which standard output is not; name one")
+        raise DataError("--output must be a folder here, got - (standard output)")
     folder = Path(path) if is_folder else Path(path).absolute().parent
     try:
         if is_stream(path):
@@ -225,13 +224,13 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
             raise DataError(f"{what}; name a file to write")
         while not folder.exists():
             folder = folder.absolute().parent
-    except OSError as error:  # no name for anything
+    except OSError as error:  # such as a name that is too long
         raise DataError(f"cannot write {path}: {error.strerror}; name another --output") from error
     if not folder.is_dir():
-        raise DataError(f"cannot write {path}: {folder} is no folder; name another --output")
+        raise DataError(f"cannot write {path}: {folder} is not a folder; name another --output")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(
-            f"cannot write {path}: no right to write in {folder}; name another --output"
+            f"cannot write {path}: no permission to write in {folder}; name another --output"
         )
 
 
@@ -239,7 +238,7 @@ def holds_output(doing: str) -> Callable[[Run], Run]:
     """Decorate a command to lock the folder of its `--output`, if given, while it runs.
 
     Args:
-        doing: What it does there, for the message of a second command, such as `evaluating`.
+        doing: Activity such as `evaluating`, for the message of a second command.
 
     Example:
         >>> @holds_output("comparing")
@@ -261,11 +260,11 @@ def holds_output(doing: str) -> Callable[[Run], Run]:
 
 
 def refuse_overwriting(options: Mapping[str, Any]) -> None:
-    """Refuse an output that is a file which another option names, or that is there already in a
-    model or corpus which one names, before that is replaced.
+    """Refuse to overwrite an input: a file that another option names, or a file inside a model or
+    corpus folder that one names.
 
     Args:
-        options: The values of a command's options by name; `output` is the output.
+        options: The values of a command's options by name. `output` is the output.
     """
     output = options.get("output")
     if not isinstance(output, str) or not os.path.isfile(output):
@@ -277,26 +276,25 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
             if name in FOLDERS and os.path.isdir(given):
                 if Path(output).resolve().is_relative_to(Path(given).resolve()):
                     raise DataError(
-                        f"{output} is there already in {given}, which is read; name another "
-                        "--output, or remove that file first"
+                        f"{output} is a file of the input {given}; name another --output, or "
+                        "remove the file first"
                     )
             elif os.path.isfile(given) and os.path.samefile(given, output):
-                raise DataError(
-                    f"{output} is read and cannot be written at the same time; name another "
-                    "--output"
-                )
+                raise DataError(f"{output} is both input and output; name another --output")
 
 
 def is_stream(path: str) -> bool:
-    """Whether text goes there as it comes: `-`, a device or a pipe."""
+    """Whether `path` is standard output (`-`), a device or a pipe."""
     there = Path(path)
     return path == "-" or (there.exists() and not there.is_file() and not there.is_dir())
 
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[str]]:
-    """A text file, complete or not at all, whose folder is made if need be, packed if its name
-    ends in .gz, .xz or .bz2; standard output for `-`; a device or pipe as it is."""
+    """Open a text file for writing, which appears only once it is complete.
+
+    Its folder is created. A name in .gz, .xz or .bz2 is compressed. `-` is standard output.
+    """
     if path == "-":
         if sys.stdout is None:
             raise DataError("standard output is closed; name a file with --output")
@@ -317,7 +315,7 @@ def open_output(path: str) -> Iterator[IO[str]]:
 
 
 def dump_json(value: Any, output: IO[str]) -> None:
-    """Write a report as JSON, with null for a number that is NaN or infinite."""
+    """Write a report as JSON, with null for NaN and infinity."""
     json.dump(_finite(value), output, indent=2, allow_nan=False)
     output.write("\n")
 

@@ -1,4 +1,4 @@
-"""Options of `paraphrastic translate` that choose among many translations of a line."""
+"""Options of `paraphrastic translate` for minimum Bayes risk decoding."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from paraphrastic_hf.metrics.names import SIMILARITIES, UTILITIES
 
 
 def add_decoding_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says which of several translations is printed."""
     parser.add_argument(
         "--decode",
         choices=("likely", "mbr"),
         default="likely",
-        help="mbr: of the --outputs translations of a line, print the one that agrees most with "
-        "all of them (minimum Bayes risk); with --sample they count alike, else by their "
-        "likelihood (default: likely)",
+        help="choice among the --outputs translations of a line: likely prints all, the likeliest "
+        "first, and mbr prints the one that agrees most with the others (minimum Bayes risk), "
+        "weighted by likelihood, or equally with --sample",
     )
     parser.add_argument(
         "--metric",
         choices=UTILITIES,
-        help="with --decode mbr, what says how well two translations agree (default: simile)",
+        help="similarity of two translations for --decode mbr (default: simile)",
     )
     parser.add_argument(
         "--metric-model",
-        help="with --decode mbr, the model of SimiLE and SIM (default: simile, and multilingual "
-        "where something else than English is known to be written)",
+        metavar="MODEL",
+        help="encoder of --metric simile or sim (default: simile, or multilingual if the output is "
+        "known not to be English)",
     )
     parser.add_argument(
         "--metric-similarity",
         choices=SIMILARITIES,
         default="sentences",
-        help="with --decode mbr and simile or sim, compare sentences (default) or, slower, windows "
-        "of five tokens, as `paraphrastic simile --similarity` does",
+        help="unit that --metric simile or sim compares: sentences, or windows of five tokens, "
+        "which is slower",
     )
     parser.add_argument(
         "--aggregate",
         action="store_true",
-        help="with --decode mbr and simile or sim, compare each translation with the mean of all "
-        "once, not with every other: nearly the same choices, and exactly those of sim",
+        help="compare each translation with the mean of all instead of every other one: faster, "
+        "the same choices with --metric sim and nearly the same with simile",
     )
 
 
 def decider(
     arguments: argparse.Namespace,
 ) -> Callable[[list[list[GeneratedText]]], list[list[GeneratedText]]]:
-    """What is to be printed of the translations of some lines: all, or the one that is chosen."""
+    """Return a function that chooses which translations of each line to print."""
     by_windows = arguments.metric_similarity == "windows"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
@@ -62,13 +62,13 @@ def decider(
         return lambda lines: lines
     if arguments.outputs < 2:
         raise DataError(
-            "--decode mbr chooses among several translations: set --outputs 16 or more, with "
-            "--sample or as many --beams"
+            "--decode mbr needs several translations: set --outputs to 16 or more, with --sample "
+            "or as many --beams"
         )
     if arguments.aggregate and metric not in ("simile", "sim"):
         raise DataError(f"--aggregate is for --metric simile and sim, got {metric}")
     if arguments.aggregate and by_windows:
-        raise DataError("--aggregate is for --metric-similarity sentences: windows have no mean")
+        raise DataError("--aggregate needs --metric-similarity sentences, got windows")
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
     from paraphrastic_hf.metrics.utilities import CODES_OF_ENGLISH, make_utility
 
@@ -77,7 +77,7 @@ def decider(
         raise DataError(f"--metric-model is for --metric simile and sim, got {metric}")
     if not arguments.metric_model and metric in ("simile", "sim"):
         to = arguments.to or written_language(local_directory(arguments.model))
-        if to not in (None, *CODES_OF_ENGLISH):  # which `simile` does not compare
+        if to not in (None, *CODES_OF_ENGLISH):  # `simile` reads English only
             model = "multilingual"
     check_model_name(model)
     utility = make_utility(metric, model=model, similarity=arguments.metric_similarity)

@@ -1,12 +1,29 @@
-"""Options that several commands share: the encoder, its size, the folder of all data."""
+"""Options that several commands share: the encoder, its size, the data folder."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.errors import DataError, ModelError, ParaphrasticError
+
+
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """Turn a ValueError into a DataError, which the command line prints without a traceback."""
+    try:
+        yield
+    except ParaphrasticError:
+        raise
+    except ValueError as error:
+        raise DataError(str(error)) from error
+
+
+MODEL = "encoder: model directory, packaged model (english, multilingual, tiny) or Hub repository"
+TEXTS = "file with one text per line (also .gz, .xz, .bz2), or - for standard input"
 
 
 def add_trust_option(parser: argparse.ArgumentParser) -> None:
@@ -14,8 +31,8 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-remote-code",
         action="store_true",
-        help="run Python code that comes with a model of another library; it can do whatever you "
-        "can, so read it first (default: such a model is refused)",
+        help="run Python code that comes with a model of another library, with all your rights "
+        "(default: refuse such a model)",
     )
 
 
@@ -24,14 +41,14 @@ def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--latent",
         metavar="NAME",
-        help="of a generative model, the variable whose mean is the embedding: semantic (default), "
-        "or a language such as en",
+        help="latent variable whose mean is the embedding, for generative models: semantic, or a "
+        "language such as en (default: semantic)",
     )
     add_trust_option(parser)
 
 
 def named_encoder(arguments: argparse.Namespace, *, num_threads: int = -1) -> Any:
-    """The encoder that `arguments.model` names, loaded as `add_encoder_options` asks."""
+    """Load the encoder that `arguments.model` names, with the options of `add_encoder_options`."""
     from paraphrastic_hf.encoders.load import load_encoder
 
     return load_encoder(
@@ -46,68 +63,61 @@ VARIABLE = "PARAPHRASTIC_DATA"
 
 
 def add_data_option(parser: argparse._ActionsContainer, what: str) -> None:
-    """The option `--data`, which is the same in every command."""
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        help=f"the folder of all data, {what} (default: {VARIABLE})",
-    )
+    """Add `--data`.
+
+    Args:
+        what: Its use, which follows "data folder: ".
+    """
+    parser.add_argument("--data", metavar="DIR", help=f"data folder: {what} (default: ${VARIABLE})")
 
 
 def data_root(given: str | None, what: str) -> str:
-    """The folder of all data: the one given, else the one that PARAPHRASTIC_DATA names.
-
-    Args:
-        given: The value of `--data`, if it was given.
-    """
+    """Return the data folder: `given`, the value of `--data`, or else $PARAPHRASTIC_DATA."""
     root = given or os.environ.get(VARIABLE)
     if not root:
-        raise DataError(f"name the folder that holds {what} with --data (or {VARIABLE})")
+        raise DataError(f"name the folder that holds {what} with --data or {VARIABLE}")
     if not os.path.isdir(root):
-        said = "--data" if given else VARIABLE
-        raise DataError(f"{said} names {root}, and there is no such folder")
+        raise DataError(f"{'--data' if given else VARIABLE}: the folder {root} does not exist")
     return root
 
 
 def evaluation_folder(given: str | None) -> str:
-    """The folder of the official evaluation files: `eval` in the folder of all data, or that
-    folder itself.
-
-    Args:
-        given: The value of `--data`, if it was given.
-    """
+    """Return the folder of the official evaluation files: `eval` in the data folder, or the data
+    folder itself."""
     from paraphrastic_hf.corpora.folder import evaluation_files
 
     return str(evaluation_files(data_root(given, "the official evaluation files")))
 
 
-def add_dimension_option(parser: argparse._ActionsContainer, of: str = "of an average") -> None:
-    """`--dimension`, which is the same in every command."""
+def add_dimension_option(parser: argparse._ActionsContainer, model: str = "the model") -> None:
     parser.add_argument(
-        "--dimension", type=int, metavar="N", help=f"{of}, its leading dimensions alone"
+        "--dimension",
+        type=int,
+        metavar="N",
+        help=f"first dimensions of {model} to keep. Averaging models only (default: all)",
     )
 
 
-def add_smaller_options(parser: argparse._ActionsContainer, of: str = "of an average") -> None:
-    """`--dimension` and `--precision` of commands that use a model."""
-    add_dimension_option(parser, of)
+def add_smaller_options(parser: argparse._ActionsContainer, model: str = "the model") -> None:
+    """Add `--dimension` and `--precision`."""
+    add_dimension_option(parser, model)
     parser.add_argument(
         "--precision",
         metavar="NAME",
-        help=f"{of}, with a table in float32, bfloat16, int8 or int4: four bytes a number, two, "
-        "one or half a one",
+        help=f"number format of {model}: float32, bfloat16, int8 or int4. Averaging models only "
+        "(default: as stored)",
     )
 
 
 def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
-    """The encoder with as many dimensions and bytes as were asked for."""
+    """Return the encoder with the dimension and precision that the options ask for."""
     for option in ("dimension", "precision"):
         wanted = getattr(arguments, option)
         if wanted is None:
             continue
         if not hasattr(encoder, f"with_{option}"):
             raise ModelError(
-                f"--{option} is of averages of this package, and {model} is none: leave it out"
+                f"--{option} needs an averaging model of this package, and {model} is not one"
             )
         try:
             encoder = getattr(encoder, f"with_{option}")(wanted)

@@ -1,19 +1,35 @@
-"""argparse's parser, whose messages say which command, option or choice was probably meant."""
+"""argparse's parser, with suggestions for misspelled commands, options and choices."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from paraphrastic_hf.errors import nearest, nearest_name
 
-OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # of commands, elsewhere
+OTHER_NAMES = {"search": "neighbors", "similarity": "score"}  # what other tools call a command
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Adds the default to the help of an option, and names its value by its type."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        text = action.help
+        hidden = action.default is None or action.default is False
+        hidden |= action.default in ("", "-", argparse.SUPPRESS, [])
+        if not text or hidden or "(default" in text:
+            return text
+        return f"{text} (default: %(default)s)"
+
+    def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+        return {int: "N", float: "FLOAT"}.get(action.type, action.dest.upper())  # type: ignore[call-overload, no-any-return]
 
 
 class _Joined(argparse._StoreAction):
-    """An option of several values, which joins those of each time that it is given."""
+    """An option of several values, which may be repeated: its values are joined."""
 
     def __call__(
         self,
@@ -31,28 +47,33 @@ class _Joined(argparse._StoreAction):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of the command line, or of one of its commands.
+    """Parser of the command line, or of one of its commands.
 
-    A command that sets the default `takes_overrides` is given unknown options back; any other
-    refuses them itself, and names the nearest of its own. An option of several values may be
-    repeated.
+    A command that sets the default `takes_overrides` gets unknown options back. Any other command
+    refuses them and suggests the nearest of its own.
 
     Attributes:
-        late_epilog: What makes the end of the help, where that takes a while; called for `--help`.
+        late_epilog: Makes the end of the help if that is slow. It is called for `--help` only.
     """
 
     late_epilog: Callable[[], str] | None = None
     _given: Sequence[str] = ()
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+        super().__init__(*arguments, **{"formatter_class": _Formatter, **options})
         for name in (None, "store"):
             self.register("action", name, _Joined)
+
+    def add_module(self, name: str) -> None:
+        """Add the arguments, the epilog and the function `run` of a command's module."""
+        module = importlib.import_module(name)
+        self.epilog = getattr(module, "EPILOG", None)
+        self.set_defaults(run=getattr(module, "run", None))
+        module.configure(self)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As argparse's, but unknown options are refused here, by the parser that lacks them."""
         self._given = list(args or ())
         known, rest = super().parse_known_args(args, namespace)
         if rest and self._subparsers is None and not self.get_default("takes_overrides"):
@@ -60,13 +81,12 @@ class Parser(argparse.ArgumentParser):
         return known, rest
 
     def format_help(self) -> str:
-        """The help, with the part of it that takes a while."""
         if self.late_epilog is not None:
             self.epilog = self.late_epilog()
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        """End with a message, which names the option meant where a required one is misspelled."""
+        """Exit with a message, which suggests the option meant if a required one is missing."""
         is_missing = message.startswith("the following arguments are required")
         unknown = [name for name in self._given if name.partition("=")[0] not in self._options()]
         super().error(message + (self._hint(unknown) if is_missing else ""))
@@ -76,18 +96,18 @@ class Parser(argparse.ArgumentParser):
             meant = OTHER_NAMES.get(str(value), str(value))
             known = nearest_name(meant, map(str, action.choices))
             if isinstance(action, argparse._SubParsersAction):
-                what = str(action.metavar).lower()
-                raise argparse.ArgumentError(None, f"there is no {what} {value!r}; {known}")
+                kind = str(action.metavar).lower()
+                raise argparse.ArgumentError(None, f"no {kind} is named {value!r}; {known}")
             raise argparse.ArgumentError(action, f"{value!r} is not a choice; {known}")
 
     def _options(self) -> list[str]:
         return [name for name in self._option_string_actions if name.startswith("--")]
 
     def _hint(self, unknown: Sequence[str]) -> str:
-        """Suggest corrections for unknown arguments."""
+        """Suggest a correction for unknown arguments."""
         for name in unknown:
             if name.partition("=")[0] in self._option_string_actions and "--" in self._given:
-                return f"; put {name} before --, since all that follows -- is a name"
+                return f"; put {name} before --, because everything after -- is a file name"
             if name.startswith("-") and os.path.exists(name):
                 return f"; write ./{name} for the file of that name"
             if name.startswith("--"):

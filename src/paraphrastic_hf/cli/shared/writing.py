@@ -1,4 +1,4 @@
-"""Options of the commands that write sentences, and their output."""
+"""Options and output of the commands that generate text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import IO, Any, TypeVar
 
 from paraphrastic_hf.cli.shared.lines import add_bad_lines, open_output, tell_if_empty
+from paraphrastic_hf.cli.shared.options import data_errors
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.blocks import read_blocks, shown_input
@@ -24,65 +25,63 @@ def add_writing_options(
     *,
     beams: int = 5,
     max_tokens: int = 100,
-    outputs: str = "sentences written from each line; with more than one, each is printed after "
-    "the line's number and its score, tab-separated",
+    outputs: str = "sentences per line; if more than 1, each is printed as line number, mean "
+    "log-probability of its tokens (nats) and sentence, tab-separated",
 ) -> None:
-    """Add what says how sentences are searched or sampled, and where they go.
+    """Add the options of beam search and sampling, and of the output.
 
     Args:
-        beams: Beginnings that are kept if nothing else is said.
-        max_tokens: Most tokens if nothing else is said.
-        outputs: What `--outputs` counts.
+        beams: Default of `--beams`.
+        max_tokens: Default of `--max-tokens`.
+        outputs: Help of `--outputs`.
     """
-    parser.add_argument("--output", default="-", help="file to write (default: print)")
+    parser.add_argument(
+        "--output", default="-", metavar="FILE", help="file to write (default: print)"
+    )
     parser.add_argument(
         "--beams",
         type=int,
-        help=f"beginnings kept at each step (default: {beams}, or as many as --outputs)",
+        help=f"beam size, at least 1 (default: {beams}, or --outputs if that is larger)",
     )
     parser.add_argument(
-        "--sample", action="store_true", help="draw tokens instead of searching for likely ones"
+        "--sample", action="store_true", help="sample the tokens instead of beam search"
     )
     parser.add_argument(
         "--top-p",
         type=float,
-        help="with --sample, draw among the likeliest tokens that share this much of the "
-        "probability (default: 0.9)",
+        help="with --sample, nucleus: draw among the likeliest tokens with this total probability, "
+        "above 0, at most 1 (default: 0.9)",
     )
     parser.add_argument(
         "--temperature",
         type=float,
-        help="with --sample, below 1 for likelier sentences, above 1 for others (default: 1)",
+        help="with --sample, softmax temperature, above 0 (default: 1)",
     )
-    parser.add_argument("--outputs", type=int, default=1, help=f"{outputs} (default: 1)")
+    parser.add_argument("--outputs", type=int, default=1, help=outputs)
     parser.add_argument(
-        "--max-tokens",
-        type=int,
-        default=max_tokens,
-        help=f"most tokens of a sentence (default: {max_tokens})",
+        "--max-tokens", type=int, default=max_tokens, help="largest length of a sentence, in tokens"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of --sample")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     parser.set_defaults(usual_beams=beams)
     add_bad_lines(parser)
 
 
 def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
-    """What the options say."""
-
+    """Return the options of `add_writing_options` as `GenerationOptions`."""
     drawn = {name: getattr(arguments, name) for name in ("top_p", "temperature")}
     given = {name: value for name, value in drawn.items() if value is not None}
     if given and not arguments.sample:
         names = " and ".join(f"--{name}".replace("_", "-") for name in given)
-        raise DataError(f"{names} is for draws: add --sample, or leave it out")
+        raise DataError(f"{names} needs --sample")
     beams = arguments.beams
     if beams is not None and arguments.sample:
-        raise DataError("--beams is for searching: leave it or --sample out")
+        raise DataError("--beams and --sample exclude each other; leave one out")
     if beams is None:
         beams = arguments.usual_beams
         if not arguments.sample:
             beams = max(beams, arguments.outputs)
-    try:
+    with data_errors():
         return GenerationOptions(
             beams=beams,
             sample=arguments.sample,
@@ -91,24 +90,20 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
             seed=arguments.seed,
             **given,
         )
-    except ValueError as error:
-        raise DataError(str(error)) from error
 
 
 def check_reconstruction(config: Mapping[str, Any], language: str | None) -> None:
     """Refuse a language that a generative model does not write.
 
     Args:
-        config: Its configuration; empty if it is not known yet.
-        language: The language; None where the model writes one alone.
+        config: Its configuration. Empty if the model is not downloaded yet.
+        language: The language, or None if the model writes only one.
     """
     from paraphrastic_hf.generation.tasks import chosen_task, tasks_of
 
     if config:
-        try:
+        with data_errors():
             chosen_task(tasks_of(config), "reconstruct", language)
-        except ValueError as error:
-            raise DataError(str(error)) from error
 
 
 def write_lines(
@@ -116,8 +111,7 @@ def write_lines(
     write: Callable[[list[str], GenerationOptions], list[list[GeneratedText]]],
     how: GenerationOptions,
 ) -> None:
-    """Print what is written from the lines of `arguments.file`, some at a time; those of standard
-    input as they come."""
+    """Write the output of each line of `arguments.file`, block by block."""
     blocks = read_blocks(
         arguments.file, LINES_AT_A_TIME, bad_lines=arguments.bad_lines, as_they_come=True
     )
@@ -125,12 +119,12 @@ def write_lines(
 
 
 def _warn_of_columns(blocks: Iterable[list[str]], path: str) -> Iterator[list[str]]:
-    """The blocks as they are, with a warning where all lines look like rows of a table."""
+    """Yield the blocks, and warn if all lines of the first have a tab."""
     for number, block in enumerate(blocks):
         if not number and all("\t" in line for line in block):
             logger.warning(
-                "every line of %s has a tab and is read as one sentence all the same; of a table, "
-                "cut out the column that is meant: cut -f1 %s",
+                "Every line of %s has a tab and is read as one sentence. Select a column of a "
+                "table first: cut -f1 %s",
                 shown_input(path),
                 path,
             )
@@ -143,24 +137,22 @@ def write_blocks(
     write: Callable[[list[Text], GenerationOptions], list[list[GeneratedText]]],
     how: GenerationOptions,
 ) -> None:
-    """Print what is written from blocks, whose draws are apart.
+    """Write the output of each block. The random draws of two blocks differ.
 
     Args:
-        blocks: Lines, or pairs of them.
+        blocks: Lines, or pairs of lines.
     """
     from tqdm.auto import tqdm
 
     before = 0
-    without: list[int] = []  # lines with text from which nothing was written
+    without: list[int] = []  # lines with text and an empty output
     with (
         open_output(arguments.output) as output,
         tqdm(unit=" lines", disable=arguments.quiet or None) as bar,
     ):
         for block in blocks:
-            try:
+            with data_errors():
                 found = write(block, how.after(before))
-            except ValueError as error:
-                raise DataError(str(error)) from error
             print_written(output, before + 1, found)
             without += [
                 before + number
@@ -172,15 +164,15 @@ def write_blocks(
     tell_if_empty(getattr(arguments, "file", None) or arguments.source, before, "sentence")
     if without:
         logger.warning(
-            "for %s of the lines with text an empty one was written, such as for line %s: the "
-            "model may know none of its tokens",
+            "%s lines with text have an empty output, the first is line %s. The model may know "
+            "none of their tokens.",
             f"{len(without):,}",
             f"{without[0]:,}",
         )
 
 
 def print_written(output: IO[str], first: int, found: Iterable[list[GeneratedText]]) -> None:
-    """Print what was written from some lines, the first of which has the number `first`."""
+    """Print the sentences of some lines, the first of which has the number `first`."""
     for number, sentences in enumerate(found, first):
         for sentence in sentences:
             if len(sentences) > 1:

@@ -1,9 +1,8 @@
-"""Labeled precision, recall and F1 of parsers (Black et al., 1991), as EVALB usually counts them.
+"""Labeled precision, recall and F1 of parsers (Black et al., 1991), with EVALB's usual settings.
 
-A bracket is the label of a phrase, and the words it is over. The root is none, and parts of speech
-are none. Punctuation, by the right tree's tags, is taken out first, and phrases without any other
-word go with it. Chains of phrases over the same words count one by one, twice the same label
-twice. `PRT` is the same as `ADVP`.
+A bracket is a phrase label with its span of words. The root and parts of speech are not brackets.
+Punctuation (by the gold tags) is removed first, with phrases that contain nothing else. In a chain
+of phrases over the same words each one counts, also with equal labels. `PRT` equals `ADVP`.
 """
 
 from __future__ import annotations
@@ -22,17 +21,18 @@ Bracket = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class BracketCounts:
-    """How many brackets are right.
+    """Counts of correct brackets. The properties are percentages, 0 without any bracket or
+    sentence.
 
     Attributes:
-        right: Number of brackets that both trees have.
-        found: Number of brackets that were found.
-        gold: Number of brackets of the right trees.
-        words: Number of words, punctuation included.
-        right_tags: Number of these with the right part of speech.
+        right: Number of brackets in both trees.
+        found: Number of predicted brackets.
+        gold: Number of gold brackets.
+        words: Number of words, including punctuation.
+        right_tags: Number of words with the correct part of speech.
         sentences: Number of sentences.
-        exact: Number of sentences all of whose brackets are right.
-        templates: Number of sentences whose two topmost levels are right (thesis, 6.4.2).
+        exact: Number of sentences with exactly the gold brackets.
+        templates: Number of sentences whose top two levels are correct (thesis, 6.4.2).
     """
 
     right: int
@@ -46,32 +46,26 @@ class BracketCounts:
 
     @property
     def precision(self) -> float:
-        """The per cent of the brackets found that are right; 0 where there is none."""
         return 100 * self.right / max(1, self.found)
 
     @property
     def recall(self) -> float:
-        """The per cent of the right brackets that were found; 0 where there is none."""
         return 100 * self.right / max(1, self.gold)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, in per cent."""
         return 200 * self.right / max(1, self.found + self.gold)
 
     @property
     def tag_accuracy(self) -> float:
-        """The per cent of words with the right part of speech."""
         return 100 * self.right_tags / max(1, self.words)
 
     @property
     def exact_match(self) -> float:
-        """The per cent of sentences all of whose brackets are right."""
         return 100 * self.exact / max(1, self.sentences)
 
     @property
     def template_match(self) -> float:
-        """The per cent of sentences whose two topmost levels are right."""
         return 100 * self.templates / max(1, self.sentences)
 
 
@@ -81,7 +75,7 @@ def count_brackets(
     """Compare trees of the same sentences bracket by bracket.
 
     Args:
-        without: Tags of the words that are taken out; none, to count punctuation too.
+        without: Tags of the words to remove. Empty to keep punctuation.
     """
     counts: Counter[str] = Counter()
     for tree, right in zip(found, gold, strict=True):
@@ -104,11 +98,11 @@ def count_brackets(
 
 
 def brackets(tree: Tree, is_kept: Sequence[bool] | None = None) -> list[Bracket]:
-    """Label, first word and the word after the last of every phrase of a tree but its root.
+    """Return the label, first word and end of every phrase of a tree except its root.
 
     Args:
-        is_kept: For each word, whether it counts; all do if absent. Words are numbered without the
-            others, and phrases of the others alone are left out.
+        is_kept: Whether each word counts (default: all). Numbers skip the other words, and phrases
+            of only such words are left out.
 
     Example:
         >>> from paraphrastic_hf.syntax.parse_tree import read_tree

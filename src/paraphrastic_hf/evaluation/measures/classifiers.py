@@ -1,15 +1,15 @@
-"""Many logistic regressions on one set of frozen embeddings, fitted at once.
+"""Fits many logistic regressions on the same frozen embeddings at once.
 
-Choosing a penalty by nested cross-validation takes hundreds of fits that differ only in the rows
-they see and in the penalty. Here they are columns of one matrix product: L-BFGS runs on all of
-them side by side, each with its own step and its own end. In the principal axes of the embeddings
-the curvature is nearly diagonal, which makes a good first guess of it.
+Nested cross-validation of the penalty takes hundreds of fits, which differ only in their rows and
+penalty. Here they are columns of one matrix product. L-BFGS runs on all of them in parallel, each
+with its own step size and stopping. In the principal axes of the embeddings the curvature is nearly
+diagonal, which gives a good initial estimate.
 
-This is our own code because scikit-learn 1.9.1 fits one regression after another. On CR (3,775
-sentences, 512 dimensions of `english`, the 610 fits of nested folds) `LogisticRegressionCV` with
-`n_jobs=1` takes 204 s of processor time with lbfgs in float32 and 250 s with newton-cholesky, and
-this module 2.1 s, at accuracies of 78.28, 78.17 and 78.25. On MR (10,662 sentences) lbfgs takes
-18.3 s for one of the ten outer folds, and this module 4.0 s for all ten: 46 times less.
+scikit-learn 1.9.1 fits one regression after another. On CR (3,775 sentences, 512 dimensions of
+`english`, the 610 fits of nested folds) `LogisticRegressionCV` with `n_jobs=1` takes 204 s of
+processor time with lbfgs in float32 and 250 s with newton-cholesky. This module takes 2.1 s. The
+accuracies are 78.28, 78.17 and 78.25. On MR (10,662 sentences) lbfgs takes 18.3 s for one of the
+ten outer folds, and this module 4.0 s for all ten.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import numpy as np
 
 HISTORY = 6
 MOST_STEPS = 100
-TOLERANCE = 1e-6  # a regression ends when a step would lower its mean loss by less
-MOST_WEIGHTS = 2**21  # how many weights are fitted side by side
-MOST_SCORES = 2**22  # how many scores are in memory at a time
+TOLERANCE = 1e-6  # a regression stops when a step would lower its mean loss by less
+MOST_WEIGHTS = 2**21  # number of weights fitted in parallel
+MOST_SCORES = 2**22  # number of scores in memory at a time
 HALVINGS = 20
 
 
 @dataclass(frozen=True)
 class Regression:
-    """One of the regressions that are fitted at once.
+    """One of the regressions to fit.
 
     Attributes:
-        rows: Which of the examples it is fitted on, (examples,) of bool.
-        strength: C, the inverse of the penalty. C times the sum of the losses plus half the sum
-            of the squared weights is minimized; the intercepts are not penalized.
+        rows: The examples to fit on, (examples,) of bool.
+        strength: C, the inverse of the penalty. The objective is C times the sum of the losses plus
+            half the sum of the squared weights. Intercepts are not penalized.
     """
 
     rows: np.ndarray
@@ -46,8 +46,8 @@ class Classifiers:
     """Fitted regressions.
 
     Attributes:
-        weights: (dim, classifiers, columns) float32, with one column for two classes and otherwise
-            one for each class.
+        weights: (dim, classifiers, columns) float32, with one column for two classes, else one per
+            class.
         intercepts: (classifiers, columns) float32.
     """
 
@@ -58,12 +58,13 @@ class Classifiers:
         return len(self.intercepts)
 
     def only(self, number: int) -> Classifiers:
-        """The classifier of one number, counted from 0, alone."""
+        """Return only the classifier with this number, from 0."""
         chosen = slice(number, number + 1)
         return Classifiers(self.weights[:, chosen], self.intercepts[chosen])
 
     def classes(self, features: np.ndarray) -> np.ndarray:
-        """The likeliest class of each row by each classifier, (rows, classifiers) int32."""
+        """Return the most probable class of each row by each classifier, (rows, classifiers)
+        int32."""
         return np.concatenate(
             [
                 scores[..., 0] > 0 if scores.shape[-1] == 1 else scores.argmax(-1)
@@ -72,7 +73,7 @@ class Classifiers:
         ).astype(np.int32)
 
     def probabilities(self, features: np.ndarray) -> np.ndarray:
-        """The probability of each class, (rows, classifiers, classes), which sum to 1."""
+        """Return the probability of each class, (rows, classifiers, classes)."""
         parts = []
         for scores in self._scores(features):
             if scores.shape[-1] == 1:
@@ -94,11 +95,11 @@ def fit(
 
     Args:
         features: The embeddings, (examples, dim), finite and of any scale.
-        targets: The class of each example, (examples,) counted from 0, or its distribution over
-            the classes, (examples, classes), which is fitted in Kullback-Leibler divergence.
+        targets: The class of each example, (examples,) from 0, or its distribution over the
+            classes, (examples, classes), which is fitted in Kullback-Leibler divergence.
 
     Returns:
-        A classifier for each of the regressions, in their order.
+        A classifier for each regression, in order.
 
     Example:
         >>> features, labels = np.array([[-1.0], [1.0]]), np.array([0, 1])
@@ -110,7 +111,7 @@ def fit(
     centered = (features - mean).astype(np.float32)
     eigenvalues, axes = np.linalg.eigh(_gram(centered) / len(centered))
     axes = axes.astype(np.float32)
-    # The last column is the intercept's.
+    # The last column is for the intercept.
     rotated = np.concatenate([centered @ axes, np.ones((len(centered), 1), np.float32)], 1)
     curvature = np.append(np.maximum(eigenvalues, 0), 1)
     columns = 1 if classes == 2 and targets.ndim == 1 else classes
@@ -127,7 +128,7 @@ def fit(
 
 
 class _Losses:
-    """The penalized mean losses of regressions fitted side by side, and their gradients."""
+    """Penalized mean losses and gradients of regressions fitted in parallel."""
 
     def __init__(
         self,
@@ -150,14 +151,15 @@ class _Losses:
         prior = np.clip(total / len(features), 1e-6, 1 - 1e-6)
         self.guess = (
             1 / (curvature[:, None, None] * (prior * (1 - prior)) + self.penalty + 1e-12)
-        ).astype(np.float32)  # the inverse of the curvature at the start
+        ).astype(np.float32)  # the inverse curvature at the initial weights
         self.start = np.zeros((features.shape[1], len(regressions), columns), np.float32)
         self.start[-1] = np.log(prior / (1 - prior) if columns == 1 else prior)
 
     def __call__(
         self, weights: np.ndarray, regressions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Losses (regressions,) and gradients (dim, regressions, columns) of some of them."""
+        """Return losses (regressions,) and gradients (dim, regressions, columns) of some of
+        them."""
         dim = len(weights)
         flat = np.ascontiguousarray(weights).reshape(dim, -1)
         shares = self.shares[:, regressions]
@@ -174,7 +176,7 @@ class _Losses:
         return losses, gradient.reshape(weights.shape) + penalty * weights
 
     def _targets(self, rows: slice) -> np.ndarray:
-        """The targets of some rows, (rows, columns); 0 and 1 where they are classes."""
+        """Return the targets of some rows, (rows, columns), one-hot for classes."""
         targets = self.targets[rows]
         if targets.ndim == 2:
             return targets.astype(np.float32)
@@ -183,7 +185,7 @@ class _Losses:
         return (targets[:, None] == np.arange(self.columns)).astype(np.float32)
 
     def _residual(self, scores: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities less targets, and losses (rows, regressions)."""
+        """Return probabilities minus targets, and losses (rows, regressions)."""
         wanted = np.einsum("npk,nk->np", scores, targets)
         if self.columns == 1:
             small = np.exp(-np.abs(scores))
@@ -196,7 +198,8 @@ class _Losses:
 
 
 def _minimize(losses: _Losses) -> np.ndarray:
-    """Minimize by L-BFGS, side by side; the weights, (dim, regressions, columns) float32."""
+    """Minimize by L-BFGS in parallel, and return the weights, (dim, regressions, columns)
+    float32."""
     result = losses.start
     active = np.arange(result.shape[1])
     weights = result.copy()
@@ -228,12 +231,12 @@ def _search(
     slope: np.ndarray,
     step: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Halve each regression's step until its loss falls enough; values, gradients and steps."""
+    """Halve each step until its loss decreases enough, and return values, gradients and steps."""
     step = step.copy()
     new_value, new_gradient = losses(weights + step, active)
     size = np.ones(len(active))
     for _ in range(HALVINGS):
-        allowed = value + 1e-4 * size * slope + 1e-6 * np.abs(value)  # float32 sums
+        allowed = value + 1e-4 * size * slope + 1e-6 * np.abs(value)  # tolerance of float32 sums
         bad = np.flatnonzero(~(new_value <= allowed))
         if not len(bad):
             break
@@ -247,7 +250,7 @@ def _search(
 def _direction(
     gradient: np.ndarray, guess: np.ndarray, moves: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> np.ndarray:
-    """Minus the inverse curvature, as the last moves tell it, times the gradient."""
+    """Return minus the inverse curvature, estimated from the last moves, times the gradient."""
     step = -gradient
     kept = []
     for move, turn in reversed(moves):
@@ -268,12 +271,12 @@ def _direction(
 
 
 def _dot(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The inner product for each regression, (regressions,) float64."""
+    """Return the inner product for each regression, (regressions,) float64."""
     return np.einsum("dpk,dpk->p", first, second, dtype=np.float64)
 
 
 def _softmax(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities, and the logarithm of the sum that they were divided by."""
+    """Return probabilities and the logarithm of their normalizer."""
     top = scores.max(-1, keepdims=True)
     raised = np.exp(scores - top)
     total = raised.sum(-1, keepdims=True)
@@ -281,7 +284,7 @@ def _softmax(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gram(features: np.ndarray) -> np.ndarray:
-    """The inner products of the columns with each other, (dim, dim) float64."""
+    """Return the inner products of the columns, (dim, dim) float64."""
     dim = features.shape[1]
     total = np.zeros((dim, dim))
     for rows in _chunks(len(features), dim):
@@ -291,7 +294,7 @@ def _gram(features: np.ndarray) -> np.ndarray:
 
 
 def _chunks(count: int, width: int) -> Iterator[slice]:
-    """Slices of rows, such that `width` scores for each row make at most `MOST_SCORES`."""
+    """Yield slices of rows such that `width` scores per row make at most `MOST_SCORES`."""
     size = max(256, MOST_SCORES // width)
     for start in range(0, count, size):
         yield slice(start, start + size)

@@ -1,9 +1,9 @@
 """An encoder's results on each example of a dataset.
 
 Resampling the examples gives the interval of a score (thesis, 7.4). Exchanging the results of two
-encoders on some examples gives the p-value of their difference (`metrics/resampling.py`).
-`Judged` is for accuracies, F1 and other ratios of sums, `Ranked` for correlations with scores and
-for how cosines rank labeled pairs.
+encoders on some examples gives the p-value of their difference (`metrics/resampling.py`). `Judged`
+is for accuracies, F1 and other ratios of sums. `Ranked` is for correlations with scores, and for
+rankings of labeled pairs by cosine.
 """
 
 from __future__ import annotations
@@ -24,27 +24,24 @@ from paraphrastic_hf.metrics.resampling import (
     exchanges,
 )
 
-EDGES = (0.025, 0.975)  # of a 95 % interval
+EDGES = (0.025, 0.975)  # quantiles of a 95 % interval
 
 
 class Resampled(Protocol):
     """One encoder's results on one dataset, example by example: `Judged` or `Ranked`."""
 
     @property
-    def group(self) -> str:
-        """The group of the dataset, such as its year."""
+    def group(self) -> str: ...
 
     @property
-    def name(self) -> str:
-        """The name of the dataset."""
+    def name(self) -> str: ...
 
     @property
-    def measure(self) -> str:
-        """The name of the score, such as `accuracy`."""
+    def measure(self) -> str: ...
 
     @property
     def score(self) -> float:
-        """The score on all examples, x 100."""
+        """Return the score on all examples, x 100."""
 
     def __len__(self) -> int: ...
 
@@ -56,8 +53,7 @@ class Resampled(Protocol):
         """
 
     def exchanged(self, other: Any, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of this encoder and of another, each (exchanges,), x 100, if some
-        examples of theirs are exchanged.
+        """Return the scores of this and another encoder, each (exchanges,), x 100, after exchanges.
 
         Args:
             is_other: Whether an example is exchanged, (exchanges, examples).
@@ -68,15 +64,13 @@ class Resampled(Protocol):
 class Judged:
     """One encoder's results on one dataset, example by example.
 
-    The score is 100 times the mean, over the parts that are scored apart, of what was gained in all
-    over what there was to gain in all. An accuracy has one part, and 1 to gain from each example.
-    An F1 gains 2 for a pair that is found and right, of 1 for each that is found and 1 for each
-    that is right.
+    The score is the total gain over the possible gain, averaged over the parts, x 100. An accuracy
+    has one part, and a possible gain of 1 per example. An F1 gains 2 for each pair that is found
+    and correct. Its possible gain is 1 for each found pair and 1 for each correct one.
 
     Attributes:
-        group: The group of the dataset, such as `zero-shot gl az`.
-        name: Its name.
-        measure: What the score is called, such as `accuracy`.
+        group: Group of the dataset, such as `zero-shot gl az`.
+        measure: Name of the score, such as `accuracy`.
         gained: (parts, examples).
         possible: (parts, examples).
     """
@@ -92,41 +86,25 @@ class Judged:
 
     @property
     def score(self) -> float:
-        """The score on all examples, x 100.
-
-        Example:
-            >>> right = np.array([[1.0, 0.0, 1.0, 1.0]])
-            >>> Judged("others", "deu", "accuracy", right, np.ones_like(right)).score
-            75.0
-        """
+        """Return the score on all examples, x 100."""
         return float(_share(self._rows.sum(0)))
 
     @property
     def _rows(self) -> np.ndarray:
-        """What the score is computed from, (examples, 2 * parts)."""
+        """Return the statistics of the score, (examples, 2 * parts)."""
         return np.concatenate([self.gained, self.possible]).T.astype(np.float64)
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
-        """The score of each resample, (samples,), x 100; 0 in a part with nothing to gain.
-
-        Args:
-            drawn: Numbers of the examples in each resample, (samples, examples).
-        """
         return _share(self._rows[drawn].sum(1))
 
     def exchanged(self, other: Judged, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of both, (exchanges,), x 100, if some examples are exchanged.
-
-        Args:
-            is_other: Whether an example is exchanged, (exchanges, examples).
-        """
         own, its = self._rows, other._rows
         moved = is_other.astype(np.float64) @ (its - own)
         return _share(own.sum(0) + moved), _share(its.sum(0) - moved)
 
 
 def _share(sums: np.ndarray) -> np.ndarray:
-    """The score of sums over examples of `Judged._rows`; 0 in a part with nothing to gain."""
+    """Return the score of summed `Judged._rows`. A part without possible gain counts as 0."""
     gained, possible = np.split(sums, 2, axis=-1)
     shares = np.divide(gained, possible, out=np.zeros_like(gained), where=possible > 0)
     return np.asarray(100 * shares.mean(-1))
@@ -134,19 +112,13 @@ def _share(sums: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Ranked:
-    """One encoder's cosines for the pairs of a dataset, with people's scores or labels.
+    """One encoder's cosines for the pairs of a dataset, with human scores or labels.
 
     Attributes:
-        group: The group of the dataset, such as its year.
-        name: Its name.
+        group: Group of the dataset, such as its year.
         measure: A key of `MEASURES`.
         cosines: (pairs,).
-        gold: Scores, or labels that are 0 or 1, (pairs,).
-
-    Example:
-        >>> cosines, labels = np.array([0.9, 0.8, 0.3]), np.array([1, 0, 0])
-        >>> Ranked("", "mine", "average precision", cosines, labels).score
-        100.0
+        gold: Scores, or labels 0 and 1, (pairs,).
     """
 
     group: str
@@ -156,42 +128,33 @@ class Ranked:
     gold: np.ndarray
 
     def __post_init__(self) -> None:
-        check_finite("the cosine", self.cosines)
-        check_finite("the gold score", self.gold)
+        check_finite("cosine", self.cosines)
+        check_finite("gold score", self.gold)
 
     def __len__(self) -> int:
         return len(self.gold)
 
     @property
     def score(self) -> float:
-        """The score on all pairs, x 100."""
         return float(self.resampled(np.arange(len(self))[None])[0])
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:
-        """The score of each resample, (samples,), x 100.
-
-        Args:
-            drawn: Numbers of the pairs in each resample, (samples, pairs).
-        """
         values, gold = (np.asarray(each, np.float64) for each in (self.cosines, self.gold))
         return 100 * MEASURES[self.measure](values[drawn], gold[drawn])
 
     def exchanged(self, other: Ranked, is_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The scores of both, (exchanges,), x 100, if some pairs are exchanged.
+        """Return the scores of both encoders, each (exchanges,), x 100, after exchanges.
 
-        Cosines are standardized first, or ranked where only their order counts, since the two
-        encoders may have different scales. For correlations the test is therefore an
-        approximation: of equally good predictions 4 to 8 % have p < 0.05.
-
-        Args:
-            is_other: Whether a pair is exchanged, (exchanges, pairs).
+        Cosines are first standardized, or ranked if only their order counts, because two encoders
+        may have different scales. For correlations the test is therefore an approximation: 4 to 8 %
+        of equally good predictions have p < 0.05.
         """
-        from scipy import stats  # half a second, which help need not take
+        from scipy import stats  # imported late, because it takes half a second
 
         scaled = _standardized if self.measure == "pearson" else stats.rankdata
         own, its = (scaled(np.asarray(each.cosines, np.float64)) for each in (self, other))
         gold, score = np.asarray(self.gold, np.float64), MEASURES[self.measure]
-        if self.measure == "spearman":  # the ranks are exchanged and not ranked again
+        if self.measure == "spearman":  # the ranks are exchanged, not recomputed
             gold, score = stats.rankdata(gold), pearson_rows
         gold = np.broadcast_to(gold, is_other.shape)
         first, second = np.where(is_other, its, own), np.where(is_other, own, its)
@@ -199,7 +162,7 @@ class Ranked:
 
 
 def _standardized(values: np.ndarray) -> np.ndarray:
-    """Values with mean 0 and variance 1; zeros if they are all equal."""
+    """Scale values to mean 0 and variance 1. Constant values become zeros."""
     centered = values - values.mean()
     deviation = centered.std()
     is_constant = deviation <= ROUNDING * np.abs(values).max()
@@ -208,12 +171,12 @@ def _standardized(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class JudgedTask:
-    """A task of a suite that can say what an encoder did on each example.
+    """A task of a suite with results for each example.
 
     Attributes:
-        rows: What it is as a task: scores from the encoder and the folder of official files.
-        judged: The results by example, of the datasets and measures that two encoders are compared
-            by; errors as of a task.
+        rows: The task: scores from the encoder and the folder of official files.
+        judged: Results by example, for the datasets and measures that are compared. It raises the
+            same errors as the task.
     """
 
     rows: Task
@@ -226,29 +189,22 @@ class JudgedTask:
 def resampled_scores(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> np.ndarray:
     """Return the scores of random resamples of the examples, (samples,), x 100.
 
-    Equal numbers of examples and equal seeds give equal resamples, so the scores of two encoders
-    are paired.
+    Equal seeds and numbers of examples give equal resamples, so the scores of two encoders are
+    paired.
     """
     drawn = drawn_examples(len(judged), samples, seed)
     return np.concatenate([judged.resampled(each) for each in drawn])
 
 
 def confidence_interval(judged: Resampled, *, samples: int = 1000, seed: int = 1) -> Interval:
-    """Return a score, x 100, with its 95 % interval: the quantiles of the resampled scores.
-
-    Example:
-        >>> right = np.ones((1, 9))
-        >>> confidence_interval(Judged("", "", "accuracy", right, right), samples=99)
-        Interval(mean=100.0, low=100.0, high=100.0)
-    """
+    """Return a score, x 100, with its 95 % interval: the quantiles of the resampled scores."""
     return _interval(judged.score, resampled_scores(judged, samples=samples, seed=seed))
 
 
 def difference_interval(
     first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
 ) -> Interval:
-    """Return the difference of two encoders on the same examples, second less first, x 100, with
-    its 95 % interval."""
+    """Return the difference of two encoders, second minus first, x 100, with its 95 % interval."""
     one, other = (resampled_scores(each, samples=samples, seed=seed) for each in (first, second))
     return _interval(second.score - first.score, other - one)
 
@@ -261,10 +217,10 @@ def _interval(score: float, drawn: np.ndarray) -> Interval:
 def judged_p_value(
     first: Resampled, second: Resampled, *, samples: int = 1000, seed: int = 1
 ) -> float:
-    """Compute how likely two equally good encoders differ at least as much as these two do.
+    """Compute the probability that equally good encoders differ at least as much as these two.
 
-    The test is the paired permutation test of `metrics/resampling.py`, which exchanges what the
-    two did on an example.
+    This is the paired permutation test of `metrics/resampling.py`. It exchanges the results on
+    examples.
 
     Args:
         samples: Number of exchanges to draw for more than 20 examples, 1 or more.
@@ -288,7 +244,7 @@ def weighted_p_value(
 
     Args:
         samples: Number of exchanges to draw, 1 or more.
-        seed: Seed of the draws of the first dataset; the others have the next ones.
+        seed: Seed of the draws for the first dataset. Further datasets use the next numbers.
     """
     differences: list[np.ndarray] = []
     for number, (weight, first, second) in enumerate(parts):
@@ -300,13 +256,8 @@ def weighted_p_value(
 
 
 def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Pearson's r of each row of predictions with its row of gold scores, (rows,), -1 to 1; 0 where
-    a side is constant.
-
-    Args:
-        values: Predictions, (rows, pairs).
-        gold: Gold scores, (rows, pairs).
-    """
+    """Return Pearson's r of each row of predictions with its gold scores, (rows,), or 0 if
+    constant."""
     sides = [each - each.mean(1, keepdims=True) for each in (values, gold)]
     squares = [np.square(each).sum(1) for each in sides]
     varies = np.ones(len(values), bool)
@@ -317,17 +268,17 @@ def pearson_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
 
 
 def spearman_rows(values: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Spearman's rho of each row, (rows,); arguments as of `pearson_rows`."""
+    """Return Spearman's rho of each row, (rows,), as `pearson_rows` does."""
     from scipy import stats
 
     return pearson_rows(stats.rankdata(values, axis=1), stats.rankdata(gold, axis=1))
 
 
 def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Average precision of each row of labeled pairs, (rows,), 0 to 1.
+    """Return the average precision of each row of labeled pairs, (rows,), 0 to 1.
 
-    This is the mean precision at the positive pairs, pairs sorted by falling value; equal values
-    are taken together. It is 0 without a positive pair.
+    This is the mean precision at the positive pairs, sorted by decreasing value. Equal values share
+    one threshold. It is 0 without a positive pair.
 
     Args:
         values: Cosines, or other numbers that rank the pairs, (rows, pairs).
@@ -336,15 +287,15 @@ def average_precision(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     is_right, right, is_last = _sorted(values, labels)
     size = values.shape[1]
     ends = np.where(is_last, np.arange(size), size)
-    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]  # of the equal values of each
+    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]  # last place of the equal values
     precision = np.take_along_axis(right, ends, 1) / (ends + 1)
     return np.asarray((is_right * precision).sum(1) / np.maximum(right[:, -1], 1))
 
 
 def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Accuracy of each row of labeled pairs at the row's best threshold, (rows,), 0 to 1.
+    """Return the accuracy of each row of labeled pairs at its best threshold, (rows,), 0 to 1.
 
-    A pair is called positive if its value reaches the threshold. Arguments as of
+    A pair is classified as positive if its value reaches the threshold. The arguments are those of
     `average_precision`.
     """
     _, right, is_last = _sorted(values, labels)
@@ -354,13 +305,8 @@ def best_accuracy(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def best_threshold(ranked: Ranked) -> float:
-    """Return the lowest cosine of a pair that is called positive where accuracy is best; 1 if no
-    pair is.
-
-    Example:
-        >>> best_threshold(Ranked("", "", "accuracy", np.array([0.9, 0.2]), np.array([1, 0])))
-        0.9
-    """
+    """Return the threshold of the best accuracy: the lowest cosine classified as positive, else
+    1."""
     cosines = np.asarray(ranked.cosines, np.float64)
     _, right, is_last = _sorted(cosines[None], np.asarray(ranked.gold)[None])
     gained = np.where(is_last, 2 * right - np.arange(1, len(ranked) + 1), 0)[0]
@@ -368,8 +314,8 @@ def best_threshold(ranked: Ranked) -> float:
 
 
 def _sorted(values: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels by falling value, their running sum, and whether the next value is lower; each (rows,
-    pairs)."""
+    """Return, each (rows, pairs): labels by decreasing value, their running sum, and whether the
+    next value is lower."""
     order = np.argsort(-values, axis=1, kind="stable")
     labels, values = (np.take_along_axis(each, order, 1) for each in (labels, values))
     is_last = np.concatenate([np.diff(values) < 0, np.ones((len(values), 1), bool)], 1)

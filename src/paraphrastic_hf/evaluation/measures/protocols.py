@@ -1,7 +1,7 @@
-"""How the penalty of a classifier on frozen embeddings is chosen, and how it is scored.
+"""SentEval's three protocols for classifiers on frozen embeddings (Conneau and Kiela, 2018, LREC):
+logistic regression with SentEval's values of C and ten folds.
 
-These are SentEval's three protocols (Conneau and Kiela, 2018, LREC): logistic regression, with
-SentEval's values to choose C from, and ten folds.
+`features` are (examples, dim), and `labels` the classes from 0, (examples,).
 """
 
 from __future__ import annotations
@@ -22,11 +22,7 @@ GRID_FOLDS = tuple(2.0**power for power in range(-1, 6))  # C for folds of a tra
 
 
 def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
-    """Encode lists of texts, (texts, dim) float32 for each; every text is encoded once.
-
-    Args:
-        encoder: Any object with `encode`.
-    """
+    """Encode lists of texts, (texts, dim) float32 each. Every distinct text is encoded once."""
     texts = sorted({text for side in sides for text in side})
     place = {text: i for i, text in enumerate(texts)}
     vectors = checked_vectors(encoder.encode(texts), len(texts)).astype(np.float32, copy=False)
@@ -34,26 +30,15 @@ def embed(encoder: Any, *sides: Sequence[str]) -> list[np.ndarray]:
 
 
 def pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the features |u - v| and u * v of pairs, (pairs, 2 dim).
-
-    Args:
-        first: Embeddings u, (pairs, dim).
-        second: Embeddings v, (pairs, dim).
-    """
+    """Return the features |u - v| and u * v of pairs, (pairs, 2 dim)."""
     return np.concatenate([np.abs(first - second), first * second], 1)
 
 
 def stratified_folds(labels: np.ndarray, folds: int) -> np.ndarray:
-    """Put examples into folds, each of which has its share of every class.
-
-    Args:
-        labels: The class of each example, (examples,).
-
-    Returns:
-        The fold of each example, from 0, (examples,).
-    """
+    """Assign examples to folds with equal shares of every class, and return their folds,
+    (examples,)."""
     if len(labels) < folds:
-        raise DataError(f"{folds} folds need as many examples, got {len(labels)}")
+        raise DataError(f"{folds} folds need at least {folds} examples, got {len(labels)}")
     order = np.random.default_rng(SEED).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     fold = np.empty(len(labels), np.int64)
@@ -65,10 +50,6 @@ def nested_folds(
     features: np.ndarray, labels: np.ndarray, classes: int
 ) -> tuple[Classifiers, np.ndarray]:
     """Fit a classifier for each of ten folds on the other nine, with C from ten folds of the nine.
-
-    Args:
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
 
     Returns:
         The ten classifiers, and the fold of each example, (examples,).
@@ -95,13 +76,8 @@ def nested_folds(
 def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
-    """Average the accuracies x 100 of the folds, each by the classifier that has not seen the fold.
-
-    Args:
-        fold: The fold of each example, (examples,).
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    """Average the accuracies x 100 of the folds, each with the classifier that has not seen the
+    fold."""
     right, tested = held_out_hits(classifiers, fold, features, labels)
     return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
 
@@ -109,25 +85,14 @@ def held_out_accuracy(
 def held_out_hits(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which examples each fold's classifier gets right, of those that it has not seen, and
-    which these are, both (folds, examples) bool.
-
-    Args:
-        fold: The fold of each example, (examples,).
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    """Return the held-out examples that each fold's classifier labels correctly, and all held-out
+    ones, both (folds, examples) bool."""
     tested = fold == np.arange(len(classifiers))[:, None]
     return (labels == classifiers.classes(features).T) & tested, tested
 
 
 def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> Classifiers:
-    """Fit a classifier on a training set, with C from ten folds of it.
-
-    Args:
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    """Fit a classifier on a training set, with C from ten folds of it."""
     fold = stratified_folds(labels, FOLDS)
     regressions = [Regression(fold != i, strength) for i in range(FOLDS) for strength in GRID_FOLDS]
     found = fit(features, labels, classes, regressions).classes(features)
@@ -140,11 +105,8 @@ def fitted_by_folds(features: np.ndarray, labels: np.ndarray, classes: int) -> C
 def fitted_by_validation(
     train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], classes: int
 ) -> Classifiers:
-    """Fit a classifier on a training set, with C from a validation set.
-
-    Args:
-        train: The features, (examples, dim), and the classes, (examples,).
-    """
+    """Fit a classifier on training features and labels, with C from validation features and
+    labels."""
     everything = np.ones(len(train[1]), bool)
     fitted = fit(*train, classes, [Regression(everything, strength) for strength in GRID])
     right = fitted.classes(validation[0]) == validation[1][:, None]
@@ -152,21 +114,13 @@ def fitted_by_validation(
 
 
 def best_of(scores: np.ndarray) -> int:
-    """Return the place of the highest score, of equal ones the first.
+    """Return the index of the highest accuracy. Ties go to the first.
 
-    Scores are rounded to hundredths of a per cent before, as SentEval does.
-
-    Args:
-        scores: Accuracies, 0 to 1.
+    Accuracies (0 to 1) are first rounded to hundredths of a percent, as in SentEval.
     """
     return int(np.argmax(np.round(scores * 100, 2)))
 
 
 def accuracy(classifiers: Classifiers, features: np.ndarray, labels: np.ndarray) -> float:
-    """Return the accuracy x 100 of the first classifier.
-
-    Args:
-        features: The features of each example, (examples, dim).
-        labels: The class of each example, (examples,).
-    """
+    """Return the accuracy x 100 of the first classifier."""
     return float((classifiers.classes(features)[:, 0] == labels).mean() * 100)

@@ -15,10 +15,9 @@ Encode = Callable[[list[str]], np.ndarray]
 
 @dataclass(frozen=True)
 class DatasetScore:
-    """The correlations of cosines with gold scores on one dataset.
+    """Correlations of cosines with gold scores on one dataset.
 
     Attributes:
-        name: The name of the dataset.
         group: The group that it is averaged with, such as its year.
         pairs: Number of pairs.
         pearson: Pearson's r x 100.
@@ -34,12 +33,9 @@ class DatasetScore:
 
 @dataclass(frozen=True)
 class GroupScore:
-    """The correlations over all pairs of one group of datasets, such as a year, taken together.
-
-    Means over the datasets of a group are `mean_of` and `weighted_mean_of` (`evaluation/suite.py`).
+    """Correlations over all pairs of a group of datasets, such as a year.
 
     Attributes:
-        group: The name of the group.
         pairs: Number of pairs.
         all_pearson: Pearson's r x 100 over all pairs.
         all_spearman: Spearman's rho x 100 over all pairs, which MTEB reports.
@@ -53,7 +49,7 @@ class GroupScore:
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """The correlations on every dataset and every group of a suite."""
+    """Correlations for every dataset and every group of a suite."""
 
     datasets: list[DatasetScore]
     groups: list[GroupScore]
@@ -64,7 +60,7 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
     Args:
         encode: A function from texts to vectors, (texts, dim), such as a model's `encode`.
-        suite: The datasets; those with one `group` are also scored together.
+        suite: The datasets. Those of the same `group` are also scored together.
     """
     datasets: list[DatasetScore] = []
     by_group: dict[str, list[tuple[np.ndarray, list[float]]]] = {}
@@ -95,7 +91,8 @@ def score_suite(encode: Encode, suite: Sequence[ScoredPairs]) -> SuiteScore:
 
 
 def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
-    """Return the cosines of the pairs of each dataset, (pairs,); every text is encoded once.
+    """Return the cosines of the pairs of each dataset, (pairs,). Every distinct text is encoded
+    once.
 
     Args:
         encode: A function from texts to vectors, (texts, dim).
@@ -114,18 +111,18 @@ def cosines(encode: Encode, suite: Sequence[ScoredPairs]) -> list[np.ndarray]:
 
 
 def pearson(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
-    """Return Pearson's r x 100, which is 0 if either side is constant."""
+    """Return Pearson's r x 100, or 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
-    from scipy import stats  # half a second, which help need not take
+    from scipy import stats  # imported late, because it takes half a second
 
     return float(stats.pearsonr(predicted, gold).statistic * 100)
 
 
 def spearman(predicted: Sequence[float] | np.ndarray, gold: Sequence[float] | np.ndarray) -> float:
-    """Return Spearman's rho x 100, which is 0 if either side is constant."""
+    """Return Spearman's rho x 100, or 0 if either side is constant."""
     if np.ptp(predicted) == 0 or np.ptp(gold) == 0:
         return 0.0
-    from scipy import stats  # half a second, which help need not take
+    from scipy import stats  # imported late, because it takes half a second
 
     return float(stats.spearmanr(predicted, gold).statistic * 100)

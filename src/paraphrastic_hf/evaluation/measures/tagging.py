@@ -1,4 +1,4 @@
-"""The accuracy of a tagger, on all words and on those that training never showed it (thesis,
+"""Accuracy of a tagger on all words and on words that are not in the training text (thesis,
 3.7.3)."""
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from paraphrastic_hf.corpora.readers.tagging import TaggedSentence
 
 @dataclass(frozen=True)
 class TagCounts:
-    """How many words there are, and how many of them have the right tag.
+    """Counts of correctly tagged words.
 
     Attributes:
         words: Number of words.
-        correct: Number of words with the right tag.
-        unknown_words: Number of words that no training sentence has in this spelling.
-        unknown_correct: Number of those unknown words with the right tag.
+        correct: Number of words with the correct tag.
+        unknown_words: Number of words whose spelling does not occur in training.
+        unknown_correct: Number of unknown words with the correct tag.
     """
 
     words: int
@@ -27,29 +27,20 @@ class TagCounts:
 
     @property
     def accuracy(self) -> float:
-        """The per cent of all words that have the right tag; 0 where there is no word."""
+        """Return the percentage of words with the correct tag, or 0 without words."""
         return 100 * self.correct / max(1, self.words)
 
     @property
     def unknown_accuracy(self) -> float:
-        """The per cent of unknown words that have the right tag; 0 where there is none."""
+        """Return the percentage of unknown words with the correct tag, or 0 without any."""
         return 100 * self.unknown_correct / max(1, self.unknown_words)
 
 
 def count_right(
     found: Sequence[Sequence[str]], sentences: Sequence[TaggedSentence], known: Collection[str]
 ) -> TagCounts:
-    """Compare tags word by word.
-
-    Args:
-        found: The tags of each sentence, as `Tagger.tag` gives them.
-
-    Example:
-        >>> gold = [TaggedSentence(["the", "cat"], ["DT", "NN"])]
-        >>> counts = count_right([["DT", "VB"]], gold, {"the"})
-        >>> counts.accuracy, counts.unknown_accuracy
-        (50.0, 0.0)
-    """
+    """Compare the predicted tags of each sentence with the gold ones. Words not in `known` are
+    unknown."""
     words = correct = unknown_words = unknown_correct = 0
     for tags, sentence in zip(found, sentences, strict=True):
         for tag, right, word in zip(tags, sentence.tags, sentence.words, strict=True):

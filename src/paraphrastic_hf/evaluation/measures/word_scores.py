@@ -1,10 +1,10 @@
-"""Which words translations get right: F1 by the frequency and by the part of speech of words, and
-how often a translation repeats itself (thesis, 7.5.4, Table 70, and 7.4.3)."""
+"""Word-level scores of translations: F1 by word frequency and by part of speech, and repetition
+(thesis, 7.5.4, Table 70, and 7.4.3)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ Words = Sequence[Sequence[str]]
 Word = TypeVar("Word", bound=Hashable)
 Tag = Callable[[Words], list[list[str]]]
 
-# coarse tags of the Penn Treebank's; those of Universal Dependencies are coarse already
+# Penn Treebank tag -> coarse tag. Universal Dependencies tags are coarse already.
 PENN = {
     "NN": "NOUN", "NNS": "NOUN", "NNP": "PROPN", "NNPS": "PROPN", "CD": "NUM", "JJ": "ADJ",
     "JJR": "ADJ", "JJS": "ADJ", "RB": "ADV", "RBR": "ADV", "RBS": "ADV", "WRB": "ADV",
@@ -33,17 +33,17 @@ def bucket_f1(
     references: Sequence[Sequence[Word]],
     bucket: Callable[[Word], str | None],
 ) -> dict[str, float]:
-    """F1 of the words of each bucket, x 100 (Table 70).
+    """Return the F1 of the words of each bucket, x 100 (Table 70).
 
-    A word of an output is right as often as its reference has it. Precision is over the words of
-    the outputs that are in the bucket, recall over those of the references.
+    A word counts as correct as often as it occurs in the reference. Precision is over the bucket's
+    words in the outputs, recall over those in the references.
 
     Args:
-        hypotheses: For each segment the words of the output; or words with their tags.
-        bucket: The bucket of a word; None for a word that is in none.
+        hypotheses: For each segment the words of the output, or words with tags.
+        bucket: Function from a word to its bucket, or to None to ignore the word.
 
     Returns:
-        F1 by bucket, of those that a reference has a word of; 0 where no word is right.
+        F1 by bucket, for buckets that occur in the references. It is 0 if no word is correct.
 
     Example:
         >>> bucket_f1([["a", "cat"]], [["the", "cat"]], lambda word: str(len(word)))
@@ -67,13 +67,8 @@ def bucket_f1(
 
 
 def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
-    """The bucket of a word's frequency, as in Table 70: 1, 2-5, 6-10, 11-100, 101-1000, 1001+; and
-    0, of words that the counted text does not have.
-
-    Example:
-        >>> frequency_bucket({"cat": 7})("cat"), frequency_bucket({})("cat")
-        ('6-10', '0')
-    """
+    """Return a function from a word to its frequency bucket: 1, 2-5, 6-10, 11-100, 101-1000,
+    1001+ as in Table 70, or 0 for words without a count."""
 
     def bucket(word: str) -> str:
         count = frequencies.get(word, 0)
@@ -86,22 +81,18 @@ def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
 
 
 def bucket_names() -> list[str]:
-    """The buckets of frequencies, the rarest first."""
+    """Return the frequency buckets, rarest first."""
     name = frequency_bucket({str(low): low for low, _ in BUCKETS})
     return [name(str(low)) for low, _ in BUCKETS]
 
 
-def word_frequencies(lines: Iterable[Sequence[str]]) -> Counter[str]:
-    """How often each word is in some sentences."""
-    return Counter(word for words in lines for word in words)
-
-
 def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
-    """F1 of words by coarse part of speech, x 100 (Table 70): a word is right with its tag.
+    """Return the F1 of words by coarse part of speech, x 100 (Table 70). A correct word needs its
+    tag.
 
     Args:
-        tag: From sentences of words to their tags, of the Penn Treebank or of Universal
-            Dependencies, such as `Tagger.tag`.
+        tag: Function from sentences of words to Penn Treebank or Universal Dependencies tags, such
+            as `Tagger.tag`.
     """
 
     def tagged(side: Words) -> list[list[tuple[str, str]]]:
@@ -114,26 +105,18 @@ def tag_f1(hypotheses: Words, references: Words, tag: Tag) -> dict[str, float]:
 
 
 def coarse(tag: str) -> str:
-    """The coarse part of speech of a tag.
-
-    Example:
-        >>> coarse("NNS"), coarse("NOUN")
-        ('NOUN', 'NOUN')
-    """
+    """Return the coarse part of speech of a tag."""
     return PENN.get(tag, tag)
 
 
 def repetition_rate(outputs: Words, order: int = 2) -> float:
-    """Share of the n-grams of outputs that were in the same output before, x 100.
+    """Return the share of n-grams that occurred earlier in the same output, 0 to 100.
 
-    The thesis found its Turkish system worse by repetition (7.4.3); the rate of the references
-    beside it says how much of that is language.
+    The thesis found its Turkish system worse by repetition (7.4.3). Compare with the rate of the
+    references, since some repetition is normal. The rate is 0 if no output is long enough.
 
     Args:
-        order: Words of an n-gram, at least 1.
-
-    Returns:
-        0 to 100; 0 where no output is long enough.
+        order: Words per n-gram, at least 1.
 
     Example:
         >>> repetition_rate([["the", "cat", "the", "cat"]])
@@ -148,6 +131,6 @@ def repetition_rate(outputs: Words, order: int = 2) -> float:
 
 
 def length_ratio(outputs: Words, references: Words) -> float:
-    """Words of the outputs for each word of the references."""
+    """Return the number of words in the outputs over that in the references."""
     own, other = (np.array([len(words) for words in side]).sum() for side in (outputs, references))
     return float(own / other) if other else float("nan")

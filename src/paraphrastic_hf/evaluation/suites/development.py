@@ -1,8 +1,8 @@
-"""What models are selected by: pairs that no reported test set holds.
+"""Development score for model selection, on pairs that are in no reported test set.
 
-The score is defined here, once: the unweighted mean of Pearson's r x 100 on what is left of STS-B
-dev, SICK trial and Annotated-PPDB dev, whatever their sizes. Training keeps the state, and a search
-the settings, of the highest mean (`development: clean` in a recipe).
+It is the unweighted mean of Pearson's r x 100 on the remaining pairs of STS-B dev, SICK trial and
+Annotated-PPDB dev. Training keeps the checkpoint, and a search the settings, with the highest mean
+(`development: clean` in a recipe).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, scor
 
 CORPUS = "clean_development"
 GROUP = "development"
-SETS = {  # by configuration; fewer pairs than the official sets, so other scores
+SETS = {  # by name -> configuration. They are smaller than the official sets.
     "clean STS-B dev": "stsb",
     "clean SICK trial": "sick",
     "clean Annotated-PPDB dev": "annotated_ppdb",
@@ -27,7 +27,6 @@ MEAN = "clean mean"
 
 
 def read_clean(data_dir: Path) -> list[ScoredPairs]:
-    """Read the three sets."""
     rows = {name: corpus_rows(data_dir, CORPUS, SETS[name], split="validation") for name in SETS}
     return [scored_pairs(name, GROUP, rows[name]) for name in SETS]
 
@@ -38,9 +37,9 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 DEVELOPMENT = Suite(
-    "Development: pairs of STS-B dev, SICK trial and Annotated-PPDB dev that no reported test set "
-    "holds",
-    "Pearson r x 100; clean mean: of the three, unweighted",
+    "Development: pairs of STS-B dev, SICK trial and Annotated-PPDB dev that are in no reported "
+    "test set",
+    "Pearson r x 100; clean mean: unweighted mean of the three",
     {"clean": PairsTask(read_clean)},
     _headline,
     notes=(

@@ -12,7 +12,7 @@ from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_rows, score_of, scored_pairs
 
 HARD = {"Hard+": "hard_plus", "Hard-": "hard_minus"}
-TABLE_49 = {  # the configurations of `hard_sts` by their names in Table 49
+TABLE_49 = {  # name in Table 49 -> configuration of `hard_sts`
     "all": "all",
     "negation": "negation",
     "low SWER, gold 0-2": "bottom20_swer_0_2",

@@ -1,8 +1,8 @@
-"""Metrics of translation as systems on STS 2012-2016 (thesis, Table 65): how like two sentences are
-by SIM and SimiLE, and by metrics that match words.
+"""Translation metrics as systems on STS 2012-2016 (thesis, Table 65): SIM, SimiLE, and metrics that
+match words.
 
-These tell a reference from a hypothesis, the sentences of STS are neither: as the thesis does, they
-are scored with the first sentence for the reference, and by the mean of both ways, `symmetric`.
+The metrics distinguish reference and hypothesis, but STS sentences have no roles. As in the thesis,
+the first sentence is the reference, and `symmetric` is the mean of both directions.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from paraphrastic_hf.evaluation.suites.translation import (
 from paraphrastic_hf.metrics.matching import MATCHING
 
 SYMMETRIC = " symmetric"
-MEANS = "means of the years"  # the group of what the headline is made of
+MEANS = "means of the years"  # group of the rows that the headline averages
 
 
 def sts_correlations(measure: Measure, data_dir: Path) -> list[Row]:
-    """Correlate metrics with people's scores: Pearson's r x 100 for each dataset, then the means
-    of the years."""
+    """Correlate metrics with human scores: Pearson's r x 100 by dataset, then the means of the
+    years."""
     rows: list[Row] = []
     for year in YEARS:
         of_year = []
@@ -71,7 +71,7 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 STS_METRICS = Suite(
     "SIM, SimiLE, BLEU, chrF and METEOR as systems on STS 2012-2016 (7.2.1, Table 65)",
-    "Pearson's r x 100, mean of a year's datasets, then of the years",
+    "Pearson's r x 100, averaged over a year's datasets, then over the years",
     {"SimiLE": _semantic, **{name: _matching(name) for name in MATCHING}},
     _headline,
     {

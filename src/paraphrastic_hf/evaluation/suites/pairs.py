@@ -1,7 +1,4 @@
-"""Tasks that correlate the cosine of two texts with a human score.
-
-`evaluation/significance.py` compares two models on the pairs of such a task.
-"""
+"""Tasks that correlate the cosine of two texts with a human score."""
 
 from __future__ import annotations
 
@@ -19,18 +16,18 @@ from paraphrastic_hf.evaluation.measures.judged import Ranked
 from paraphrastic_hf.evaluation.measures.similarity import cosines, score_suite
 from paraphrastic_hf.evaluation.suite import Row
 
-WHOLE = "all pairs"  # the name of the scores of all pairs of a group together
+WHOLE = "all pairs"  # name of the row over all pairs of a group
 
 
 @dataclass(frozen=True)
 class PairsTask:
-    """A task of a suite that is a list of scored pairs.
+    """A task of a suite on scored pairs.
 
     Attributes:
-        read: A function from the folder of the official files to datasets.
-        measure: The correlation that the papers report, `pearson` or `spearman`; results have both.
-        has_whole: Whether all pairs of a group are scored together too.
-        more: A function from the encoder and the pairs of a dataset to further scores of it.
+        read: Function from the folder of official files to datasets.
+        measure: Correlation that the papers report, `pearson` or `spearman`. Results have both.
+        has_whole: Whether all pairs of a group are also scored together.
+        more: Function from the encoder and a dataset's pairs to further scores.
     """
 
     read: Callable[[Path], Sequence[ScoredPairs]]
@@ -42,11 +39,12 @@ class PairsTask:
         """Read the datasets that have pairs."""
         suite = list(self.read(data_dir))
         if not any(map(len, suite)):
-            raise DataError(f"{' and '.join(pairs.name for pairs in suite) or 'it'} has no pairs")
+            raise DataError(
+                f"{' and '.join(pairs.name for pairs in suite) or 'the task'} has no pairs"
+            )
         return [pairs for pairs in suite if len(pairs)]
 
     def __call__(self, encoder: Any, data_dir: Path) -> list[Row]:
-        """Score the datasets."""
         suite = self.datasets(data_dir)
         result = score_suite(encoder.encode, suite)
         rows = []
@@ -63,7 +61,7 @@ class PairsTask:
         return rows
 
     def judged(self, encoder: Any, data_dir: Path) -> list[Ranked]:
-        """Return the results by example; errors as of a call."""
+        """Return the results by example. It raises the same errors as a call."""
         suite = self.datasets(data_dir)
         return [
             Ranked(pairs.group, pairs.name, self.measure, cosine, np.asarray(pairs.scores))
@@ -74,21 +72,12 @@ class PairsTask:
 def corpus_rows(
     data_dir: str | Path, corpus: str, config: str | None = None, *, split: str = "test"
 ) -> list[dict[str, Any]]:
-    """Read the examples of one split of a corpus from the folder of the official files.
-
-    Args:
-        corpus: The name by which `load_dataset` knows the corpus.
-        config: Its configuration, if it has several.
-    """
+    """Read the examples of one split of a corpus from the folder of official files."""
     return list(load_dataset(corpus, config, split, data_dir=data_dir, streaming=True))
 
 
 def scored_pairs(name: str, group: str, rows: Sequence[Mapping[str, Any]]) -> ScoredPairs:
-    """Make a dataset of examples that have `sentence1`, `sentence2` and `score`.
-
-    Args:
-        rows: The examples, as `corpus_rows` gives them.
-    """
+    """Make a dataset from rows with `sentence1`, `sentence2` and `score`."""
     first, second, scores = (
         [row[column] for row in rows] for column in ("sentence1", "sentence2", "score")
     )
@@ -105,13 +94,7 @@ def corpus_task(
     measure: str = "pearson",
     more: Callable[[Any, ScoredPairs], Mapping[str, float]] | None = None,
 ) -> PairsTask:
-    """Make a task of one split of a corpus.
-
-    Args:
-        corpus: The name by which `load_dataset` knows the corpus.
-        config: Its configuration, if it has several.
-        measure: The correlation that the papers report, `pearson` or `spearman`.
-    """
+    """Make a task from one split of a corpus, for the correlation `pearson` or `spearman`."""
 
     def read(data_dir: Path) -> list[ScoredPairs]:
         return [scored_pairs(name, group, corpus_rows(data_dir, corpus, config, split=split))]
@@ -120,11 +103,7 @@ def corpus_task(
 
 
 def score_of(rows: Sequence[Row], measure: str, group: str, name: str) -> float:
-    """Look up a score in the results of a suite; it is NaN if there is none.
-
-    Args:
-        measure: The name of the score, such as `pearson`.
-    """
+    """Return one score from the results of a suite, or NaN if it is missing."""
     found = [
         row.scores.get(measure, np.nan) for row in rows if (row.group, row.name) == (group, name)
     ]

@@ -19,7 +19,7 @@ SINGLE = "single ratings"
 
 
 def _single_ratings(kind: str) -> Task:
-    """A task that gives Spearman's rho x 100 where each rating of a pair is an example."""
+    """Make a task for Spearman's rho x 100 with each single rating of a pair as an example."""
 
     def task(encoder: Any, data_dir: Path) -> list[Row]:
         rows = corpus_rows(data_dir, "bigrams", kind.lower())

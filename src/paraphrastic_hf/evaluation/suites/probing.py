@@ -1,8 +1,8 @@
-"""Probing: what a classifier can read off an embedding (thesis, 5.7.2, Tables 52 and 58).
+"""Probing: accuracy of classifiers on embeddings (thesis, 5.7.2, Tables 52 and 58).
 
-A model may consist of several encoders, which it names in an attribute `encoders`, a mapping from
-names to objects with `encode`. Then each is scored, and has a group of its own in the results. So
-are the semantic and the language encoders of a generative model, unless `latent` chooses one.
+A model may consist of several encoders, listed in an attribute `encoders`, a mapping from names to
+objects with `encode`. Each is scored in its own group of the results. Generative models have their
+semantic and language encoders there, unless `latent` selects one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from paraphrastic_hf.evaluation.measures.protocols import (
 )
 from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite, Task
 
-PARTS = 5  # a task without a training split is cut into so many parts; on one of them C is chosen
-ONLY = "embedding"  # the group of a model that is one encoder
+PARTS = 5  # a task without a training split is cut into parts, one of them to choose C
+ONLY = "embedding"  # the group of a model with a single encoder
 TEXTS = "probing_text"
 NAMES = {
     "subj_number": "S. Num.",
@@ -52,11 +52,11 @@ Splits = dict[str, tuple[list[str], list[Any]]]
 def read_probe(task: str, data_dir: Path) -> Splits:
     """Read the texts and labels of `train`, `validation` and `test`.
 
-    X-Probe has no training split here: its validation split is cut in five parts, of which four are
-    for training.
+    X-Probe lacks a training split. Its validation split is cut into five parts, four of them for
+    training.
 
     Args:
-        task: The name of the task, one of `NAMES`.
+        task: A key of `NAMES`.
     """
     rows = load_dataset("probing", task, data_dir=data_dir, streaming=True)
     splits = {split: _columns(rows[split]) for split in rows}
@@ -73,11 +73,8 @@ def read_probe(task: str, data_dir: Path) -> Splits:
 
 
 def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits:
-    """Make a task from text, and return the texts and labels of `train`, `validation` and `test`.
-
-    Args:
-        corpus: The name of the task, by which `load_dataset` knows it.
-    """
+    """Make a task from text, and return the texts and labels of `train`, `validation` and
+    `test`."""
     bitext = data_dir.parent / "train" / f"en-{'fr' if language == 'en' else language}"
     for path, column in (
         (data_dir / TEXTS / f"{language}.txt", 0),
@@ -86,8 +83,8 @@ def read_made(corpus: str, config: str, language: str, data_dir: Path) -> Splits
         if path.exists():
             return _made_from(path, corpus, config, column)
     raise MissingFileError(
-        f"{corpus} {config}: there is neither {TEXTS}/{language}.txt in {data_dir} nor a folder "
-        f"train beside it; the task is made of sentences, one a line"
+        f"{corpus} {config} needs sentences: {TEXTS}/{language}.txt in {data_dir}, one per line, "
+        f"or bitext in the folder {bitext}"
     )
 
 
@@ -105,12 +102,7 @@ def _made_from(path: Path, corpus: str, config: str, column: int) -> Splits:
 
 
 def probe(encoder: Any, splits: Splits) -> float:
-    """Return the accuracy x 100 on the test split, where C is chosen on the validation split.
-
-    Args:
-        encoder: Any object with `encode`.
-        splits: Texts and labels of `train`, `validation` and `test`.
-    """
+    """Return the accuracy x 100 on the test split, with C chosen on the validation split."""
     kinds = sorted(set(splits["train"][1]))
     sides = embed(encoder, *(splits[name][0] for name in ("train", "validation", "test")))
     train, validation, test = (
@@ -121,12 +113,7 @@ def probe(encoder: Any, splits: Splits) -> float:
 
 
 def encoders_of(encoder: Any) -> dict[str, Any]:
-    """Return the encoders that a model consists of, by name, the main one first.
-
-    Args:
-        encoder: A model with an attribute `encoders`, or an object with `encode`, which is its only
-            encoder.
-    """
+    """Return the encoders of a model by name, the main one first."""
     return dict(getattr(encoder, "encoders", None) or {ONLY: encoder})
 
 
@@ -136,7 +123,7 @@ def _columns(rows: Any) -> tuple[list[str], list[Any]]:
 
 
 def _numbers(labels: Sequence[Any], kinds: Sequence[Any]) -> np.ndarray:
-    """Numbers for labels, from 0; -1, which is never right, for labels that training lacks."""
+    """Number the labels from 0. Labels that training lacks get -1, which is never correct."""
     place = {label: i for i, label in enumerate(sorted(set(kinds)))}
     return np.array([place.get(label, -1) for label in labels])
 
@@ -162,7 +149,6 @@ TASKS: dict[str, Task] = {
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    """The accuracy of the main encoder on each task."""
     main = rows[0].group if rows else None
     scores = {row.name: row.scores["accuracy"] for row in rows if row.group == main}
     return {name: scores.get(name, float("nan")) for name in TASKS}
@@ -176,7 +162,7 @@ def _paper(*scores: float, **others: float) -> dict[str, float]:
 
 
 PROBING = Suite(
-    "Probing of embeddings for what they keep of a sentence (5.7.2)",
+    "Probing of embeddings for properties of the sentence (5.7.2)",
     "Accuracy x 100",
     TASKS,
     _headline,

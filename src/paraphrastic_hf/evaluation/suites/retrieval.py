@@ -1,5 +1,5 @@
-"""Finding translations: the nearest sentence in Tatoeba, and mining bitext in BUCC (thesis, 5.2.4
-and 5.13.2)."""
+"""Finding translations: nearest sentences in Tatoeba, and bitext mining in BUCC (thesis, 5.2.4 and
+5.13.2)."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ BUCC_SCORES = {"cosine": "cosine", "distance": "distance", "ratio": "ratio"}
 def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]:
     """Score how often the nearest sentence by cosine is the translation.
 
-    A zero vector finds nothing; of equally near sentences the first counts.
+    A zero vector finds nothing. Ties go to the first sentence.
 
     Args:
         foreign: Embeddings of the foreign sentences, (sentences, dim).
         english: Embeddings of their translations, in the same order, (sentences, dim).
 
     Returns:
-        Figures x 100: `xx-en`, the accuracy with which English sentences are found for foreign
-        ones; `en-xx`, the reverse; their mean `accuracy`; and `MTEB F1`, the F1 of xx-en with each
-        English sentence as a class, averaged over the classes.
+        Figures x 100. `xx-en`: accuracy of finding English sentences for foreign ones. `en-xx`: the
+        reverse. `accuracy`: their mean. `MTEB F1`: F1 of xx-en with each English sentence as a
+        class, averaged over the classes.
     """
     number = len(foreign)
     found = nearest_sentences(foreign, english)
@@ -51,15 +51,11 @@ def tatoeba_scores(foreign: np.ndarray, english: np.ndarray) -> dict[str, float]
 
 
 def nearest_sentences(foreign: np.ndarray, english: np.ndarray) -> np.ndarray:
-    """Find the English sentence that is nearest to each foreign one by cosine, and the reverse.
-
-    Args:
-        foreign: Embeddings of the foreign sentences, (sentences, dim).
-        english: Embeddings of their translations, (sentences, dim).
+    """Find the nearest English sentence of each foreign one by cosine, and the reverse.
 
     Returns:
-        Numbers of sentences, (2, sentences): for foreign ones, then for English ones; -1 for a zero
-        vector.
+        Sentence numbers, (2, sentences), for foreign and for English sentences. A zero vector has
+        -1.
     """
     sides = UnitRows(foreign, name="foreign"), UnitRows(english, name="English")
     found = np.full((2, len(foreign)), -1)
@@ -70,7 +66,6 @@ def nearest_sentences(foreign: np.ndarray, english: np.ndarray) -> np.ndarray:
 
 
 def _tatoeba(encoder: Any, data_dir: Path) -> list[Row]:
-    """Scores for every language whose files are in the folder."""
     return [
         Row(group, language, len(vectors[0]), tatoeba_scores(*vectors))
         for group, language, vectors in _encoded(encoder, data_dir)
@@ -78,7 +73,6 @@ def _tatoeba(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _tatoeba_judged(encoder: Any, data_dir: Path) -> list[Judged]:
-    """Which sentences of every language have their translation found, half of it each way."""
     return [
         judged_translations(group, language, *vectors)
         for group, language, vectors in _encoded(encoder, data_dir)
@@ -86,19 +80,15 @@ def _tatoeba_judged(encoder: Any, data_dir: Path) -> list[Judged]:
 
 
 def judged_translations(group: str, name: str, foreign: np.ndarray, english: np.ndarray) -> Judged:
-    """Which sentences have their translation found, half of it each way.
-
-    Args:
-        foreign: As of `tatoeba_scores`.
-        english: As of `tatoeba_scores`.
-    """
+    """Return which sentences have their translation found. Each direction counts half."""
     found = nearest_sentences(foreign, english)
     right = (found == np.arange(found.shape[1])).mean(0, keepdims=True)
     return Judged(group, name, "accuracy", right, np.ones_like(right))
 
 
 def _encoded(encoder: Any, data_dir: Path) -> Iterator[tuple[str, str, list[np.ndarray]]]:
-    """Group, language, and the vectors of the foreign sentences and of the English ones."""
+    """Yield group, language, and the vectors of foreign and English sentences, for languages with
+    files."""
     groups = {language: group for group, names in THESIS_GROUPS.items() for language in names}
     is_found, missing = False, None
     for language in find_source("tatoeba").configs:
@@ -138,22 +128,21 @@ def _tatoeba_headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
-    """Find the threshold at which mined pairs have the highest F1.
+    """Return the threshold at which mined pairs have the highest F1.
+
+    It is midway between the lowest accepted score and the next lower one, or infinity if no
+    threshold finds a gold pair.
 
     Args:
         score: The score of each mined pair, (pairs,).
         is_gold: Whether each mined pair is a gold pair, (pairs,).
-
-    Returns:
-        The threshold, midway between the lowest score that is taken and the next lower one;
-        infinity if no threshold finds a gold pair.
     """
     order = np.argsort(-score, kind="stable")
     score, hits = score[order], np.cumsum(is_gold[order])
     if not len(score) or not hits[-1]:
         return float("inf")
     f1 = 2 * hits / (np.arange(1, len(score) + 1) + gold)
-    is_last = np.append(score[1:] < score[:-1], True)  # equal scores are taken together
+    is_last = np.append(score[1:] < score[:-1], True)  # equal scores share a threshold
     best = int(np.argmax(np.where(is_last, f1, -1)))
     if best + 1 == len(score):
         return float(score[best])
@@ -161,12 +150,7 @@ def best_threshold(score: np.ndarray, is_gold: np.ndarray, gold: int) -> float:
 
 
 def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float) -> list[float]:
-    """Return F1, precision and recall x 100 of the mined pairs that reach a threshold.
-
-    Args:
-        score: The score of each mined pair, (pairs,).
-        is_gold: Whether each mined pair is a gold pair, (pairs,).
-    """
+    """Return F1, precision and recall x 100 of the mined pairs that reach a threshold."""
     taken = score >= threshold
     hits, mined = int(is_gold[taken].sum()), int(taken.sum())
     f1 = 200 * hits / (mined + gold) if gold else 0.0
@@ -174,10 +158,10 @@ def f1_score(score: np.ndarray, is_gold: np.ndarray, gold: int, threshold: float
 
 
 def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
-    """Score mined pairs, with the threshold tuned on one half of the source sentences.
+    """Score mined pairs, with the threshold tuned on half of the source sentences.
 
-    Sources with an even number are one half, the others the other half. The threshold tuned on
-    each half is used on the other, and the two results are averaged.
+    The halves are the even and the odd source numbers. The threshold tuned on each half is applied
+    to the other, and the two results are averaged.
 
     Returns:
         Figures x 100: `F1`, `precision`, `recall`, and `best F1`, whose threshold is tuned on all.
@@ -202,12 +186,9 @@ def bucc_scores(pairs: Pairs, gold: dict[int, int]) -> dict[str, float]:
 
 
 def bucc_judged(group: str, name: str, pairs: Pairs, gold: dict[int, int], sources: int) -> Judged:
-    """Say of each source sentence what it has to do with the `F1` of `bucc_scores`.
+    """Return the contribution of each source sentence to the `F1` of `bucc_scores`.
 
-    Args:
-        group: The two languages, such as `zh-en`.
-        name: What the score of the pairs is called, such as `ratio`.
-        pairs: The pairs that were mined without a threshold, a source in one at most.
+    The pairs must be mined without a threshold, at most one per source.
     """
     wanted = np.full(sources, -1)
     wanted[list(gold)] = list(gold.values())
@@ -286,7 +267,7 @@ TATOEBA = Suite(
 )
 
 BUCC = Suite(
-    "BUCC 2018: mining the translations in two piles of sentences (5.2.4, 5.13.2)",
+    "BUCC 2018: mining translations from two sets of sentences (5.2.4, 5.13.2)",
     "F1 x 100",
     {name: _bucc(name) for name in find_source("bucc").configs},
     _bucc_headline,

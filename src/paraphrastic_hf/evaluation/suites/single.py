@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from paraphrastic_hf.corpora.readers.sts_files import STS17_TRACKS, read_sts17
 from paraphrastic_hf.evaluation.suite import Row, Suite
 from paraphrastic_hf.evaluation.suites.pairs import PairsTask, corpus_task, score_of
 
 CORRELATIONS = {"Pearson": "pearson", "Spearman": "spearman"}
-TRACKS = ("ar-ar", "ar-en", "es-es", "es-en", "en-en", "tr-en")  # in the order of Table 43
+TRACKS = ("ar-ar", "ar-en", "es-es", "es-en", "en-en", "tr-en")  # order of Table 43
 
 
-def _both(group: str, name: str) -> dict[str, tuple[str, str, str]]:
-    return {label: (measure, group, name) for label, measure in CORRELATIONS.items()}
-
-
-def _sick_headline(rows: Sequence[Row]) -> dict[str, float]:
-    return {label: score_of(rows, *place) for label, place in _both("SICK", "test").items()}
-
-
-def _twitter_headline(rows: Sequence[Row]) -> dict[str, float]:
-    return {label: score_of(rows, *place) for label, place in _both("Twitter", "test").items()}
+def _both(group: str) -> Callable[[Sequence[Row]], dict[str, float]]:
+    return lambda rows: {
+        label: score_of(rows, measure, group, "test") for label, measure in CORRELATIONS.items()
+    }
 
 
 def _sts17_headline(rows: Sequence[Row]) -> dict[str, float]:
@@ -34,10 +28,10 @@ def _tracks(*values: float) -> dict[str, float]:
 
 
 SICK = Suite(
-    "SICK: relatedness of sentence pairs by cosine, nothing trained (3.2.2, 3.7.2.4)",
+    "SICK: relatedness of sentence pairs by cosine, without training (3.2.2, 3.7.2.4)",
     "Pearson's r and Spearman's rho x 100, test set",
     {"SICK": corpus_task("sick", name="test", group="SICK")},
-    _sick_headline,
+    _both("SICK"),
     {
         "thesis PARAGRAM-PHRASE XXL (Table 4)": {"Pearson": 72.7},
         "thesis CHARAGRAM-PHRASE (Table 16)": {"Pearson": 70.0},
@@ -49,7 +43,7 @@ TWITTER = Suite(
     "Twitter: paraphrases among tweets of one topic, PIT-2015 (3.2.2, 3.7.2.4)",
     "Pearson's r and Spearman's rho x 100, test set",
     {"Twitter": corpus_task("twitter", name="test", group="Twitter")},
-    _twitter_headline,
+    _both("Twitter"),
     {
         "thesis PARAGRAM-PHRASE XXL (Table 4)": {"Pearson": 52.4},
         "thesis CHARAGRAM-PHRASE (Table 16)": {"Pearson": 53.6},

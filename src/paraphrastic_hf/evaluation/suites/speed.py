@@ -1,9 +1,8 @@
-"""How many sentences an encoder encodes in a second, by batch size (thesis, 5.3.1, Table 45).
+"""Sentences encoded per second, by batch size (thesis, 5.3.1, Table 45).
 
-What is timed is text never met. Averaging encoders of this package remember words: before each
-repetition they forget them and meet the half of the sentences that is not timed, as an encoder in
-use has met other text. What other encoders or their tokenizers keep cannot be reached from here; it
-stays, to their advantage.
+Only new text is timed. Averaging encoders of this package cache words. Before each repetition their
+cache is cleared and filled with the half of the sentences that is not timed, as after other text.
+Caches of other encoders and tokenizers cannot be cleared, which favors them.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from paraphrastic_hf.evaluation.suite import Row, Suite, Task
 
 BATCH_SIZES = (1, 32, 128, 1024, 8192)
 REPETITIONS = 5
-AT_HAND = 16_384  # sentences that are cut into tokens before the time is measured
-SECONDS = 0.5  # how long a repetition lasts, which has one batch at least
+AT_HAND = 16_384  # sentences that are tokenized in advance
+SECONDS = 0.5  # duration of a repetition of one or more batches
 THESIS_BATCH = 128
 
 Batch = list[str]
@@ -45,9 +44,9 @@ def sentences_per_second(
     """Measure the speed of encoding: the median over repetitions, after one batch to warm up.
 
     Args:
-        batches: Batches of `size` sentences each. A repetition takes as many as the time allows,
-            each at most once, and goes on where the last one stopped; after the last batch comes
-            the first.
+        batches: Batches of `size` sentences each. A repetition takes each at most once, until the
+            time is up. The next repetition continues after its last batch, cyclically.
+        prepare: Called before each repetition, outside the measured time.
     """
     work(batches[0])
     rates, at = [], 1
@@ -67,8 +66,8 @@ def read_sentences(data_dir: Path) -> tuple[list[str], list[str]]:
     """Read the distinct sentences of STS 2012-2016 in random order.
 
     Returns:
-        The half that may be met before, and the half that is timed; if that is smaller than the
-        largest batch, it is repeated to fill it.
+        The half to fill the cache with, and the half to time, repeated to fill the largest batch if
+        needed.
     """
     found = [
         text
@@ -115,13 +114,13 @@ def _task(encoder: Any, data_dir: Path, *, size: int) -> list[Row]:
 
 
 def _meet(encoder: SentenceEncoder, texts: list[str]) -> None:
-    """Make the encoder know the words of these texts and no others."""
+    """Fill the encoder's word cache with these texts only."""
     encoder.forget()
     encoder.encode(texts)
 
 
 def devices_of(encoder: Any) -> list[str]:
-    """Name the devices to measure on: the CPU, and CUDA if the encoder can run there."""
+    """Return the devices to measure on: the CPU, and CUDA if the encoder can run there."""
     import torch
 
     has_cuda = torch.cuda.is_available() and (
@@ -146,21 +145,20 @@ def machine(device: str) -> str:
 
 
 def _apart(encoder: Any) -> Any:
-    """An encoder that may be moved: one of this package goes on with its table where it is."""
+    """Return an encoder that can be moved to a device, a copy if it is one of this package."""
     if not isinstance(encoder, SentenceEncoder):
         return encoder
     return SentenceEncoder(encoder.model_apart(), encoder.tokenizer)
 
 
 def _torch_model(encoder: Any) -> Any:
-    """The encoder's torch module, or None."""
     model = encoder.model if isinstance(encoder, SentenceEncoder) else encoder
     return model if hasattr(model, "parameters") and hasattr(model, "to") else None
 
 
 @contextmanager
 def _on(encoder: Any, device: str) -> Iterator[None]:
-    """Move the encoder's torch model, if it has one, to a device, and back at the end."""
+    """Move the encoder's torch model, if any, to a device, and back at the end."""
     needs_no_torch = isinstance(encoder, SentenceEncoder) and encoder.table() is not None
     model = None if device == "CPU" and needs_no_torch else _torch_model(encoder)
     if model is None:
@@ -175,7 +173,7 @@ def _on(encoder: Any, device: str) -> Iterator[None]:
 
 
 def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
-    """A function that encodes one batch; `encode` is told the batch size if it takes one."""
+    """Return a function that encodes one batch, with a `batch_size` if `encode` accepts it."""
     try:
         takes_size = "batch_size" in inspect.signature(encoder.encode).parameters
     except (TypeError, ValueError):
@@ -187,8 +185,8 @@ def _encode(encoder: Any, size: int, device: str) -> Callable[[Batch], Any]:
 def _prepared(
     encoder: Any, device: str
 ) -> tuple[Callable[[Batch], Any], Callable[[Any], Any]] | None:
-    """A function that cuts a batch into tokens, and one that embeds those; None if the encoder does
-    both in one."""
+    """Return a function that tokenizes a batch and one that embeds the tokens, if they are
+    separate."""
     import numpy as np
     import torch
 
@@ -214,7 +212,7 @@ def _prepared(
 
 
 def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
-    """Make a function wait for the device, which on CUDA may be at work when it returns."""
+    """Make a function wait for CUDA, which may still be running when it returns."""
     if device != "CUDA":
         return work
     import torch
@@ -228,8 +226,8 @@ def _finished(work: Callable[[Any], Any], device: str) -> Callable[[Any], Any]:
 
 
 def _headline(rows: Sequence[Row]) -> dict[str, float]:
-    """For each device the speed from text to vectors by batch size, and from tokens to vectors in
-    batches of 128."""
+    """Return for each device the speed from text by batch size, and from tokens in batches of
+    128."""
     figures = {}
     for row in rows:
         device = row.group.partition(",")[0]
@@ -242,12 +240,12 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 TASKS: dict[str, Task] = {f"batches of {size}": partial(_task, size=size) for size in BATCH_SIZES}
 
 SPEED = Suite(
-    "Sentences encoded a second, by batch size (5.3.1)",
-    "Sentences a second, median of 5",
+    "Sentences encoded per second, by batch size (5.3.1)",
+    "Sentences per second, median of 5",
     TASKS,
     _headline,
     notes=(
-        "Table 45, batches of 128 on a Quadro GP100: SP of 300 dimensions 855,571, of 1,024 "
+        "Table 45, batches of 128 on a Quadro GP100: SP with 300 dimensions 855,571, with 1,024 "
         "683,204; Schwenk (2018) 2,601; Chidambaram et al. (2018) 3,049.",
         "Each batch is one call of `encode` with distinct sentences of STS 2012-2016, new ones in "
         "each repetition while they last. Text: strings to vectors. Tokens: ids to vectors; for "

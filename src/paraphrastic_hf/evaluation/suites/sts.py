@@ -1,4 +1,4 @@
-"""STS 2012-2017 and the STS Benchmark: datasets, averages and what the thesis reports (2.1.1)."""
+"""STS 2012-2017 and the STS Benchmark: datasets, averages and the thesis's figures (2.1.1)."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from paraphrastic_hf.evaluation.suites.pairs import WHOLE, PairsTask, corpus_tas
 
 YEARS = tuple(STS_DATASETS)
 AVERAGE = "2012-2016"
-SICK_AND_TWITTER = {"SICK": "sick", "Twitter": "twitter"}  # corpora by the group of their scores
+SICK_AND_TWITTER = {"SICK": "sick", "Twitter": "twitter"}  # group of the scores -> corpus
 ALL_22 = "22 datasets"
 WITHOUT_TWITTER = "21 datasets, no Twitter"
-ABSENT: dict[str, set[tuple[str, str]]] = {  # which datasets lack, by the name of the mean
+ABSENT: dict[str, set[tuple[str, str]]] = {  # name of the mean -> missing datasets
     ALL_22: set(),
     WITHOUT_TWITTER: {("Twitter", "test")},
     "20 datasets, no Twitter nor SMT": {("Twitter", "test"), ("2013", "SMT")},
@@ -32,16 +32,16 @@ ABSENT: dict[str, set[tuple[str, str]]] = {  # which datasets lack, by the name 
 CONVENTIONS = {
     ALL_22: "unweighted mean of Pearson r over the 20 datasets of STS 2012-2015, SICK and Twitter "
     "(3.2.2, 2017 paper)",
-    AVERAGE: "thesis: unweighted mean of a year's datasets (Pearson r), then of the years",
-    "weighted": "mean weighted by pairs of a year's datasets (Pearson r), then of the years",
-    "Pearson, all": "Pearson r over all pairs of a year, then mean of the years",
-    "MTEB": "Spearman rho over all pairs of a year, then mean of the years",
+    AVERAGE: "thesis: unweighted mean over a year's datasets (Pearson r), then over the years",
+    "weighted": "mean weighted by pairs over a year's datasets (Pearson r), then over the years",
+    "Pearson, all": "Pearson r over all pairs of a year, then mean over the years",
+    "MTEB": "Spearman rho over all pairs of a year, then mean over the years",
 }
 
 
 def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the figures of the years, of their average in four conventions, of 22 datasets, of
-    STS-B test and of STS17 en-en."""
+    """Return the figures of the years, their average in four conventions, the mean of 22 datasets,
+    STS-B test and STS17 en-en."""
     single = [row for row in rows if row.name != WHOLE]
     whole = [row for row in rows if row.name == WHOLE]
     years = {year: mean_of(single, "pearson", year) for year in YEARS}
@@ -61,12 +61,11 @@ def sts_headline(rows: Sequence[Row]) -> dict[str, float]:
 def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
     """Average Pearson r over the datasets of thesis 3.2.2: the 20 of STS 2012-2015, SICK, Twitter.
 
-    Args:
-        rows: The scores of single datasets; others than these do not count.
+    SMT of 2013 and Twitter are not freely available and may be missing. Any other missing dataset
+    gives NaN.
 
     Returns:
-        The mean by the name that says how many datasets it has, and NaN by the other names: SMT of
-        2013 and Twitter are not everyone's to have, and no other may lack.
+        The mean under the name for the number of datasets, and NaN under the other names.
     """
     found = {(row.group, row.name): row.scores["pearson"] for row in rows}
     wanted = [(year, name) for year in YEARS[:-1] for name in STS_DATASETS[year]]
@@ -80,8 +79,8 @@ def mean_of_22(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def _sick_and_twitter(encoder: Any, data_dir: Path) -> list[Row]:
-    """The scores of SICK and Twitter; what is not in the folder is left out, and `mean_of_22` says
-    so."""
+    """Return the scores of SICK and Twitter. A missing one is left out, which `mean_of_22`
+    handles."""
     rows: list[Row] = []
     for group, corpus in SICK_AND_TWITTER.items():
         try:
@@ -92,7 +91,7 @@ def _sick_and_twitter(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _of_22(mean: float, twitter: float) -> dict[str, float]:
-    """A published mean of 22 datasets, and what it comes to without Twitter."""
+    """Return a published mean of 22 datasets, and the mean without Twitter computed from it."""
     return {ALL_22: mean, WITHOUT_TWITTER: (22 * mean - twitter) / 21}
 
 

@@ -1,8 +1,8 @@
 """Transfer: classifiers on frozen embeddings, with SentEval's protocol (thesis, 4.9.2, Table 39).
 
-The classifiers are logistic regressions. The features of a pair are |u - v| and u * v. Relatedness
-is predicted as a distribution over the scores 1 to 5 (Tai, Socher and Manning, 2015, ACL), whose
-mean is the prediction.
+The classifiers are logistic regressions. Pairs have the features |u - v| and u * v. Relatedness is
+predicted as a distribution over the scores 1 to 5 (Tai, Socher and Manning, 2015, ACL), whose mean
+is the predicted score.
 """
 
 from __future__ import annotations
@@ -28,19 +28,14 @@ from paraphrastic_hf.evaluation.measures.similarity import pearson, spearman
 from paraphrastic_hf.evaluation.suite import CLASSIFICATION, Row, Suite, Task
 
 SPLITS = ("train", "validation", "test")
-SCORES = 5  # the highest score of relatedness; the lowest is 1
+SCORES = 5  # relatedness scores are 1 to 5
 STRENGTHS = tuple(2.0**power for power in range(-2, 11))
 
 Columns = dict[str, list[Any]]
 
 
 def read_columns(name: str, config: str | None, split: str, data_dir: Path) -> Columns:
-    """Read one split of a corpus as columns.
-
-    Args:
-        name: The name by which `load_dataset` knows the corpus.
-        config: Its configuration, if it has several.
-    """
+    """Read one split of a corpus as columns."""
     rows = list(load_dataset(name, config, split, data_dir=data_dir, streaming=True))
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
 
@@ -113,9 +108,9 @@ def _relatedness(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def score_distribution(scores: np.ndarray) -> np.ndarray:
-    """Make of each score the distribution over 1 to 5 that has it as mean, (examples, 5).
+    """Return for each score the distribution over 1 to 5 with this mean, (examples, 5).
 
-    Only the two whole numbers around the score have a probability: 3.6 is 0.4 of 3 and 0.6 of 4.
+    Only the two neighboring whole numbers have a probability: 3.6 is 0.4 of 3 and 0.6 of 4.
 
     Args:
         scores: The scores, 1 to 5, (examples,).
@@ -129,12 +124,7 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
-    """Return F1 x 100 of the class 1; it is 0 if no example is of it or put in it.
-
-    Args:
-        found: The predicted classes, 0 or 1, (examples,).
-        gold: The right classes, 0 or 1, (examples,).
-    """
+    """Return F1 x 100 of the class 1, or 0 without any example or prediction of it."""
     both = int((found & gold).sum())
     either = int(found.sum() + gold.sum())
     return 200 * both / either if either else 0.0
@@ -156,7 +146,7 @@ TASKS: dict[str, Task] = {
     "SST-5": _stanford("fine", "SST-5", 5),
 }
 TABLE_39 = ("MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC", "MRPC F1", "SICK-R", "SICK-E")
-# The task and the measure of each figure that is not simply the accuracy of the task of its name.
+# Task and measure of each figure that is not the accuracy of the task of the same name.
 FIGURES = {"MRPC F1": ("MRPC", "F1"), "SICK-R": ("SICK-R", "pearson")}
 
 

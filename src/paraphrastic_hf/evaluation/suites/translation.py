@@ -1,7 +1,7 @@
-"""SIM and SimiLE as judges of translations, beside metrics that match words (thesis, Table 66).
+"""SIM and SimiLE as translation metrics, compared with metrics that match words (thesis, Table 66).
 
-They are scored by Spearman's rho with people's direct assessments of single segments, for each
-language pair and averaged over these.
+They are scored by Spearman's rho with human direct assessments of segments, averaged over language
+pairs.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Measure = Callable[[list[str], list[str]], dict[str, np.ndarray]]
 
 
 def semantic_measure(encoder: Any) -> Measure:
-    """SIM; SimiLE if the encoder has a tokenizer to measure lengths with; and both by windows if it
-    averages the rows of a table.
+    """Return a function that computes SIM and, as far as the encoder allows, SimiLE and both by
+    windows.
 
-    Args:
-        encoder: Any object with `encode(list of texts)`.
+    SimiLE needs a tokenizer to measure lengths. Windows need an encoder that averages rows of a
+    table.
     """
     scorers = {}
     for suffix, similarity in (("", "sentences"), (BY_WINDOWS, "windows")):
@@ -54,11 +54,7 @@ def semantic_measure(encoder: Any) -> Measure:
 
 
 def matching_measure(name: str) -> Measure:
-    """A metric that matches words.
-
-    Args:
-        name: One of `MATCHING`.
-    """
+    """Return a function that computes one of `MATCHING`."""
     score = load_matching(name)
     return lambda outputs, references: {name: score(outputs, [[text] for text in references])}
 
@@ -67,7 +63,7 @@ YEARS = ("newstest2015", "newstest2016")
 
 
 def correlations(measure: Measure, data_dir: Path) -> Iterator[Row]:
-    """Correlate metrics with people's scores: Spearman's rho x 100 for each language pair."""
+    """Yield Spearman's rho x 100 of metrics with human scores, for each language pair."""
     for config in find_source("wmt_da").configs:
         rows = load_dataset("wmt_da", config, data_dir=data_dir, streaming=True, split="test")
         references, outputs, human = zip(
@@ -97,7 +93,7 @@ def _headline(rows: Sequence[Row]) -> dict[str, float]:
 
 
 WMT_DA = Suite(
-    "SIM and SimiLE as translation metrics, beside BLEU, chrF and METEOR (7.2.1, Table 66)",
+    "SIM and SimiLE as translation metrics, compared with BLEU, chrF and METEOR (7.2.1, Table 66)",
     "Spearman's rho x 100 with human scores of segments, mean of language pairs",
     {"SimiLE": _semantic, **{name: _matching(name) for name in MATCHING}},
     _headline,

@@ -17,14 +17,9 @@ from paraphrastic_hf.text.word import WordTokenizer, word_splitter
 
 
 def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
-    """Return the per cent of distinct words for which the tokenizer has no known token.
+    """Return the percentage of distinct words without a token known to the encoder's tokenizer.
 
-    Args:
-        encoder: Any object with `encode`.
-        words: The words; each counts once, however often it is there.
-
-    Returns:
-        The per cent, 0 to 100; None if the encoder's tokenizer is not one of this package.
+    It is None if the tokenizer is not one of this package.
     """
     tokenizer = getattr(encoder, "tokenizer", None)
     if not hasattr(tokenizer, "keeps_to_words"):
@@ -33,16 +28,13 @@ def unknown_share(encoder: Any, words: Sequence[str]) -> float | None:
 
 
 def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
-    """Count the words of each text that are not in the encoder's vocabulary.
-
-    Args:
-        encoder: An encoder with a `WordTokenizer`.
-    """
+    """Count the words of each text that are not in the vocabulary of the encoder's
+    `WordTokenizer`."""
     tokenizer = getattr(encoder, "tokenizer", None)
     if not isinstance(tokenizer, WordTokenizer):
         raise NotApplicableError(
-            f"the encoder has no vocabulary of words: its tokenizer is {type(tokenizer).__name__}, "
-            "not WordTokenizer"
+            "this needs an encoder with a WordTokenizer, but its tokenizer is "
+            f"{type(tokenizer).__name__}"
         )
     splitter = word_splitter()
     words = [
@@ -59,7 +51,7 @@ def _are_unknown(tokenizer: Any, words: Sequence[str]) -> np.ndarray:
     return np.array([not (ids > 1).any() for ids in tokenizer.encode_batch(words)], bool)
 
 
-# The names that the papers and their authors use for the configurations of `wordsim`.
+# configuration of `wordsim` -> its name in the papers
 NAMES = {
     "simlex": "SL999",
     "ws353": "WS353",

@@ -1,10 +1,9 @@
 """XNLI: inference learned in English, tested in other languages (thesis, 5.13.2, Table 56).
 
-The development sets are translations of each other, line by line. A classifier is fitted on nine
-tenths of the English one and tested on the last tenth, in every language. So few examples make much
-of the penalty, and so of the length of the vectors, which differs between models by a factor of
-twenty and says nothing of what they hold: all are divided by one number, so that those of English
-are 1 long (root mean square).
+The development sets are parallel, line by line. A classifier is fitted on nine tenths of the
+English one and tested on the last tenth in every language. With so few examples the penalty
+matters, and with it the norm of the vectors, which differs between models by a factor of twenty.
+All vectors are therefore divided by the root mean square norm of the English ones.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def _task(encoder: Any, data_dir: Path) -> list[Row]:
 
 
 def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
-    """Which pairs of every language whose files are in the folder are told right, in ten folds."""
+    """Return the correctly labeled pairs of every language with files, in ten folds."""
     english = read_columns("xnli", "en", "validation", data_dir)
     labels = np.array(english["label"])
     first, second = embed(encoder, english["sentence1"], english["sentence2"])
@@ -52,7 +51,7 @@ def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
             except MissingFileError:
                 continue
             if table["label"] != english["label"]:
-                raise DataError(f"xnli: the labels of {language} are not, in order, those of en")
+                raise DataError(f"xnli: the labels of {language} differ from those of en")
             first, second = embed(encoder, table["sentence1"], table["sentence2"])
             features = _features(first, second, length)
         right, tested = held_out_hits(classifiers, fold, features, labels)
@@ -61,7 +60,7 @@ def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
 
 
 def _features(first: np.ndarray, second: np.ndarray, length: float) -> np.ndarray:
-    """The features u, v, |u - v| and u * v, since here it matters which sentence is which."""
+    """Return the features u, v, |u - v| and u * v. The order of the sentences matters here."""
     first, second = (side / max(length, np.finfo(np.float32).tiny) for side in (first, second))
     return np.concatenate([first, second, pair_features(first, second)], 1)
 

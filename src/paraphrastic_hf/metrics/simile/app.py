@@ -1,4 +1,4 @@
-"""The Space's page: paste hypotheses and references, see the scores."""
+"""Page of the Space: scores pasted hypotheses against references."""
 
 import functools
 from typing import Any
@@ -11,9 +11,8 @@ from paraphrastic_hf.metrics.names import PENALTIES, SIMILARITIES
 from paraphrastic_hf.metrics.scorer import SimileScorer
 
 ABOUT = (
-    "How alike two texts are, by their windows of five tokens or by the cosine of the two sentence "
-    "embeddings (SIM), marked down where the lengths differ (SimiLE = LP^alpha SIM). One segment a "
-    "line."
+    "Similarity of two texts, by windows of five tokens or by the cosine of the sentence "
+    "embeddings (SIM), lowered if the lengths differ (SimiLE = LP^alpha SIM). One segment per line."
 )
 EXAMPLE = (
     "In Berlin, workers are beginning to clean up.\nWe made the city empty.",
@@ -27,7 +26,7 @@ scorer = functools.lru_cache(maxsize=8)(SimileScorer)
 def score(
     hypotheses: str, references: str, model: str, similarity: str, alpha: float, penalty: str
 ) -> tuple[str, list[list[Any]]]:
-    """Corpus scores with the signature, and a row a segment."""
+    """Return the corpus scores with the signature, and one row for each segment."""
     texts, truths = hypotheses.splitlines(), references.splitlines()
     try:
         options = {"similarity": similarity, "alpha": alpha, "penalty": penalty}
@@ -50,7 +49,7 @@ page = gr.Interface(
         gr.Textbox(EXAMPLE[0], lines=4, label="hypotheses"),
         gr.Textbox(EXAMPLE[1], lines=4, label="references"),
         gr.Dropdown(["simile", "english", "multilingual"], value="simile", label="model"),
-        gr.Dropdown(list(SIMILARITIES), value="windows", label="similarity of"),
+        gr.Dropdown(list(SIMILARITIES), value="windows", label="similarity"),
         gr.Slider(0, 1, value=0.25, step=0.05, label="alpha"),
         gr.Dropdown(list(PENALTIES), value="both", label="length penalty"),
     ],

@@ -1,7 +1,7 @@
 """SimiLE as an `evaluate` metric: mean LP(r, h)^0.25 cos(g(r), g(h)) of segments.
 
-A thin script: `evaluate` copies this file alone, and what it does is in the package
-`paraphrastic_hf` (`metrics/scorer.py`), which must be installed.
+`evaluate` copies only this file. The metric itself is in the package `paraphrastic_hf`
+(`metrics/scorer.py`), which must be installed.
 """
 
 import os
@@ -15,10 +15,10 @@ import evaluate
 from paraphrastic_hf.metrics.scorer import SimileScorer, checked_segments
 
 _DESCRIPTION = """
-SimiLE scores a hypothesis by what it means: how similar the embeddings of hypothesis and reference
-are (SIM), marked down where their lengths differ. By default those of every five tokens in a row
-are compared, or, as in the paper, those of the sentences. The default model is 14 MB, runs on the
-CPU, and comes with the package paraphrastic_hf.
+SimiLE scores a hypothesis by its meaning: the similarity of the embeddings of hypothesis and
+reference (SIM), lowered if their lengths differ. By default it compares windows of five tokens. The
+paper compares whole sentences. The default model is 16 MB, runs on the CPU, and comes with the
+package paraphrastic_hf.
 """
 
 _CITATION = """\
@@ -32,23 +32,23 @@ _CITATION = """\
 
 _INPUTS = """
 Args:
-    predictions: texts, one a segment.
-    references: texts, one a segment, or lists of one or more for every segment.
-    model: `simile` (`english` with even rows), `english`, `tiny`, `multilingual`, a directory, or
-        the Hub name of a sentence encoder.
-    similarity: what SIM compares, `windows` or, as in the paper, `sentences`; if absent, windows
-        for the model `simile` and sentences for any other.
-    alpha: weight of the length penalty; 0.25 is SimiLE.
+    predictions: texts, one for each segment.
+    references: texts, one for each segment, or a list of texts for each segment.
+    model: `simile` (`english` with more even row norms), `english`, `tiny`, `multilingual`, a
+        directory, or the Hub name of a sentence encoder.
+    similarity: `windows`, or `sentences` as in the paper. Default: windows for the model `simile`,
+        sentences for any other.
+    alpha: weight of the length penalty. 0.25 is SimiLE.
     penalty: `both`, `brevity`, `excess` or `none`.
     length: `tokens` or `characters`.
     lowercase: lower-case the texts first.
-    several: of several references, `best` or `mean`.
-    segments: return the scores of each segment too.
+    several: score of a segment with several references, `best` or `mean`.
+    segments: also return the scores of each segment.
 Returns:
-    simile: mean SimiLE, from -1 to 1.
+    simile: mean SimiLE, -1 to 1.
     sim: mean SIM, without the length penalty.
-    signature: what the scores depend on; they compare where signatures are equal.
-    simile_scores, sim_scores: of each segment, if `segments`.
+    signature: the settings of the scores. Only scores with equal signatures are comparable.
+    simile_scores, sim_scores: scores of each segment, if `segments`.
 Examples:
     >>> simile = evaluate.load("simile")
     >>> simile.compute(predictions=["a cat sleeps"], references=["a cat sleeps"])["simile"]
@@ -57,10 +57,10 @@ Examples:
 
 
 class Simile(evaluate.Metric):
-    """SimiLE; see `paraphrastic_hf.metrics.scorer.SimileScorer` for the options of `compute`.
+    """SimiLE. `paraphrastic_hf.metrics.scorer.SimileScorer` documents the options of `compute`.
 
-    One process keeps its segments in memory: no lock files, nothing in the cache. Several processes
-    meet in `cache_dir`, as with every metric of `evaluate`, and process 0 has the result.
+    A single process keeps its segments in memory, without lock files or cache. Several processes
+    synchronize in `cache_dir`, as every metric of `evaluate`, and process 0 gets the result.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Simile(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
-        several = getattr(datasets, "List", datasets.Sequence)  # the name before datasets 4
+        several = getattr(datasets, "List", datasets.Sequence)  # called Sequence before datasets 4
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=_CITATION,
@@ -101,14 +101,14 @@ class Simile(evaluate.Metric):
     def compute(
         self, *, predictions: Any = None, references: Any = None, **options: Any
     ) -> dict[str, Any] | None:
-        """Score what was added, and the segments given here."""
+        """Score the segments added before and those given here."""
         is_given = predictions is not None or references is not None
         if self.process_id == 0:
-            self._scorer(options)  # a wrong option must not cost the segments
+            self._scorer(options)  # check the options before adding segments
         if is_given:
             self.add_batch(predictions=predictions, references=references)
         elif self.writer is None:
-            raise ValueError("there is nothing to score: give predictions and references")
+            raise ValueError("no segments to score. Give predictions and references")
         try:
             return super().compute(**options)
         finally:
@@ -123,8 +123,8 @@ class Simile(evaluate.Metric):
         kind = "strings" if is_single else "lists of strings"
         if self._first not in (None, kind):
             raise ValueError(
-                f"references[{len(self)}] and on are {kind}, but before they were {self._first}; "
-                "give one kind for all segments"
+                f"references[{len(self)}] and later are {kind}, but earlier ones are "
+                f"{self._first}. Give one kind for all segments"
             )
         self._first = kind
         references = [several[0] for several in lists] if is_single else lists
@@ -132,7 +132,7 @@ class Simile(evaluate.Metric):
 
     def add(self, *, prediction: Any = None, reference: Any = None, **named: Any) -> None:
         """Add one segment."""
-        # `evaluate.combine` says predictions and references even here
+        # `evaluate.combine` uses the plural names here too
         prediction = named.pop("predictions", prediction)
         reference = named.pop("references", reference)
         self.add_batch(predictions=[prediction], references=[reference], **named)

@@ -2,8 +2,8 @@
 
     g(x) = 1/n sum_i W[x_i]
 
-They differ in their tokenizers alone. The weights are stored as sentence-transformers' stock
-`StaticEmbedding` reads them, or, where the config says so, in a byte or half a byte a number.
+They differ only in their tokenizers. The weights are stored in the format of
+sentence-transformers' `StaticEmbedding`, or packed in one byte or half a byte per number.
 """
 
 from __future__ import annotations
@@ -21,21 +21,18 @@ from transformers.utils import cached_file
 from paraphrastic_hf.layers.embedding import unpacked_rows
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
-OF_HUB = (  # what `from_pretrained` takes of where the files are
+HUB_OPTIONS = (  # options of `from_pretrained` that locate files
     *("cache_dir", "force_download", "local_files_only", "revision", "subfolder", "token"),
 )
 
 
 @strict
 class AveragingConfig(TableConfig):
-    """Configuration of `AveragingModel`; the other settings are those of `TableConfig`.
+    """Configuration of `AveragingModel`, with the settings of `TableConfig`.
 
     Args:
-        packed: Whether the file holds the table in one byte or half a byte a number, as
-            `embedding.packed`. A model that has been loaded says no: its table is in float32.
-
-    Raises:
-        ValueError: Token vectors of another size than their mean, or another pooling.
+        packed: Whether the file holds the table as `embedding.packed`, in one byte or half a byte
+            per number. False once loaded, because the table is then float32.
     """
 
     model_type = "paraphrastic-averaging"
@@ -43,34 +40,19 @@ class AveragingConfig(TableConfig):
     packed: bool = False
 
     def validate_size(self) -> None:
-        """Refuse token vectors that are not as wide as their mean.
-
-        Raises:
-            ValueError: `embedding_size` is set, and differs from `hidden_size`.
-        """
-        if self.embedding_size not in (None, self.hidden_size):
-            raise ValueError(
-                f"an average is as wide as its token vectors: embedding_size is "
-                f"{self.embedding_size} and hidden_size {self.hidden_size}; leave embedding_size "
-                "out, or use a projection"
-            )
+        self.require_equal_sizes("an average")
 
     def validate_pooling(self) -> None:
-        """Refuse another pooling, which a config would else take as a setting it does not know.
-
-        Raises:
-            ValueError: `pooling` is set, and is not the mean.
-        """
-        pooling = getattr(self, "pooling", "mean")
+        pooling = getattr(self, "pooling", "mean")  # no field: configs accept unknown settings
         if pooling != "mean":
             raise ValueError(
-                f"an average has no other pooling than the mean, got {pooling!r}: leave pooling "
-                "out, or use a recurrent model, which has states to take the last or largest of"
+                f"pooling of an average must be 'mean', got {pooling!r}. Leave pooling out, or use "
+                "a recurrent model."
             )
 
 
 class AveragingModel(TableModel):
-    """The mean of a text's table rows (thesis, section 3.1.2).
+    """Mean of a text's table rows (thesis, section 3.1.2).
 
     Example:
         >>> model = AveragingModel(AveragingConfig(vocab_size=10, hidden_size=4)).eval()
@@ -83,7 +65,7 @@ class AveragingModel(TableModel):
     ignores_order = True
 
     def __init__(self, config: AveragingConfig) -> None:
-        if config.packed:  # which is said of a file
+        if config.packed:  # describes a file, not a model in memory
             config = copy.deepcopy(config)
             config.packed = False
         super().__init__(config)
@@ -97,12 +79,13 @@ class AveragingModel(TableModel):
         config: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """As in transformers; a table that is stored packed is unpacked.
+        """Load as in transformers, unpacking a packed table.
 
         Raises:
-            OSError: There is no such file, or its table is not of the size that the config says.
+            OSError: If the file is missing, or its table does not fit the config.
         """
-        name, where = pretrained_model_name_or_path, {k: kwargs[k] for k in OF_HUB if k in kwargs}
+        name = pretrained_model_name_or_path
+        where = {key: kwargs[key] for key in HUB_OPTIONS if key in kwargs}
         is_given = name is None or kwargs.get("state_dict") is not None
         settings = config
         if not is_given and not isinstance(config, PreTrainedConfig):
@@ -113,7 +96,7 @@ class AveragingModel(TableModel):
         try:
             rows = unpacked_rows(load_file(path)["embedding.packed"], settings.hidden_size)
         except (KeyError, ValueError) as error:
-            raise OSError(f"{path} holds no packed table as its config says: {error}") from error
+            raise OSError(f"{path} lacks the packed table of its config: {error}") from error
         settings = copy.deepcopy(settings)
         settings.packed = False
         kwargs.pop("state_dict", None)
@@ -126,11 +109,5 @@ class AveragingModel(TableModel):
         return loaded
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """Average the token vectors of each text, (batch, hidden_size).
-
-        Args:
-            ids: Token ids, (tokens,), text after text.
-            lengths: Number of tokens of each text, (batch,); 0 gives the zero vector.
-        """
         weights = torch.repeat_interleave(1 / lengths.clamp(min=1), lengths)
         return self.weighted_sum(ids, lengths, weights)

@@ -1,8 +1,8 @@
-"""charCNN: convolution filters over characters, pooled to their maxima (thesis, 3.6.2; Kim, 2014).
+"""charCNN: convolution filters over characters with max pooling (thesis, 3.6.2; Kim, 2014).
 
     g(x) = max over positions of f(filters), or a dense layer h(W [...] + b) over these
 
-Over a word tokenizer it is the CNN of Kim (2014).
+With a word tokenizer it is the CNN of Kim (2014).
 """
 
 from __future__ import annotations
@@ -13,25 +13,22 @@ from torch import Tensor, nn
 from paraphrastic_hf.layers.convolution import PooledFilters
 from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
 @strict
 class CharCnnConfig(TableConfig):
-    """Configuration of `CharCnnModel`, beside the settings of `TableConfig`.
+    """Configuration of `CharCnnModel`, with the settings of `TableConfig`.
 
-    The two filter sets of thesis 3.7.2.3 are widths 2, 3, 4 with 175 filters each, the default, and
-    that of Kim et al. (2015): widths 1 to 6 with 25, 50, 75, 100, 125 and 150.
+    Thesis 3.7.2.3 has two filter sets. The default has widths 2, 3, 4 with 175 filters each. The
+    other, of Kim et al. (2015), has widths 1 to 6 with 25, 50, 75, 100, 125 and 150 filters.
 
     Args:
         filter_widths: Widths, in tokens.
         filter_counts: Filters of each width.
         activation: f: `tanh` or `relu`.
-        dense_activation: h: `tanh` or `linear`; `none` for no dense layer.
-
-    Raises:
-        ValueError: Filters without a width or count, another name, or no dense layer and a
-            `hidden_size` other than the number of filters.
+        dense_activation: h: `tanh`, `relu` or `linear`, or `none` without a dense layer.
     """
 
     model_type = "paraphrastic-char-cnn"
@@ -42,38 +39,31 @@ class CharCnnConfig(TableConfig):
     dense_activation: str = "linear"
 
     def validate_filters(self) -> None:
-        """Refuse filters without a width or a count, and widths and counts of different numbers."""
         if not self.filter_widths or len(self.filter_widths) != len(self.filter_counts):
             raise ValueError(
-                f"filter_widths and filter_counts must be equally many, got {self.filter_widths} "
-                f"and {self.filter_counts}"
+                "filter_widths and filter_counts must have the same length, got "
+                f"{self.filter_widths} and {self.filter_counts}"
             )
         if min(*self.filter_widths, *self.filter_counts) < 1:
             raise ValueError(
-                f"widths and counts of filters must be at least 1, got {self.filter_widths} and "
-                f"{self.filter_counts}"
+                "filter_widths and filter_counts must be at least 1, got "
+                f"{self.filter_widths} and {self.filter_counts}"
             )
-        if self.activation not in ("tanh", "relu"):
-            raise ValueError(f"activation must be tanh or relu, got {self.activation!r}")
+        check_choices(self, activation=("tanh", "relu"))
 
     def validate_dense_layer(self) -> None:
-        """Refuse a size that nothing gives."""
         if self.dense_activation == "none" and sum(self.filter_counts) != self.hidden_size:
             raise ValueError(
-                f"without a dense layer a vector has a number for each filter: set hidden_size to "
-                f"{sum(self.filter_counts)}, not {self.hidden_size}, or give dense_activation"
+                f"hidden_size must be the number of filters ({sum(self.filter_counts)}) without a "
+                f"dense layer, got {self.hidden_size}. Change it, or set dense_activation."
             )
-        if self.dense_activation not in ("none", *ACTIVATIONS):
-            raise ValueError(
-                f"dense_activation must be none or one of {', '.join(ACTIVATIONS)}, got "
-                f"{self.dense_activation!r}"
-            )
+        check_choices(self, dense_activation=("none", *ACTIVATIONS))
 
 
 class CharCnnModel(TableModel):
     """Filters over token vectors, their maxima, and an optional dense layer.
 
-    Weights start Glorot uniform, biases at 0.
+    Initial weights are Glorot uniform, biases 0.
 
     Example:
         >>> config = CharCnnConfig(vocab_size=10, embedding_size=4, hidden_size=6)

@@ -2,8 +2,8 @@
 
     g(x) = h(b + sum over the n-grams of x that are in V of W[n-gram])
 
-The two differ in what they are trained on, words or phrases. V, its n-gram orders, and whether
-n-grams span spaces are the tokenizer's (`text/char_ngram.py`).
+The two differ in their training data, words or phrases. The tokenizer (`text/char_ngram.py`)
+defines V, the n-gram orders, and whether n-grams span spaces.
 """
 
 from __future__ import annotations
@@ -15,20 +15,18 @@ from torch import Tensor, nn
 from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.pooling import sum_rows
+from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
 @strict
 class CharagramConfig(TableConfig):
-    """Configuration of `CharagramModel`, beside the settings of `TableConfig`.
+    """Configuration of `CharagramModel`, with the settings of `TableConfig`.
 
     Args:
-        activation: h: `tanh` or `linear`; `relu` is for tagging (thesis, 3.7.3).
-        presence: Count an n-gram once, however often it occurs, as the released code does; the
-            thesis's equation counts occurrences.
-
-    Raises:
-        ValueError: Another activation, or n-gram vectors of another size than their sum.
+        activation: h: `tanh` or `linear`, or `relu` for tagging (thesis, 3.7.3).
+        presence: Count each distinct n-gram once, as in the released code. The thesis's equation
+            counts occurrences.
     """
 
     model_type = "paraphrastic-charagram"
@@ -37,24 +35,16 @@ class CharagramConfig(TableConfig):
     presence: bool = False
 
     def validate_activation(self) -> None:
-        """Refuse unknown names."""
-        if self.activation not in ACTIVATIONS:
-            known = ", ".join(ACTIVATIONS)
-            raise ValueError(f"activation must be one of {known}, got {self.activation!r}")
+        check_choices(self, activation=ACTIVATIONS)
 
     def validate_size(self) -> None:
-        """A sum is as wide as its terms."""
-        if self.embedding_size not in (None, self.hidden_size):
-            raise ValueError(
-                f"a sum is as wide as its n-gram vectors: embedding_size is {self.embedding_size} "
-                f"and hidden_size {self.hidden_size}; leave embedding_size out"
-            )
+        self.require_equal_sizes("a CHARAGRAM")
 
 
 class CharagramModel(TableModel):
-    """A sum of n-gram vectors, a bias, and h (thesis, section 3.6.2).
+    """Sum of n-gram vectors, a bias, and h (thesis, section 3.6.2).
 
-    The bias starts at 0. A text without a known n-gram has the zero vector, not h(b).
+    The initial bias is 0. A text without known n-grams gets the zero vector, not h(b).
 
     Example:
         >>> model = CharagramModel(CharagramConfig(vocab_size=10, hidden_size=4))
@@ -79,7 +69,7 @@ class CharagramModel(TableModel):
             nn.init.zeros_(self.bias)
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """The vectors that are added up: with `presence`, zero where an n-gram is repeated."""
+        """Return the vectors to add up. With `presence` a repeated n-gram has the zero vector."""
         kept = attention_mask.bool()
         weights = self._counted(input_ids[kept], kept.sum(1))
         return padded_from_flat(self.token_rows(input_ids[kept]) * weights.unsqueeze(1), kept)
@@ -91,7 +81,7 @@ class CharagramModel(TableModel):
         return self._compose(self.weighted_sum(ids, lengths, self._counted(ids, lengths)), lengths)
 
     def _counted(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """1 for each n-gram that counts, (tokens,), 0 for the others."""
+        """Return 1 for each n-gram that counts and 0 for the others, (tokens,)."""
         ones = self.embedding.weight.new_ones(len(ids))
         return ones * is_first(ids, lengths) if self.config.presence else ones
 

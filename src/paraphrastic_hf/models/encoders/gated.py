@@ -1,10 +1,10 @@
-"""Gated recurrent averaging networks: GRAN, GRAN-2 to GRAN-5, BiGRAN (Wieting and Gimpel, 2017),
-and the one without a gate.
+"""Gated recurrent averaging networks: GRAN, GRAN-2 to GRAN-5, BiGRAN, and one without a gate
+(Wieting and Gimpel, 2017).
 
     g(x) = 1/n sum_t a_t      GRAN, GRAN-2, GRAN-5, without a gate
     g(x) = a_{-1} / n         GRAN-3, GRAN-4
 
-The equations of a_t are in `layers/gated.py`. With all gates 1 a GRAN is PARAGRAM-PHRASE.
+`layers/gated.py` has the equations of a_t. With all gates 1 a GRAN is PARAGRAM-PHRASE.
 """
 
 from __future__ import annotations
@@ -16,23 +16,21 @@ from paraphrastic_hf.layers.gated import UNGATED, VARIANTS, GatedRecurrence
 from paraphrastic_hf.layers.pooling import last_rows, mean_rows
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import PeepholeLSTM, initialize_cell
-from paraphrastic_hf.models.encoders.recurrent import run_directions
+from paraphrastic_hf.models.base import check_choices
+from paraphrastic_hf.models.encoders.recurrent import check_merge, run_directions
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
 @strict
 class GatedConfig(TableConfig):
-    """Configuration of `GatedModel`, beside the settings of `TableConfig`.
+    """Configuration of `GatedModel`, with the settings of `TableConfig`.
 
     Args:
-        variant: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 for none of the gates (footnote 2).
-        activation: `tanh` or `relu` of variant 0.
-        bidirectional: A second GRAN reads from the last token to the first (BiGRAN).
-        merge: How the two directions' a_t become one: `add`, or a `tanh` layer over both.
-        recurrent_std: Standard deviation of initial gate weights; biases start at 0.
-
-    Raises:
-        ValueError: Another variant or merge, or a width other than that of the token vectors.
+        variant: 1 for GRAN, 2 to 5 for GRAN-2 to GRAN-5, 0 without a gate (footnote 2).
+        activation: `tanh` or `relu`, for variant 0 only.
+        bidirectional: Whether a second GRAN reads from the last token to the first (BiGRAN).
+        merge: How the a_t of two directions are merged: `add`, or a `tanh` layer over both.
+        recurrent_std: Standard deviation of initial gate weights. Biases start at 0.
     """
 
     model_type = "paraphrastic-gated"
@@ -44,45 +42,33 @@ class GatedConfig(TableConfig):
     recurrent_std: float | int = 0.1
 
     def validate_names(self) -> None:
-        """Refuse what the paper does not have."""
         if self.variant not in VARIANTS:
             raise ValueError(
-                f"variant must be 1 to 5, for GRAN to GRAN-5, or 0 for no gate, got {self.variant}"
+                f"variant must be 1 to 5 (GRAN to GRAN-5) or 0 (no gate), got {self.variant}"
             )
-        if self.activation not in ("tanh", "relu"):
-            raise ValueError(f"activation must be tanh or relu, got {self.activation!r}")
+        check_choices(self, activation=("tanh", "relu"), merge=("add", "tanh"))
         if self.activation != "tanh" and self.variant != UNGATED:
             raise ValueError(
-                f"activation ({self.activation!r}) is of variant 0, which has no gate, and variant "
-                f"is {self.variant}: leave it out, or set variant to 0"
+                f"activation ({self.activation!r}) needs variant 0, got {self.variant}. "
+                "Leave it out, or set variant to 0."
             )
-        if self.merge not in ("add", "tanh"):
-            raise ValueError(f"merge must be add or tanh, got {self.merge!r}")
-        if self.merge != "add" and not self.bidirectional:
-            raise ValueError(
-                f"merge ({self.merge!r}) is of two directions: leave it out, or set bidirectional "
-                "to true"
-            )
+        check_merge(self)
         if self.bidirectional and self.variant in (3, 4):
             raise ValueError(
-                f"GRAN-{self.variant} is its last state, and two directions end at different "
-                "tokens: set bidirectional to false, or variant to 1, 2 or 5"
+                f"bidirectional must be false for GRAN-{self.variant}, which uses the last state. "
+                "Set it to false, or variant to 1, 2 or 5."
             )
 
     def validate_size(self) -> None:
-        """Gates multiply token vectors number by number."""
-        if self.table_size != self.hidden_size:
-            raise ValueError(
-                f"a GRAN is as wide as the token vectors it gates: hidden_size is "
-                f"{self.hidden_size} and embedding_size {self.table_size}; make them equal"
-            )
+        self.require_equal_sizes("a GRAN")
 
 
 class GatedModel(TableModel):
     """A GRAN, or one in each direction (Wieting and Gimpel, 2017, section 3.1).
 
-    The released code takes the last a_t undivided in GRAN-3 to GRAN-5; here the paper is followed,
-    which divides by the length in GRAN-3 and GRAN-4 (nothing to a cosine) and averages in GRAN-5.
+    For GRAN-3 to GRAN-5 the released code takes the last a_t without dividing by the length. This
+    follows the paper: it divides in GRAN-3 and GRAN-4 (irrelevant to cosines) and averages in
+    GRAN-5.
 
     Example:
         >>> model = GatedModel(GatedConfig(vocab_size=10, hidden_size=4))

@@ -3,8 +3,8 @@ WORD, TRIGRAM, LSTM-AVG.
 
     g(x) = sum_k g_k(x)      or      g(x) = [g_1(x); g_2(x); ...]
 
-All parts read one sequence of ids. The ids of part k are those from the sum of the earlier parts'
-vocabulary sizes on (`text/mixed.py`), and each part sees its own alone.
+All parts read one sequence of ids (`text/mixed.py`). The ids of part k start at the sum of the
+earlier vocabulary sizes. Each part sees only its own ids.
 """
 
 from __future__ import annotations
@@ -17,26 +17,20 @@ from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
-from paraphrastic_hf.models.base import SentenceEncoderModel
+from paraphrastic_hf.models.base import SentenceEncoderModel, check_choices
 from paraphrastic_hf.models.families import families_by_type
-
-COMBINATIONS = ("add", "concatenate")
 
 
 @strict
 class MixedConfig(PreTrainedConfig):
-    """Configuration of `MixedModel`; `MixedConfig.of` makes one from the parts' own.
+    """Configuration of `MixedModel`. `MixedConfig.of` builds it from the parts' configurations.
 
     Args:
-        parts: The parts' configurations, as `to_dict` gives them.
+        parts: Configurations of the parts, from `to_dict`.
         combine: `add` or `concatenate`.
-        vocab_size: Number of rows of all parts together.
-        hidden_size: Number of dimensions of the whole.
-        pad_token_id: Id number of padding.
-
-    Raises:
-        ValueError: Fewer than two parts, one of no family that can be mixed, or sizes that do not
-            go together.
+        vocab_size: Total number of rows.
+        hidden_size: Number of dimensions of the combined vector.
+        pad_token_id: Id of padding.
     """
 
     model_type = "paraphrastic-mixed"
@@ -50,7 +44,7 @@ class MixedConfig(PreTrainedConfig):
 
     @classmethod
     def of(cls, configs: Sequence[PreTrainedConfig], combine: str) -> MixedConfig:
-        """The mixture of encoders with these configurations."""
+        """Return the configuration of a mixture of these encoders."""
         sizes = [config.hidden_size for config in configs]
         return cls(
             parts=[config.to_dict() for config in configs],
@@ -60,28 +54,26 @@ class MixedConfig(PreTrainedConfig):
         )
 
     def validate_parts(self) -> None:
-        """Refuse what cannot be mixed."""
         parts, known = self.parts or [], families_by_type()
         if len(parts) < 2:
-            raise ValueError(f"a mixture needs two parts or more, got {len(parts)}")
+            raise ValueError(f"parts must be at least two, got {len(parts)}")
         for part in parts:
             if part.get("model_type") not in known:
                 raise ValueError(
-                    f"a part of a mixture must be one of {', '.join(known)}, got "
+                    f"parts must have a model_type among {', '.join(known)}, got "
                     f"{part.get('model_type')!r}"
                 )
-        if self.combine not in COMBINATIONS:
-            raise ValueError(f"combine must be add or concatenate, got {self.combine!r}")
+        check_choices(self, combine=("add", "concatenate"))
         sizes = [part["hidden_size"] for part in parts]
         if self.combine == "add" and len(set(sizes)) > 1:
             raise ValueError(
-                f"parts that are added must be equally wide, got hidden_size "
-                f"{', '.join(map(str, sizes))}; make them equal, or set combine to concatenate"
+                f"hidden_size must be equal for parts that are added, got "
+                f"{', '.join(map(str, sizes))}. Make it equal, or set combine to concatenate."
             )
 
 
 class MixedModel(SentenceEncoderModel):
-    """Encoders side by side over one sequence of ids.
+    """Several encoders over one sequence of ids.
 
     Example:
         >>> from paraphrastic_hf.models.encoders.averaging import AveragingConfig
@@ -96,11 +88,15 @@ class MixedModel(SentenceEncoderModel):
 
     def __init__(self, config: MixedConfig) -> None:
         super().__init__(config)
-        self.parts = nn.ModuleList(_new_part(part) for part in config.parts or [])
+        known = families_by_type()
+        self.parts = nn.ModuleList(
+            known[part["model_type"]](known[part["model_type"]].config_class.from_dict(part))
+            for part in config.parts or []
+        )
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """The first part's table; `tables` gives all."""
+        """Return the first part's table. `tables` returns all."""
         return self.tables()[0]
 
     def tables(self) -> list[nn.Embedding]:
@@ -124,22 +120,22 @@ class MixedModel(SentenceEncoderModel):
     def states_and_embedding(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """A token's vector is zero in the numbers of the parts it does not belong to."""
+        """A token's vector is zero in the dimensions of the parts it does not belong to."""
         outputs = [
             part.states_and_embedding(*own) for part, own in self._inputs(input_ids, attention_mask)
         ]
         states, embeddings = zip(*outputs, strict=True)
         if len({vectors.shape for vectors in states}) > 1 and self.config.combine == "add":
             raise ValueError(
-                "parts whose token vectors differ in size have no common ones; ask for "
-                "pooled_only=True"
+                "Token vectors of different sizes cannot be added. Call the model with "
+                "pooled_only=True."
             )
         return self._combine(list(states)), self._combine(list(embeddings))
 
     def _inputs(
         self, input_ids: Tensor, attention_mask: Tensor
     ) -> Iterator[tuple[SentenceEncoderModel, tuple[Tensor, Tensor]]]:
-        """Each part with its own ids, from 0 on, and the mask of its own tokens."""
+        """Yield each part with its own ids, renumbered from 0, and the mask of its tokens."""
         first = 0
         for part in self._models():
             last = first + part.config.vocab_size
@@ -154,8 +150,3 @@ class MixedModel(SentenceEncoderModel):
         if self.config.combine == "concatenate":
             return torch.cat(vectors, -1)
         return torch.stack(vectors).sum(0)
-
-
-def _new_part(settings: dict[str, Any]) -> SentenceEncoderModel:
-    model_class = families_by_type()[settings["model_type"]]
-    return model_class(model_class.config_class.from_dict(settings))

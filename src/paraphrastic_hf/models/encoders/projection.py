@@ -1,4 +1,4 @@
-"""Layers over an average: the projection model and the deep averaging network (thesis, 3.1.2).
+"""Dense layers over an average: projection model and deep averaging network (thesis, 3.1.2).
 
 projection:  g(x) = W_p (1/n sum_i W[x_i]) + b
 DAN:         the same with f(...) after each of one or two layers (Iyyer et al., 2015)
@@ -14,19 +14,17 @@ from torch import Tensor, nn
 from paraphrastic_hf.layers.elementwise import ACTIVATIONS
 from paraphrastic_hf.layers.pooling import mean_rows
 from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 
 @strict
 class ProjectionConfig(TableConfig):
-    """Configuration of `ProjectionModel`, beside the settings of `TableConfig`.
+    """Configuration of `ProjectionModel`, with the settings of `TableConfig`.
 
     Args:
-        layers: 1, or 2 for a deeper DAN; the second is as wide as the first.
+        layers: 1 or 2. Both have `hidden_size` units.
         activation: f: `linear` for a projection, `tanh` or `relu` for a DAN.
-
-    Raises:
-        ValueError: Another number of layers, or layers that a single one equals.
     """
 
     model_type = "paraphrastic-projection"
@@ -35,22 +33,20 @@ class ProjectionConfig(TableConfig):
     activation: str = "linear"
 
     def validate_layers(self) -> None:
-        """Refuse what the papers do not have."""
-        if self.activation not in ACTIVATIONS:
-            known = ", ".join(ACTIVATIONS)
-            raise ValueError(f"activation must be one of {known}, got {self.activation!r}")
+        check_choices(self, activation=ACTIVATIONS)
         if self.layers not in (1, 2):
             raise ValueError(f"layers must be 1 or 2, got {self.layers}")
         if self.layers == 2 and self.activation == "linear":
             raise ValueError(
-                "two linear layers are one: set layers to 1, or activation to tanh or relu"
+                "layers must be 1 with a linear activation, got 2. Set layers to 1, or activation "
+                "to tanh or relu."
             )
 
 
 class ProjectionModel(TableModel):
     """One or two dense layers over the mean of a text's table rows (thesis, section 3.1.2).
 
-    Dense layers start Glorot uniform with bias 0.
+    Initial weights are Glorot uniform, biases 0.
 
     Example:
         >>> config = ProjectionConfig(vocab_size=10, embedding_size=4, hidden_size=6)

@@ -5,13 +5,14 @@ charLSTM (thesis, 3.1.2, 3.6.2, 4.4, 4.9.2, 5.1.1; Wieting and Gimpel, 2017).
     g(x) = 1/n sum_t h_t      mean (AVG)
     g(x)_d = max_t h_{t,d}    max
 
-The equations of the cells are in `layers/recurrent.py`. Over words this is LSTM-AVG and its kin,
-over sentencepieces BLSTM-SP, over characters charLSTM: the tokenizer decides.
+`layers/recurrent.py` has the equations of the cells. The tokenizer decides between LSTM-AVG
+(words), BLSTM-SP (sentencepieces) and charLSTM (characters).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from huggingface_hub.dataclasses import strict
@@ -28,6 +29,7 @@ from paraphrastic_hf.layers.recurrent import (
     PeepholeLSTM,
     initialize_cell,
 )
+from paraphrastic_hf.models.base import check_choices
 from paraphrastic_hf.models.table import TableConfig, TableModel
 
 CELL_NAMES = ("lstm", "rnn", "identity_rnn")
@@ -36,23 +38,20 @@ MERGES = ("add", "tanh", "concatenate")
 
 @strict
 class RecurrentConfig(TableConfig):
-    """Configuration of `RecurrentModel`, beside the settings of `TableConfig`.
+    """Configuration of `RecurrentModel`, with the settings of `TableConfig`.
 
     Args:
         cell: `lstm`, `rnn` or `identity_rnn`.
-        activation: `tanh` or `relu`, in an RNN.
-        peepholes: Whether the gates of an LSTM see its cell, as in the papers; without them a GPU
-            uses torch's kernel.
-        output_gate: Whether an LSTM has one; without it results were better in thesis Table 2.
-        bidirectional: A second cell reads from the last token to the first.
-        merge: How the two directions' states become one: `add` (thesis, 4.4), a `tanh` layer over
-            both (Wieting and Gimpel, 2017), or `concatenate`, where each has half of `hidden_size`
+        activation: `tanh` or `relu`, for an RNN.
+        peepholes: Whether an LSTM's gates read its cell, as in the papers. Without them a GPU uses
+            torch's kernel.
+        output_gate: Whether an LSTM has an output gate. Thesis Table 2 has better results without.
+        bidirectional: Whether a second cell reads from the last token to the first.
+        merge: How the states of two directions are merged: `add` (thesis, 4.4), a `tanh` layer over
+            both (Wieting and Gimpel, 2017), or `concatenate`, with half of `hidden_size` each
             (thesis, 4.9.2).
         pooling: `last`, `mean` or `max` of the states.
-        recurrent_std: Standard deviation of initial recurrent weights; biases start at 0.
-
-    Raises:
-        ValueError: A combination without a meaning.
+        recurrent_std: Standard deviation of initial recurrent weights. Biases start at 0.
     """
 
     model_type = "paraphrastic-recurrent"
@@ -66,69 +65,53 @@ class RecurrentConfig(TableConfig):
     pooling: str = "mean"
     recurrent_std: float | int = 0.1
 
-    @property
-    def direction_size(self) -> int:
-        """Dimensions of one direction's states."""
-        is_half = self.bidirectional and self.merge == "concatenate"
-        return self.hidden_size // 2 if is_half else self.hidden_size
-
     def validate_names(self) -> None:
-        """Refuse an unknown cell, pooling, merge or activation."""
-        for key, known in (("cell", CELL_NAMES), ("merge", MERGES), ("pooling", tuple(POOLINGS))):
-            if getattr(self, key) not in known:
-                raise ValueError(
-                    f"{key} must be one of {', '.join(known)}, got {getattr(self, key)!r}"
-                )
+        check_choices(self, cell=CELL_NAMES, merge=MERGES, pooling=POOLINGS)
 
     def validate_cell(self) -> None:
-        """Refuse settings that the cell does not have."""
         if self.cell != "lstm" and not self.output_gate:
             raise ValueError(
-                f"an {self.cell} has no output gate to leave out; set cell to lstm, or output_gate "
-                "to true"
+                f"output_gate must be true for cell {self.cell}. Set it to true, or cell to lstm."
             )
         if self.cell != "rnn" and self.activation != "tanh":
             raise ValueError(
-                f"activation ({self.activation!r}) is of an RNN, and cell is {self.cell}: leave it "
-                "out, or set cell to rnn"
+                f"activation ({self.activation!r}) needs cell rnn, got {self.cell}. Leave it out, "
+                "or set cell to rnn."
             )
         if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
             raise ValueError(
-                f"activation of an RNN must be tanh or relu, got {self.activation!r}; "
-                "the linear one is cell: identity_rnn"
+                f"activation of an RNN must be tanh or relu, got {self.activation!r}. "
+                "For a linear one set cell to identity_rnn."
             )
         if self.cell != "identity_rnn":
             return
-        if self.table_size != self.hidden_size:
-            raise ValueError(
-                f"an identity-RNN starts from identity matrices: hidden_size, {self.hidden_size}, "
-                f"must equal embedding_size, {self.table_size}"
-            )
+        self.require_equal_sizes("an identity-RNN")
         if self.pooling != "last" or self.bidirectional:
             raise ValueError(
-                "an identity-RNN is its last state divided by the length: set pooling to last and "
-                "bidirectional to false"
+                "pooling must be last and bidirectional false for an identity-RNN, got "
+                f"{self.pooling!r} and {self.bidirectional}"
             )
 
     def validate_directions(self) -> None:
-        """Refuse two directions that cannot be merged."""
-        if not self.bidirectional:
-            if self.merge in MERGES[1:]:
-                raise ValueError(
-                    f"merge ({self.merge!r}) is of two directions: leave it out, or set "
-                    "bidirectional to true"
-                )
-            return
-        if self.pooling == "last":
+        check_merge(self)
+        if self.bidirectional and self.pooling == "last":
             raise ValueError(
-                "the two directions end at different tokens, which have no common last state: set "
-                "pooling to mean or max, or bidirectional to false"
+                "pooling 'last' needs one direction. Set pooling to mean or max, or bidirectional "
+                "to false."
             )
-        if self.merge == "concatenate" and self.hidden_size % 2:
+        if self.bidirectional and self.merge == "concatenate" and self.hidden_size % 2:
             raise ValueError(
-                "concatenated directions have half of hidden_size each: give an even number, not "
-                f"{self.hidden_size}"
+                f"hidden_size must be even to concatenate two directions, got {self.hidden_size}"
             )
+
+
+def check_merge(config: Any) -> None:
+    """Raise ValueError if a merge of two directions is set for one direction."""
+    if config.merge != "add" and not config.bidirectional:
+        raise ValueError(
+            f"merge ({config.merge!r}) needs two directions. Leave it out, or set bidirectional "
+            "to true."
+        )
 
 
 class RecurrentModel(TableModel):
@@ -187,15 +170,15 @@ def run_directions(
     layer: nn.Linear | None,
     places: Tensor | None = None,
 ) -> Tensor:
-    """States, (tokens, dim), of one recurrence, or of two merged, text after text.
+    """Return the states, (tokens, dim), of one recurrence or of two merged, text after text.
 
     Args:
-        cells: One or two.
-        rows: Token vectors, (tokens, dim), text after text; those of distinct tokens with `places`.
+        cells: One or two recurrences.
+        rows: Token vectors, (tokens, dim), text after text. With `places`, of distinct tokens.
         lengths: (batch,), 0 allowed.
-        merge: How two directions become one.
-        layer: That of the merge `tanh`.
-        places: (tokens,) row of each token.
+        merge: How two directions are merged.
+        layer: Dense layer of the merge `tanh`.
+        places: Row of each token, (tokens,).
     """
     directions = []
     for cell, backward in zip(cells, (False, True), strict=False):
@@ -214,7 +197,8 @@ def run_directions(
 
 
 def _new_cell(config: RecurrentConfig) -> nn.Module:
-    sizes = config.table_size, config.direction_size
+    is_half = config.bidirectional and config.merge == "concatenate"
+    sizes = config.table_size, config.hidden_size // (2 if is_half else 1)
     if config.cell == "rnn":
         return RNN(*sizes, config.activation)
     if config.cell == "identity_rnn":

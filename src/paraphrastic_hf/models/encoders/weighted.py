@@ -1,9 +1,9 @@
-"""An average with one learned number a word (thesis, 3.4, footnote 23).
+"""Average with one learned weight per word (thesis, 3.4, footnote 23).
 
     g(x) = 1/n sum_i a[x_i] W[x_i]
 
-The thesis keeps W at its start (`training.freeze: tables`) to see how much of PARAGRAM-PHRASE
-is the weighting of words by their importance: most of it.
+The thesis freezes W (`training.freeze: tables`) to see how much of PARAGRAM-PHRASE is the weighting
+of words by their importance: most of it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from paraphrastic_hf.models.table import TableModel
 
 @strict
 class WeightedConfig(AveragingConfig):
-    """Configuration of `WeightedModel`; the settings are those of an average."""
+    """Configuration of `WeightedModel`, with the settings of an average."""
 
     model_type = "paraphrastic-weighted"
 
 
 class WeightedModel(TableModel):
-    """The mean of a text's table rows, each times its own weight (thesis, 3.4, footnote 23).
+    """Weighted mean of a text's table rows (thesis, 3.4, footnote 23).
 
-    Weights start at 1, where the model is the plain average.
+    Initial weights are 1, which is the plain average.
 
     Example:
         >>> model = WeightedModel(WeightedConfig(vocab_size=10, hidden_size=4)).eval()

@@ -1,7 +1,7 @@
-"""The bilingual generative transformer, its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
+"""Bilingual generative transformer, its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
 
-A semantic encoder reads both languages; each language has an encoder of its own besides, for what
-does not translate. Every row of Table 48 is a choice of what is written and from what:
+A semantic encoder reads both languages. Each language also has its own encoder, for whatever does
+not translate. Every row of Table 48 is a choice of outputs and variables:
 
 | row | reconstructs | translates | language variables | variational |
 |---|---|---|---|---|
@@ -34,17 +34,13 @@ from paraphrastic_hf.models.generative.latent_parts import (
 
 @strict
 class BGTConfig(LatentConfig):
-    """Configuration of `BGTModel`: the settings of every latent model, and what it writes.
+    """Configuration of `BGTModel`, with the settings of `LatentConfig` for two languages.
 
     Args:
-        reconstructs: Languages that are written from a sentence itself.
+        reconstructs: Languages that are reconstructed from a sentence itself.
         translates: Languages that are translated into, from the other one.
-        has_language_variables: Whether each language has a variable of its own, from which it is
-            reconstructed beside the semantic one.
-
-    Raises:
-        ValueError: Other than two languages, one that is not among them, or nothing to write. A
-            `variable` that the model lacks is refused when the model is made.
+        has_language_variables: Whether each reconstructed language has its own variable beside the
+            semantic one.
 
     Example:
         >>> BGTConfig(vocab_size=100, hidden_size=32).languages
@@ -58,14 +54,13 @@ class BGTConfig(LatentConfig):
     has_language_variables: bool = True
 
     def validate_tasks(self) -> None:
-        """Refuse what no sentence could be written by."""
         if len(self.languages) != 2:
             raise ValueError(f"languages must be two, got {list(self.languages)}")
-        for language in self.languages:  # a module of this name is made for each
+        for language in self.languages:  # becomes a key of an nn.ModuleDict
             if "." in language or hasattr(nn.ModuleDict, language):
                 raise ValueError(
-                    f"the language code {language!r} is one that torch gives no module; take "
-                    "another code of the language, such as that of three letters"
+                    f"languages must be valid names of torch modules, got {language!r}. Use "
+                    "another code, for example with three letters."
                 )
         for name in ("reconstructs", "translates"):
             named = list(getattr(self, name))
@@ -74,15 +69,15 @@ class BGTConfig(LatentConfig):
             for language in named:
                 if language not in self.languages:
                     raise ValueError(
-                        f"{name} must name some of {', '.join(self.languages)}, which are those of "
-                        f"the pairs, got {language!r}"
+                        f"{name} must be among the languages of the pairs "
+                        f"({', '.join(self.languages)}), got {language!r}"
                     )
         if not self.reconstructs and not self.translates:
             raise ValueError("reconstructs or translates must name a language")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs languages that are reconstructed: translations are "
-                "written from the semantic variable alone"
+                "has_language_variables needs languages in reconstructs. Translations only use the "
+                "semantic variable."
             )
 
 
@@ -127,12 +122,9 @@ class BGTModel(LatentModel):
         config = self.config
         return [
             f"{verb}_{language}"
-            for verb, chosen in (
-                ("translate", config.translates),
-                ("reconstruct", config.reconstructs),
-            )
+            for verb in ("translate", "reconstruct")
             for language in config.languages
-            if language in chosen
+            if language in getattr(config, f"{verb}s")
         ]
 
     def variables_of(self, task: str) -> list[str]:
@@ -152,5 +144,5 @@ class BGTModel(LatentModel):
 
     @property
     def reads_both_sides(self) -> bool:
-        # the autoencoders of one language read that language alone
+        # Autoencoders of one language read only that language.
         return len(self.config.reconstructs) == 2

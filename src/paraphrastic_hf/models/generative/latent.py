@@ -1,15 +1,14 @@
-"""What generative models of pairs of sentences share: latent variables in, sentences out (thesis,
-5.4, 5.5 and 5.10).
+"""Base of generative models of sentence pairs (thesis, 5.4, 5.5 and 5.10).
 
-A *variable* is a Gaussian vector that an encoder infers from a sentence: `semantic`, what a
-sentence and its translation have in common, and in some models one for each language. A *task*
-writes a sentence from variables: `translate_fr` from the semantic variable alone,
-`reconstruct_fr` from the French one beside the semantic one. A model says which it has (`bgt.py`).
+A *variable* is a Gaussian vector that an encoder infers from a sentence. A sentence shares
+`semantic` with its translation. Some models also have one variable per language. A *task* writes a
+sentence from variables: `translate_fr` from the semantic one, `reconstruct_fr` from the French and
+the semantic one.
 
-As an encoder the model gives the posterior mean of one variable, `semantic` unless told otherwise
+As an encoder, the model returns the posterior mean of one variable, `semantic` by default
 (`read_variable`). transformers' `generate` runs any task: the variables take the place of the
-encoder's output, (batch, 1, numbers), so beams and caches work as for other models. Training
-minimizes `pair_terms`: the terms of the evidence lower bound, and of translation (thesis, 5.6.2).
+encoder's output, (batch, 1, latent). Training minimizes `pair_terms`: the evidence lower bound and
+the translation losses (thesis, 5.6.2).
 """
 
 from __future__ import annotations
@@ -49,14 +48,14 @@ logger = logging.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Side:
-    """One side of the pairs of a batch, as training gives it to a model.
+    """One side of a batch of training pairs.
 
     Attributes:
-        language: Code of its language.
-        ids: (batch, seq), each sentence with its end mark, padding after it.
-        lengths: (batch,) tokens of each sentence, end mark included; best kept on the CPU, since a
-            GPU is waited for where it holds them.
-        candidates: The tokens of the vocabulary to be scored; None for all.
+        language: Language code.
+        ids: (batch, seq), with end marks, padded on the right.
+        lengths: (batch,) tokens of each sentence, including the end mark. Keep it on the CPU, so
+            that no step waits for a GPU.
+        candidates: Vocabulary tokens to score. None for all.
     """
 
     language: str
@@ -66,28 +65,27 @@ class Side:
 
     @cached_property
     def padding(self) -> Padding:
-        """Where the tokens stand among `ids`, found once."""
         return Padding.of(self.lengths, self.ids.device, self.ids.shape[1])
 
     @property
     def flat(self) -> tuple[Tensor, Tensor]:
-        """The ids, text after text, (tokens,), and how many each text has, (batch,)."""
+        """Flat ids, (tokens,), and lengths, (batch,)."""
         return self.padding.flat(self.ids), self.lengths
 
 
 @dataclass(frozen=True)
 class PairTerms:
-    """What a model makes of the pairs of a batch.
+    """Loss terms of a batch of pairs, as sums over the batch.
 
     Attributes:
-        nll: Sums over the batch of -ln p of every sentence a task writes, in nats, by task; that of
-            a translation times 1 - e where labels are smoothed by e.
-        smoothing: The other part of a smoothed translation's loss, e times the mean of -ln p of
-            all tokens, summed, by task; empty without smoothing.
-        kl: Sums over the batch of KL(posterior || prior), in nats, by variable; for the semantic
-            one the mean of both sides' where both are read.
-        posteriors: Of every variable that was inferred, by its name and the number of the side.
-        tokens: Tokens that each task predicted, by task.
+        nll: -ln p of the sentences that each task writes, in nats. With label smoothing e, times
+            1 - e for translations.
+        smoothing: Second term of label smoothing, e times the mean of -ln p of all tokens, for
+            each translation task. Empty without smoothing.
+        kl: KL(posterior || prior) of each variable, in nats. The semantic one is averaged over the
+            two sides if both are read.
+        posteriors: Every inferred variable, by name and index of the side.
+        tokens: Number of tokens that each task predicted.
     """
 
     nll: dict[str, Tensor]
@@ -98,20 +96,19 @@ class PairTerms:
 
     @property
     def semantic(self) -> list[Tensor | None]:
-        """Means of the semantic variable of each side, (batch, dim); None for a side that was not
-        encoded."""
+        """Means of the semantic variable of each side, (batch, dim), None if not encoded."""
         found = (self.posteriors.get((SEMANTIC, side)) for side in (0, 1))
         return [None if of is None else of.mean for of in found]
 
 
 @dataclass
 class LatentOutput(Seq2SeqLMOutput):
-    """The output of `LatentModel`: of a decoder that writes, or of the model as a sentence encoder.
+    """Output of `LatentModel` as a decoder or as a sentence encoder.
 
     Attributes:
-        last_hidden_state: As of every encoder (`SentenceEncoderOutput`); None from a decoder.
-        sentence_embedding: The same.
-        pooler_output: The same.
+        last_hidden_state: As in `SentenceEncoderOutput`. None for a decoder.
+        sentence_embedding: As above.
+        pooler_output: As above.
     """
 
     last_hidden_state: Tensor | None = None
@@ -120,86 +117,86 @@ class LatentOutput(Seq2SeqLMOutput):
 
 
 def language_of(task: str) -> str:
-    """The language that a task writes."""
+    """Return the language that a task writes."""
     return task.split("_", 1)[1]
 
 
 class LatentModel(SentenceEncoderModel, GenerationMixin):
-    """Base of generative models of sentence pairs; a model adds its encoders and decoders."""
+    """Base of generative models of sentence pairs. Subclasses add encoders and decoders."""
 
     is_resizable = False
     accepts_loss_kwargs = False
-    most_tokens = 2**15  # a state of each token at every layer: 2**18 of width 1,024 take 1 GB each
+    most_tokens = 2**15  # 2**18 states of width 1,024 would take 1 GB per layer
     further_auto_classes = ("AutoModelForSeq2SeqLM",)
-    evens_translation = False  # whether translations into each language weigh alike (5.13.1)
-    scores_part = True  # whether training scores a part of the vocabulary, and so reads few rows
+    balances_translations = (
+        False  # whether translations into each language have equal weight (5.13.1)
+    )
+    scores_part = True  # whether training scores a sample of the vocabulary, and so reads few rows
 
     def __init__(self, config: LatentConfig) -> None:
         if config.decoder_kind == "lstm":
-            config.use_cache = False  # `generate` would give it the last token alone
+            config.use_cache = False  # with a cache `generate` would pass only the last token
         super().__init__(config)
         center = torch.zeros(config.hidden_size) if config.is_centered else None
         self.register_buffer("center", center)
 
-    # -- what a model must say of itself -----------------------------------------------------------
+    # -- to be defined by each model ---------------------------------------------------------------
 
     def variables(self) -> list[str]:
-        """Names of the latent variables, `semantic` first."""
-        raise TypeError(f"{type(self).__name__} must define variables")
+        """Return the names of the latent variables, `semantic` first."""
+        raise NotImplementedError
 
     def tasks(self) -> list[str]:
-        """Names of what the model can write."""
-        raise TypeError(f"{type(self).__name__} must define tasks")
+        """Return the names of the tasks."""
+        raise NotImplementedError
 
     def variables_of(self, task: str) -> list[str]:
-        """Names of the variables that a task writes from, side by side."""
-        raise TypeError(f"{type(self).__name__} must define variables_of")
+        """Return the names of the variables that a task writes from, in order."""
+        raise NotImplementedError
 
     def encoder_of(self, variable: str) -> AnyInference:
-        """What infers a variable: `layers.latent_encoder`, and maps to mean and log-variance."""
-        raise TypeError(f"{type(self).__name__} must define encoder_of")
+        """Return the encoder of a variable, with its maps to mean and log-variance."""
+        raise NotImplementedError
 
     def decoder_of(self, task: str) -> Decoder:
-        """What writes: one of `layers.latent_decoder`."""
-        raise TypeError(f"{type(self).__name__} must define decoder_of")
+        """Return the decoder of a task."""
+        raise NotImplementedError
 
     def scorer_of(self, task: str) -> Scorer:
-        """What scores the tokens that a task could write next: the decoder's own."""
+        """Return the output layer of a task, by default the decoder's own."""
         return self.decoder_of(task).scorer
 
     def start_of(self, task: str) -> int:
-        """What a decoder reads before the first token: the end mark, as in the released code."""
+        """Return the first input of a decoder: the end mark, as in the released code."""
         return int(self.config.decoder_start_token_id)
 
     # -- a sentence encoder ------------------------------------------------------------------------
 
     @property
     def variable(self) -> str:
-        """Name of the variable whose mean is the embedding; the config keeps it."""
+        """Name of the variable whose mean is the embedding, saved in the config."""
         return str(self.config.variable)
 
     def read_variable(self, name: str) -> None:
-        """Have the model embed by the mean of this variable from now on, also once saved.
+        """Use the mean of this variable as the embedding from now on, also after saving.
 
         Raises:
-            ValueError: The model has none of this name.
+            ValueError: If the model has no such variable.
         """
         if name not in self.variables():
-            raise ValueError(
-                f"this model infers {', '.join(self.variables())}, and has no variable {name!r}"
-            )
+            raise ValueError(f"variable must be one of {', '.join(self.variables())}, got {name!r}")
         self.config.variable = name
 
     def reading(self, name: str) -> Self:
-        """Return this model as an encoder by another variable; its weights are this one's.
+        """Return this model as an encoder of another variable, sharing the weights.
 
         Raises:
-            ValueError: The model has none of this name.
+            ValueError: If the model has no such variable.
         """
         other = copy.copy(self)
-        other.__dict__.pop("forward", None)  # one of accelerate's would run this model, not that
+        other.__dict__.pop("forward", None)  # accelerate's wrapper would run the original model
         other.config = copy.copy(self.config)
-        other._buffers = dict(self._buffers)  # a center of its own
+        other._buffers = dict(self._buffers)  # its own center
         other.read_variable(name)
         return other
 
@@ -209,7 +206,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         Args:
             variable: One of `variables`.
             ids: (tokens,), text after text, with end marks.
-            lengths: (batch,), 0 allowed: such a text has mean 0. They may be on the CPU.
+            lengths: (batch,), on any device. Length 0 gives mean 0.
         """
         inference = self.encoder_of(variable)
         padding = Padding.of(lengths, ids.device)
@@ -223,14 +220,15 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return Gaussian(mean, inference.log_variance(pooled))
 
     def center_on(self, center: Tensor) -> None:
-        """Take a vector from embeddings by meaning from now on, also once saved, and not from what
-        decoders read, who may use what all sentences share as a bias. No paper does so.
+        """Subtract a vector from semantic embeddings from now on, also after saving.
+
+        Decoders still read the uncentered variable. Centering is in no paper.
 
         Args:
-            center: (dim,), such as the mean vector of many sentences; zeros for none.
+            center: (dim,), for example the mean vector of many sentences, or zeros for none.
 
         Raises:
-            ValueError: It is of another shape.
+            ValueError: If the shape is wrong.
 
         Example:
             >>> from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
@@ -248,28 +246,27 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     def embed_flat(self, ids: Tensor, lengths: Tensor) -> Tensor:
         mean = self.posterior(self.variable, ids, lengths).mean
-        return mean if self._shared is None else mean - self._shared * (lengths > 0)[:, None]
+        return mean if self._offset is None else mean - self._offset * (lengths > 0)[:, None]
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """The mean's own map of each token's state, so that their mean is the sentence vector."""
+        """Map each token's state to the mean's space. Their average is the sentence vector."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
         states = inference.encoder(input_ids[kept], Padding.of(kept.sum(1)))
         means = inference.mean(states)
         if (rows := added_rows(inference, input_ids[kept])) is not None:
             means = means + rows
-        return padded_from_flat(means if self._shared is None else means - self._shared, kept)
+        return padded_from_flat(means if self._offset is None else means - self._offset, kept)
 
     @property
-    def _shared(self) -> Tensor | None:
-        """What embeddings are less of: `center`, if they are by meaning."""
+    def _offset(self) -> Tensor | None:
         return self.center if self.variable == SEMANTIC else None
 
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder_of(self.variable).encoder.table
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Every table of an encoder or decoder, and every output layer that is read by rows."""
+        """Return the tables of encoders and decoders, and the output layers read by rows."""
         tables = [self.encoder_of(name).encoder.table for name in self.variables()]
         for task in self.tasks():
             tables.append(self.decoder_of(task).table)
@@ -280,7 +277,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
         sides: Sequence[Side] | None = inputs.get("sides")
         if sides is None:
-            for table in self.sparse_tables():  # all of them: this is no step of training
+            for table in self.sparse_tables():  # outside training read every row
                 yield table, torch.arange(len(table.weight), device=table.weight.device)
             return
         used: dict[nn.Embedding, list[Tensor]] = {}
@@ -298,16 +295,17 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         for table, rows in used.items():
             yield table, torch.cat(rows)
 
-    def home_of(
+    def side_of(
         self, variable: str, languages: Sequence[str], tasks: Sequence[str] | None = None
     ) -> int:
-        """Number of the side of a pair that a variable is inferred from; for the semantic one the
-        first of those that training infers it from.
+        """Return the index of the side of a pair that a variable is inferred from.
+
+        For the semantic variable, return the first side that training infers it from.
 
         Args:
             variable: One of `variables`.
-            languages: The languages of both sides.
-            tasks: What it is inferred for; all tasks between the languages if None.
+            languages: Languages of both sides.
+            tasks: Tasks that need the variable. None for all tasks between the languages.
         """
         if variable != SEMANTIC:
             return languages.index(variable)
@@ -316,11 +314,11 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return min(side for task in tasks for side in self.sides_read(task, SEMANTIC, languages))
 
     def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
-        """What infers variables, or what one of them is inferred by."""
-        raise TypeError(f"{type(self).__name__} must define encoder_parameters")
+        """Return the parameters that infer one variable, or all variables."""
+        raise NotImplementedError
 
     def decoder_parameters(self) -> Iterator[nn.Parameter]:
-        """What writes."""
+        """Yield the parameters of all decoders."""
         for task in self.tasks():
             yield from self.decoder_of(task).parameters()
 
@@ -339,19 +337,19 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         smoothing: float = 0.0,
         sample: bool = True,
     ) -> PairTerms:
-        """Compute every term of the loss of a batch of pairs (thesis, 5.5 and 5.6.2).
+        """Compute every loss term of a batch of pairs (thesis, 5.5 and 5.6.2).
 
-        The thesis feeds one side of a pair to the semantic encoder, each in turn. Translation needs
-        both sides, so both are encoded. Reconstruction reads one of them in turn, as in the thesis.
-        The prior pulls at each side as often as it is chosen, which is what taking turns comes to,
-        or at both equally if nothing is reconstructed. Translation and reconstruction share one
-        draw per sentence; the released code gives both the mean.
+        The thesis feeds one side of a pair to the semantic encoder, alternating sides. Translation
+        needs both sides, so both are encoded here. Reconstruction reads one side in turn, as in the
+        thesis. The KL term weighs each side by how often it is chosen, which equals alternating, or
+        both equally if nothing is reconstructed. Translation and reconstruction share one draw per
+        sentence. The released code gives both the mean.
 
         Args:
             sides: Both sides of the pairs.
-            chosen: (batch,) number of the side whose semantic variable serves reconstruction.
-            smoothing: Label smoothing of the tasks that translate, 0 to below 1.
-            sample: Draw variables from their posteriors; else take the means, as released.
+            chosen: (batch,) index of the side whose semantic variable serves reconstruction.
+            smoothing: Label smoothing of the translation tasks, 0 to below 1.
+            sample: Draw variables from their posteriors. If False use the means, as released.
         """
         self.before_reading({"sides": sides})
         languages = [side.language for side in sides]
@@ -377,7 +375,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             found = {
                 side: of.kl().sum() for (name, side), of in posteriors.items() if name == variable
             }
-            if len(found) == 2:  # the meaning of both sides
+            if len(found) == 2:  # the semantic variable of both sides
                 second = chosen.float().mean() if self.reads_both_sides else 0.5
                 kl[variable] = found[0] * (1 - second) + found[1] * second
             elif found:
@@ -385,17 +383,19 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return PairTerms(nll, smoothed, kl, posteriors, tokens)
 
     def tasks_between(self, languages: Sequence[str]) -> list[str]:
-        """What the model writes for a pair of sentences of these languages."""
+        """Return the tasks that write one of these languages."""
         return [task for task in self.tasks() if language_of(task) in languages]
 
     def sides_read(self, task: str, variable: str, languages: Sequence[str]) -> list[int]:
-        """The sides that a task infers a variable from: its own one for a language variable, the
-        other for a translation, both in turn for the meaning that it reconstructs from.
+        """Return the sides that a task infers a variable from.
+
+        A language variable comes from the side of its language, a translation's semantic variable
+        from the other side, and a reconstruction's from both in turn.
 
         Args:
-            task: One of `tasks`, which writes one of the languages.
-            variable: One that the task writes from.
-            languages: Those of both sides.
+            task: One of `tasks` that writes one of the languages.
+            variable: A variable that the task writes from.
+            languages: Languages of both sides.
         """
         own = languages.index(language_of(task))
         if variable != SEMANTIC:
@@ -407,7 +407,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _posteriors(
         self, sides: Sequence[Side], tasks: Sequence[str]
     ) -> dict[tuple[str, int], Gaussian]:
-        """Posteriors of the variables that some task reads, by variable and side."""
+        """Infer every variable that some task reads, by variable and side."""
         languages = [side.language for side in sides]
         needed = dict.fromkeys(
             (variable, side)
@@ -436,7 +436,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         draws: Mapping[tuple[str, int], Tensor],
         chosen: Tensor,
     ) -> Tensor:
-        """v, (batch, latent), that a task writes from."""
+        """Return v, (batch, latent), that a task writes from."""
         parts = []
         for variable in self.variables_of(task):
             read = self.sides_read(task, variable, languages)
@@ -450,7 +450,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _score(
         self, task: str, side: Side, latent: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor | None, int]:
-        """Sums of -ln p and of the smoothing term over a side's tokens, and how many there are."""
+        """Return the summed -ln p, the summed smoothing term, and the number of tokens."""
         states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
         scorer = self.scorer_of(task)
         padding = side.padding
@@ -466,7 +466,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return right * count, None if everyone is None else everyone * count, count
 
     def nll_of_sentences(self, task: str, side: Side, latent: Tensor) -> Tensor:
-        """-ln p of each sentence of a side, (batch,) nats, over the whole vocabulary."""
+        """Return -ln p of each sentence of a side, (batch,) nats, over the whole vocabulary."""
         states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
         padding = side.padding
         logits = self.scorer_of(task)(padding.flat(states), latent, padding.text).float()
@@ -474,14 +474,14 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return of_tokens.new_zeros(len(side.ids)).index_add(0, padding.text, of_tokens)
 
     def shifted(self, ids: Tensor, task: str) -> Tensor:
-        """The tokens before each, (batch, seq), of sentences that a task writes."""
+        """Return the decoder inputs, (batch, seq): the start token and all but the last id."""
         start = ids.new_full((len(ids), 1), self.start_of(task))
         return torch.cat([start, ids[:, :-1]], 1)
 
     # -- transformers' generate --------------------------------------------------------------------
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
-        """What turns a text into the variables of a task, for `generate`."""
+        """Return a module that turns a text into the variables of a task, for `generate`."""
         return VariableReader(self)
 
     def get_output_embeddings(self) -> None:
@@ -490,7 +490,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def latent_of(
         self, task: str, input_ids: Tensor, attention_mask: Tensor | None = None
     ) -> Tensor:
-        """The means, (batch, latent), of the variables of one text that a task writes from."""
+        """Return the means, (batch, latent), of the variables that a task writes from."""
         kept = (torch.ones_like(input_ids) if attention_mask is None else attention_mask).bool()
         ids, lengths = input_ids[kept], kept.sum(1)
         names = self.variables_of(task)
@@ -499,7 +499,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def prepare_decoder_input_ids_from_labels(
         self, labels: Tensor, task: str | None = None
     ) -> Tensor:
-        """What the decoder reads to predict labels, (batch, seq), by a task, the first if None."""
+        """Return the decoder inputs for labels, (batch, seq), of a task, by default the first."""
         known = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
         return self.shifted(known, self.named_task(task))
 
@@ -523,30 +523,30 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Encode texts, or write one text from another.
 
         With labels, as from `Seq2SeqTrainer`, decoders read the means of the variables, without a
-        prior: that trains translation or an autoencoder. `pair_terms` has the whole loss.
+        prior. That trains translation or an autoencoder. `pair_terms` has the full loss.
 
         Args:
-            input_ids: (batch, seq) ids, or flat with `lengths`, as of every encoder.
+            input_ids: (batch, seq) ids, or flat ids with `lengths`.
             attention_mask: (batch, seq), 1 for a token.
-            pooled_only: Leave `last_hidden_state` out.
-            return_dict: A tuple instead, if False.
-            lengths: (batch,) where `input_ids` is flat.
-            task: What to write, one of `tasks`; the first if None. Only with what follows.
-            encoder_outputs: The variables, `last_hidden_state` of (batch, 1, latent); inferred from
-                the input if None.
-            decoder_input_ids: (batch, seq) tokens that the output begins with.
-            decoder_attention_mask: Ignored, (batch, seq): padding follows the output.
-            labels: (batch, seq) tokens to be written; -100 for padding.
-            cache: The cache of earlier steps of generation.
+            pooled_only: Leave out `last_hidden_state`.
+            return_dict: Return a tuple if False.
+            lengths: (batch,) lengths of flat `input_ids`.
+            task: Task that writes, one of `tasks`. By default the first. Only with the arguments
+                below.
+            encoder_outputs: Variables as `last_hidden_state`, (batch, 1, latent). By default
+                inferred from the input.
+            decoder_input_ids: (batch, seq) first tokens of the output.
+            decoder_attention_mask: Ignored, (batch, seq), because padding follows the output.
+            labels: (batch, seq) target tokens, -100 for padding.
+            cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
 
         Returns:
-            The mean loss if there are labels, and logits (batch, seq, vocab), if any of the
-            arguments after `task` is given; else the sentence embeddings, (batch, dim).
+            Sentence embeddings, (batch, dim). With an argument after `task`, logits
+            (batch, seq, vocab), and with labels the mean loss.
 
         Raises:
-            ValueError: The model has no such task, shapes do not go together, or the decoder takes
-                no such cache.
+            ValueError: If the task is unknown, shapes do not match, or the decoder takes no cache.
 
         Example:
             >>> from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
@@ -568,7 +568,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             latent = self.latent_of(task, input_ids, attention_mask)
         if decoder_input_ids is None:
             if labels is None:
-                raise ValueError("Give decoder_input_ids or labels: what the decoder reads.")
+                raise ValueError("decoder_input_ids or labels must be given")
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels, task)
         logits, cache = self._next_tokens(task, latent, decoder_input_ids, cache, use_cache)
         loss = None
@@ -581,10 +581,10 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _next_tokens(
         self, task: str, latent: Tensor, ids: Tensor, cache: Any, use_cache: bool | None
     ) -> tuple[Tensor, Any]:
-        """Logits of the token after each of `ids`, (batch, seq, vocab), and the cache to return."""
+        """Return the logits after each of `ids`, (batch, seq, vocab), and the cache."""
         decoder = self.decoder_of(task)
         if cache is not None and not decoder.has_cache:
-            raise ValueError("an LSTM decoder takes no cache: generate with use_cache=False")
+            raise ValueError("cache is not supported by an LSTM decoder. Use use_cache=False.")
         if cache is None and use_cache and decoder.has_cache:
             cache = DynamicCache(config=self.config)
         inner = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
@@ -595,16 +595,16 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return logits, None if use_cache is False else cache
 
     def named_task(self, task: str | None) -> str:
-        """A task, the first if None, which is said where there are others.
+        """Return `task`, or the model's first task, with a warning if there are several.
 
         Raises:
-            ValueError: The model has none of this name.
+            ValueError: If the model has no such task.
         """
         tasks = self.tasks()
         if task is None and len(tasks) > 1:
-            logger.warning_once("no task is named, so it is the first of %s", ", ".join(tasks))
+            logger.warning_once("No task was named. Using the first of %s.", ", ".join(tasks))
         if task not in (None, *tasks):
-            raise ValueError(f"this model writes {', '.join(tasks)}, and has no task {task!r}")
+            raise ValueError(f"task must be one of {', '.join(tasks)}, got {task!r}")
         return task or tasks[0]
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -612,7 +612,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
 
 class VariableReader(nn.Module):
-    """The encoder as `generate` calls it. It holds the model without being its parent."""
+    """Encoder for `generate`. The list around the model keeps it from becoming a submodule."""
 
     main_input_name = "input_ids"
 
@@ -627,19 +627,13 @@ class VariableReader(nn.Module):
         task: str | None = None,
         **kwargs: Any,
     ) -> BaseModelOutput:
-        """The variables that a task writes from.
+        """Return the variables that a task writes from, (batch, 1, latent).
 
         Args:
             input_ids: (batch, seq).
             attention_mask: (batch, seq), 1 for a token.
-            task: What is to be written, one of the model's `tasks`; the first if None.
+            task: One of the model's `tasks`, by default the first.
             **kwargs: Ignored.
-
-        Returns:
-            (batch, 1, numbers), as if one token had been read.
-
-        Raises:
-            ValueError: The model has no such task.
         """
         model = self._model[0]
         latent = model.latent_of(model.named_task(task), input_ids, attention_mask)

@@ -1,5 +1,4 @@
-"""Configuration and parts of generative models of sentence pairs: the encoders that infer a latent
-variable, and the decoders that write a sentence from some (thesis, 5.4, 5.5 and 5.9)."""
+"""Configuration and parts of generative models of sentence pairs (thesis, 5.4, 5.5 and 5.9)."""
 
 from __future__ import annotations
 
@@ -23,25 +22,22 @@ from paraphrastic_hf.layers.latent import (
 )
 from paraphrastic_hf.layers.packing import Padding
 from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.models.base import check_choices, check_positive
 
-SEMANTIC = "semantic"  # the variable of what a sentence and its translation have in common
+SEMANTIC = "semantic"  # the variable that a sentence shares with its translation
 DECODERS = ("transformer", "lstm")
 ENCODERS = (*DECODERS, "average")
 SIZES = (
-    *("vocab_size", "hidden_size", "state_size", "encoder_layers", "decoder_layers"),
-    *("num_attention_heads", "intermediate_size"),
+    *("vocab_size", "hidden_size", "encoder_layers", "decoder_layers", "num_attention_heads"),
+    "intermediate_size",
 )
 Decoder = TransformerDecoder | LstmDecoder
 
 
 def refuse_language(code: str) -> None:
-    """Refuse a code that no language can have, since the variable of meaning has it.
-
-    Raises:
-        ValueError: It is that name, or empty.
-    """
+    """Raise ValueError for a language code that is empty or taken by the semantic variable."""
     if code in ("", SEMANTIC):
-        raise ValueError(f"a language must have a code such as en, got {code!r}")
+        raise ValueError(f"languages must not contain '' or {SEMANTIC!r}, got {code!r}")
 
 
 @strict
@@ -49,32 +45,28 @@ class LatentConfig(PreTrainedConfig):
     """Settings of every generative model of sentence pairs.
 
     Args:
-        vocab_size: Tokens, with padding and the end mark.
-        languages: Their codes, in the order of the sides of a pair.
-        hidden_size: Dimensions of a latent variable, and so of a sentence vector.
-        state_size: Dimensions of the states of encoders and decoders; `hidden_size` if None. Even,
-            and in transformers a multiple of `num_attention_heads`.
-        encoder_kind: Architecture of the encoders, `transformer`, `lstm` (in both directions) or
-            `average` (of the tokens' vectors).
-        encoder_layers: Blocks of a transformer that encodes; the thesis takes 5.
-        decoder_kind: Architecture of the decoders.
-        decoder_layers: Blocks of a transformer that decodes; the thesis takes 1.
-        num_attention_heads: Attention heads of a block.
-        intermediate_size: Units of the feed-forward layer of a block.
+        vocab_size: Number of tokens, including padding and the end mark.
+        languages: Language codes, in the order of the sides of a pair.
+        hidden_size: Dimensions of a latent variable and so of a sentence vector.
+        state_size: Dimensions of the states of encoders and decoders, even, for transformers a
+            multiple of `num_attention_heads`. `hidden_size` if None.
+        encoder_kind: `transformer`, `lstm` (bidirectional) or `average` (of token vectors).
+        encoder_layers: Blocks of a transformer encoder, 5 in the thesis.
+        decoder_kind: `transformer` or `lstm`.
+        decoder_layers: Blocks of a transformer decoder, 1 in the thesis.
+        num_attention_heads: Attention heads per block.
+        intermediate_size: Hidden units of a block's feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
-        latent_at: Where the variables enter a decoder, of `word`, `hidden`, `attention`, `logit`
+        latent_at: Where the variables enter a decoder: `word`, `hidden`, `attention`, `logit`
             (thesis, 5.9.1).
-        is_variational: Whether variables are drawn from their posteriors in training; if not, each
-            is its mean.
-        adds_average: Whether the mean of the semantic variable is the average of the tokens'
-            vectors (SP, 5.1.1), times the root of their size, and what the encoder makes of them
-            beside it, at first nothing. No paper has this. `state_size` is then `hidden_size`.
-        variable: The variable whose mean is the embedding, `semantic` or a language.
-        is_centered: Whether embeddings by meaning are less a vector that all share
+        is_variational: Whether training draws variables from their posteriors instead of using
+            the means.
+        adds_average: Whether the average of the token vectors (SP, 5.1.1), times the square root of
+            their size, is added to the mean of the semantic variable. The encoder's own part is
+            then initially 0. In no paper. Needs `state_size` equal to `hidden_size`.
+        variable: Variable whose mean is the embedding, `semantic` or a language.
+        is_centered: Whether a common vector is subtracted from semantic embeddings
             (`LatentModel.center_on`).
-
-    Raises:
-        ValueError: Sizes that do not go together, or an unknown name.
     """
 
     attribute_map = {"num_hidden_layers": "decoder_layers"}
@@ -104,22 +96,15 @@ class LatentConfig(PreTrainedConfig):
 
     @property
     def width(self) -> int:
-        """Dimensions of the states of encoders and decoders."""
         return self.hidden_size if self.state_size is None else self.state_size
 
     def validate_latent(self) -> None:
-        """Refuse sizes and names without a meaning."""
-        for name in SIZES:
-            size = self.width if name == "state_size" else getattr(self, name)
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        check_positive(self, *SIZES)
+        if self.width < 1:
+            raise ValueError(f"state_size must be at least 1, got {self.width}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-        for name, known in (("encoder_kind", ENCODERS), ("decoder_kind", DECODERS)):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be {' or '.join(known)}, got {getattr(self, name)!r}"
-                )
+        check_choices(self, encoder_kind=ENCODERS, decoder_kind=DECODERS)
         uses_heads = "transformer" in (self.encoder_kind, self.decoder_kind)
         if self.width % 2 or (uses_heads and self.width % self.num_attention_heads):
             raise ValueError(
@@ -129,28 +114,28 @@ class LatentConfig(PreTrainedConfig):
         is_average = self.encoder_kind == "average"
         if (self.adds_average or is_average) and self.width != self.hidden_size:
             raise ValueError(
-                f"{'an average' if is_average else 'adds_average'} needs states of the size of a "
-                f"variable, {self.hidden_size}, got state_size {self.width}"
+                f"state_size must equal hidden_size ({self.hidden_size}) with "
+                f"{'encoder_kind average' if is_average else 'adds_average'}, got {self.width}"
             )
         if self.adds_average and is_average:
-            raise ValueError("adds_average is for encoders that are not an average themselves")
+            raise ValueError("adds_average must be false with encoder_kind average")
         unknown = [place for place in self.latent_at if place not in PLACES]
         if unknown or not self.latent_at:
             raise ValueError(
-                f"latent_at must name some of {', '.join(PLACES)}, got {list(self.latent_at)}"
+                f"latent_at must list some of {', '.join(PLACES)}, got {list(self.latent_at)}"
             )
         if len(set(self.languages)) != len(self.languages):
-            raise ValueError(f"languages must differ, got {list(self.languages)}")
+            raise ValueError(f"languages must be distinct, got {list(self.languages)}")
         for language in self.languages:
             refuse_language(language)
 
 
 class Addition(Dense):
-    """A map whose result is added to something, and is nothing before training."""
+    """Dense layer that is initially zero, whose output is added to something."""
 
 
 def map_to_mean(config: LatentConfig, variable: str) -> nn.Module:
-    """What makes a posterior's mean of the mean state."""
+    """Return the map of the mean state to a posterior's mean."""
     if variable == SEMANTIC and config.encoder_kind == "average":
         return nn.Identity()
     is_added = variable == SEMANTIC and config.adds_average
@@ -158,18 +143,17 @@ def map_to_mean(config: LatentConfig, variable: str) -> nn.Module:
 
 
 def average_of(config: LatentConfig) -> AverageEncoder:
-    """The encoder of a config whose `encoder_kind` is `average`."""
+    """Return the encoder of a config with `encoder_kind` average."""
     ends = [config.eos_token_id, config.decoder_start_token_id]
     end = next((end for end in ends if isinstance(end, int)), None)
     return AverageEncoder(config.vocab_size, config.width, end=end)
 
 
 class Inference(nn.Module):
-    """What infers one variable: an encoder, and maps of its mean state to mean and log-variance,
-    without bias, as released.
+    """Encoder of one variable, and maps of its mean state to mean and log-variance.
 
-    Models that are not variational have the map to the mean too. In the thesis's appendix (5.9.1)
-    the mean state is the embedding itself.
+    The maps have no bias, as released. Models that are not variational have the map to the mean
+    too. In the thesis's appendix (5.9.1) the mean state itself is the embedding.
     """
 
     def __init__(self, config: LatentConfig, variable: str) -> None:
@@ -195,12 +179,12 @@ class Inference(nn.Module):
 
 @dataclass(frozen=True)
 class SharedInference:
-    """What infers one variable by an encoder that infers others too, in the form of `Inference`.
+    """Inference of one variable with an encoder that infers others too.
 
     Attributes:
-        encoder: The encoder, told which variable it reads for.
+        encoder: The encoder for this variable.
         mean: Map of the mean state to the posterior's mean.
-        log_variance: And to the logarithm of its variance; None for a variable that is a vector.
+        log_variance: Map to the logarithm of its variance. None if not variational.
     """
 
     encoder: Purpose
@@ -210,11 +194,11 @@ class SharedInference:
 
 @dataclass(frozen=True)
 class Purpose:
-    """A shared encoder that reads for one variable.
+    """A shared encoder that infers one variable.
 
     Attributes:
         shared: The encoder.
-        language: Number of the language whose own part it reads for; the meaning if None.
+        language: Index of the language whose variable to infer. None for the meaning.
     """
 
     shared: SharedEncoder | AverageEncoder
@@ -222,21 +206,18 @@ class Purpose:
 
     @property
     def table(self) -> nn.Embedding:
-        """Vectors of the tokens."""
         return self.shared.table
 
     def __call__(self, ids: Tensor, padding: Padding) -> Tensor:
-        """The state of each token, (tokens, width), of texts laid end to end."""
-        states: Tensor = self.shared(ids, padding, self.language)
-        return states
+        """Return the state of each token, (tokens, width), of flat ids."""
+        return self.shared(ids, padding, self.language)  # type: ignore[no-any-return]
 
 
 AnyInference = Inference | SharedInference
 
 
 def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
-    """The tokens' vectors, (tokens, dim), whose average is a part of the posterior's mean; None
-    where none is (`adds_average`)."""
+    """Return the token vectors, (tokens, dim), whose average `adds_average` adds to the mean."""
     if not isinstance(inference.mean, Addition):
         return None
     table = inference.encoder.table
@@ -244,8 +225,7 @@ def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
 
 
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
-    """A decoder of the architecture that a config names, from `latent` numbers, with so many tokens
-    besides those of the vocabulary to begin after."""
+    """Return a decoder for v of size `latent`, with extra start tokens after the vocabulary."""
     shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
     if config.decoder_kind == "lstm":
         return LstmDecoder(config.vocab_size, config.width, latent, **shared)
@@ -262,8 +242,11 @@ def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
 
 
 def start_weights(module: nn.Module) -> None:
-    """Dense layers start Glorot uniform with bias 0; rows of tables and output layers normal,
-    of length about 1 (those of released output layers are Glorot, about half as long)."""
+    """Initialize one module.
+
+    Dense layers are Glorot uniform with bias 0. Rows of tables and output layers are normal, of
+    length about 1 (released output layers are Glorot, about half as long).
+    """
     if isinstance(module, Addition):
         nn.init.zeros_(module.weight)
     elif isinstance(module, nn.Linear):

@@ -1,8 +1,8 @@
-"""The multilingual generative transformer and its ablations (thesis, 5.10 to 5.13).
+"""Multilingual generative transformer and its ablations (thesis, 5.10 to 5.13).
 
-One encoder infers the meaning of a sentence in any language and what is of the language alone; one
-decoder writes every language, and begins with a token that names it. As in `bgt.py`, the rows of
-Table 56 are choices of what is written and from what:
+One encoder infers both the meaning of a sentence in any language and its language variable. One
+decoder writes every language, starting from a token that names it. The rows of Table 56 are choices
+of outputs and variables:
 
 | row | reconstructs | language variables | variational |
 |---|---|---|---|
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from paraphrastic_hf.layers.latent import AverageEncoder, Scorer, SharedEncoder
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.models.generative.latent import LatentModel
+from paraphrastic_hf.models.generative.latent import LatentModel, language_of
 from paraphrastic_hf.models.generative.latent_parts import (
     SEMANTIC,
     Decoder,
@@ -40,22 +40,17 @@ from paraphrastic_hf.models.generative.latent_parts import (
 
 @strict
 class MGTConfig(LatentConfig):
-    """Configuration of `MGTModel`: the settings of every latent model, for two languages or more,
-    and what it writes.
+    """Configuration of `MGTModel`, with the settings of `LatentConfig` for two languages or more.
 
     Args:
-        num_attention_heads: Attention heads of a block; the thesis takes 16.
-        intermediate_size: Units of the feed-forward layer of a block; the thesis takes 2,048.
-        latent_at: Where the variables enter the decoder; the thesis takes `logit` alone.
-        reconstructs: Whether each language is written from itself, beside translation.
-        has_language_variables: Whether each language has a variable of its own, from which it is
-            reconstructed beside the semantic one.
-        has_translation_scorer: Whether translation, which has no language variable, scores tokens
-            by a layer of its own; if not, zeros stand in for the variable.
-
-    Raises:
-        ValueError: Fewer than two languages, an LSTM, language variables that nothing is written
-            from, or language variables of an average.
+        num_attention_heads: Attention heads per block, 16 in the thesis.
+        intermediate_size: Hidden units of a block's feed-forward layer, 2,048 in the thesis.
+        latent_at: Where the variables enter the decoder, `logit` in the thesis.
+        reconstructs: Whether each language is reconstructed, beside translation.
+        has_language_variables: Whether each language has its own variable for reconstruction,
+            beside the semantic one.
+        has_translation_scorer: Whether translation, which uses no language variable, has its own
+            output layer. If False, zeros replace the variable.
 
     Example:
         >>> MGTConfig(vocab_size=100, hidden_size=32, languages=["en", "fr", "de"]).latent_at
@@ -72,27 +67,24 @@ class MGTConfig(LatentConfig):
     has_translation_scorer: bool = False
 
     def validate_tasks(self) -> None:
-        """Refuse what has no meaning for one encoder and decoder of several languages."""
         if len(self.languages) < 2:
             raise ValueError(f"languages must be two or more, got {list(self.languages)}")
         if "lstm" in (self.encoder_kind, self.decoder_kind):
-            raise ValueError(
-                "an MGT is a transformer: its encoder_kind and decoder_kind are no lstm"
-            )
+            raise ValueError("encoder_kind and decoder_kind of an MGT must not be lstm")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs reconstructs: translations are written from the "
-                "semantic variable alone"
+                "has_language_variables needs reconstructs. Translations only use the semantic "
+                "variable."
             )
         if self.has_language_variables and self.encoder_kind == "average":
             raise ValueError(
-                "an average reads every language alike, and an MGT has one encoder for all: "
-                "has_language_variables must be False (in recipes language_variables: false)"
+                "has_language_variables must be false with encoder_kind average, which cannot "
+                "tell languages apart (in recipes language_variables: false)"
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(
-                "has_translation_scorer needs reconstructs: without, translations alone are "
-                "written, and the decoder's own layer scores them"
+                "has_translation_scorer needs reconstructs. Without it the decoder's own output "
+                "layer is used for translations only."
             )
 
 
@@ -115,7 +107,7 @@ class MGTModel(LatentModel):
         "'average' else 'transformer' }} for all of {{ languages | join(', ') }} infers from its "
         "{{ tokens }} (multilingual generative transformer; thesis, 5.10)"
     )
-    evens_translation = True
+    balances_translations = True
 
     def __init__(self, config: MGTConfig) -> None:
         super().__init__(config)
@@ -133,7 +125,7 @@ class MGTModel(LatentModel):
                 feed_forward=config.intermediate_size,
                 dropout=config.dropout,
             )
-        kinds = 2 if config.has_language_variables else 1  # of variables: semantic, of a language
+        kinds = 2 if config.has_language_variables else 1  # semantic and language variables
         of_kinds = (SEMANTIC, config.languages[0])[:kinds]
         self.means = nn.ModuleList(map_to_mean(config, name) for name in of_kinds)
         self.log_variances = nn.ModuleList(
@@ -157,7 +149,7 @@ class MGTModel(LatentModel):
         return [f"{verb}_{language}" for verb in verbs for language in self.config.languages]
 
     def variables_of(self, task: str) -> list[str]:
-        # the semantic one first, so that a translation's zeros are those at the end
+        # Semantic first, so that the zeros of a translation are at the end.
         verb, language = task.split("_", 1)
         if verb == "reconstruct" and self.config.has_language_variables:
             return [SEMANTIC, language]
@@ -181,16 +173,15 @@ class MGTModel(LatentModel):
         return self.shared_decoder.scorer
 
     def start_of(self, task: str) -> int:
-        """The token of the language that is written; these follow the vocabulary's."""
-        language = task.split("_", 1)[1]
-        return int(self.config.vocab_size) + self.config.languages.index(language)
+        """Return the start token of the language, which follows the vocabulary."""
+        return int(self.config.vocab_size) + self.config.languages.index(language_of(task))
 
     @property
     def reads_both_sides(self) -> bool:
         return bool(self.config.reconstructs)
 
     def encoder_parameters(self, variable: str | None = None) -> Iterator[nn.Parameter]:
-        # one encoder infers every variable
+        # One encoder infers every variable.
         for part in (self.shared_encoder, self.means, self.log_variances):
             yield from part.parameters()
 
@@ -199,15 +190,15 @@ class MGTModel(LatentModel):
             yield from part.parameters()
 
     def generate(self, *inputs: Any, task: str | None = None, **options: Any) -> Any:
-        """Write sentences by transformers' `generate`, beginning with the language of the task.
+        """Write sentences with transformers' `generate`, starting with the language of the task.
 
         Args:
-            *inputs: As of transformers.
-            task: What to write, one of `tasks`.
-            **options: As of transformers.
+            *inputs: As in transformers.
+            task: One of `tasks`.
+            **options: As in transformers.
 
         Raises:
-            ValueError: No task is named, or one that the model has not.
+            ValueError: If the task is missing or unknown.
 
         Example:
             >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
@@ -217,20 +208,21 @@ class MGTModel(LatentModel):
             21
         """
         if task is None:
-            raise ValueError(f"task must say what to write, one of {', '.join(self.tasks())}")
+            raise ValueError(f"task must be one of {', '.join(self.tasks())}, got None")
         task = self.named_task(task)
         options.setdefault("decoder_start_token_id", self.start_of(task))
         return super().generate(*inputs, task=task, **options)
 
     def add_language(self, code: str) -> None:
-        """Make room for one more language, to be trained further: its own vector in the encoder,
-        and in the decoder the token that begins its sentences. Both start as the others' mean.
+        """Add a language before further training: an encoder vector and a start token.
+
+        Both are initialized to the mean of the other languages'.
 
         Args:
-            code: Code of the language.
+            code: Language code.
 
         Raises:
-            ValueError: The model has it already.
+            ValueError: If the model has the language already.
 
         Example:
             >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}
@@ -240,7 +232,7 @@ class MGTModel(LatentModel):
             ['semantic', 'en', 'fr', 'it']
         """
         if code in self.config.languages:
-            raise ValueError(f"the model has the language {code!r} already")
+            raise ValueError(f"The model already has the language {code!r}")
         refuse_language(code)
         table = self.shared_encoder.languages
         if table is not None:
@@ -250,7 +242,7 @@ class MGTModel(LatentModel):
 
 
 def _with_row(table: nn.Embedding, others: int) -> nn.Embedding:
-    """A table with one more row, the mean of the last `others`."""
+    """Return the table with one more row, the mean of the last `others` rows."""
     rows: Tensor = table.weight.detach()
     grown = nn.Embedding(len(rows) + 1, rows.shape[1], device=rows.device, dtype=rows.dtype)
     grown.sparse = table.sparse

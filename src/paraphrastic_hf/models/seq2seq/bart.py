@@ -1,24 +1,20 @@
-"""Bart, transformers' own encoder-decoder (Lewis et al., 2020), as training runs it; the way of
-AESOP (Sun et al., 2021) to paraphrases of a given syntax, beside SCPN (thesis, 6.3).
+"""transformers' BART (Lewis et al., 2020) for training: AESOP's approach to syntactically
+controlled paraphrases (Sun et al., 2021), beside SCPN (thesis, 6.3).
 
-What is saved is a stock `BartForConditionalGeneration`, which Auto classes load without this
-package.
+Saved models are stock `BartForConditionalGeneration`, which load without this package.
 """
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from torch import Tensor
 from transformers import BartConfig, BartForConditionalGeneration
-from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from paraphrastic_hf.layers.product import linear
 from paraphrastic_hf.models.seq2seq.stock import TrainedStock
 
 
 class TrainedBart(TrainedStock, BartForConditionalGeneration):  # type: ignore[misc]
-    """A Bart with the questions that training asks of every model of this package.
+    """BART with the interface that training needs.
 
     Example:
         >>> heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
@@ -29,31 +25,14 @@ class TrainedBart(TrainedStock, BartForConditionalGeneration):  # type: ignore[m
 
     stock_class: ClassVar[type] = BartForConditionalGeneration
 
-    def forward(self, *args: Any, logits_at: Tensor | None = None, **kwargs: Any) -> Any:
-        """As of `BartForConditionalGeneration`; or the scores of some places alone.
-
-        Args:
-            *args: As there.
-            logits_at: (batch, seq) bool, the places; all if None.
-            **kwargs: As there.
-
-        Returns:
-            `Seq2SeqLMOutput`; with `logits_at` its `logits` are (places, vocab).
-        """
-        if logits_at is None:
-            return super().forward(*args, **kwargs)
-        states = self.model(*args, **kwargs, use_cache=False).last_hidden_state[logits_at]
-        logits = linear(states, self.lm_head.weight, self.final_logits_bias[0])
-        return Seq2SeqLMOutput(logits=logits)
-
 
 def bart_config(tokens: int, end: int, **sizes: Any) -> BartConfig:
-    """The configuration of a Bart for a tokenizer of this package.
+    """Return the configuration of a BART for a tokenizer of this package.
 
     Args:
-        tokens: Entries of the tokenizer, of which 0 is padding.
-        end: Id of the mark that ends a sentence, with which the decoder begins.
-        **sizes: As of `BartConfig`.
+        tokens: Size of the tokenizer, whose entry 0 is padding.
+        end: Id of the end mark, which is also the decoder's first input.
+        **sizes: As in `BartConfig`.
 
     Example:
         >>> config = bart_config(20, 19)

@@ -1,6 +1,6 @@
-"""What the encoder-decoders of this package share (thesis, 4.6, 6.3 and 7.3).
+"""Base of the encoder-decoders of this package (thesis, 4.6, 6.3 and 7.3).
 
-A model has an `encoder` with a `table` of tokens, and an `output` layer that scores them.
+A model has an `encoder` with a `table` of tokens, and an `output` layer.
 """
 
 from __future__ import annotations
@@ -8,22 +8,48 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import torch
+from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin
+from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin, PreTrainedConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from paraphrastic_hf.models.base import NO_LABEL, ParaphrasticModel
 
 
+@strict
+class Seq2SeqConfig(PreTrainedConfig):
+    """Settings of every encoder-decoder of this package.
+
+    Args:
+        max_position_embeddings: Longest text, in tokens, including the end mark.
+        is_encoder_decoder: Required by transformers.
+        use_cache: Whether generation keeps states of earlier steps.
+        pad_token_id: Id of padding.
+        bos_token_id: Id of the start mark, if any.
+        eos_token_id: Id of the end mark, or several ids.
+        decoder_start_token_id: Id that the decoder reads first.
+    """
+
+    attribute_map = {"num_hidden_layers": "decoder_layers"}
+
+    max_position_embeddings: int = 1024
+    is_encoder_decoder: bool = True
+    use_cache: bool = True
+    pad_token_id: int | None = 0
+    bos_token_id: int | None = None
+    eos_token_id: int | list[int] | None = None
+    decoder_start_token_id: int | None = None
+
+
 class DecoderInputs(NamedTuple):
-    """What one pass of a decoder reads.
+    """Inputs of one pass of a decoder.
 
     Attributes:
-        ids: (batch, seq), the tokens that it reads.
+        ids: (batch, seq), decoder input ids.
         is_token: False for padding of the source, (batch, source).
-        cache: Its own cache, which keeps the states of earlier steps; None without one.
-        returned: The cache that is given back, as transformers gave it; None without one.
+        cache: Self-attention cache with the states of earlier steps, or None.
+        returned: Cache to return, as transformers passed it, or None.
     """
 
     ids: Tensor
@@ -33,11 +59,11 @@ class DecoderInputs(NamedTuple):
 
 
 class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
-    """An encoder-decoder that reads one sentence and writes another."""
+    """Encoder-decoder that reads one sentence and writes another."""
 
     auto_class: ClassVar[str] = "AutoModelForSeq2SeqLM"
     is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
+    accepts_loss_kwargs = False  # transformers' Trainer then divides by accumulation steps
 
     def get_input_embeddings(self) -> nn.Embedding:
         table: nn.Embedding = self.encoder.table
@@ -48,12 +74,11 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         return output
 
     def get_encoder(self, modality: str | None = None) -> nn.Module:
-        """What reads a source, for `generate`."""
         encoder: nn.Module = self.encoder
         return encoder
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
-        """What the decoder reads to predict labels, (batch, seq)."""
+        """Return the decoder inputs for labels, (batch, seq)."""
         ids = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
         start = ids.new_full((len(ids), 1), self.config.decoder_start_token_id)
         return torch.cat([start, ids[:, :-1]], 1)
@@ -67,12 +92,12 @@ class Seq2SeqModel(ParaphrasticModel, GenerationMixin):
         cache: Any,
         use_cache: bool | None,
     ) -> DecoderInputs:
-        """The arguments of `forward`, with defaults for those that are absent."""
+        """Fill in the defaults of the arguments of `forward`."""
         if attention_mask is None:
             attention_mask = memory.new_ones(memory.shape[:2])
         if decoder_input_ids is None:
             if labels is None:
-                raise ValueError("decoder_input_ids or labels must say what the decoder reads")
+                raise ValueError("decoder_input_ids or labels must be given")
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
         if use_cache is None:
             use_cache = self.config.use_cache and not self.training and labels is None
@@ -93,18 +118,16 @@ def scored(
     return_dict: bool | None,
     loss: Tensor | None = None,
 ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-    """What `forward` of an encoder-decoder returns.
+    """Return the output of an encoder-decoder's `forward`.
 
     Args:
         model: The encoder-decoder.
-        logits: Scores of every token as the next one, (batch, seq, vocab); None where only a loss
-            was asked for.
-        labels: (batch, seq) what is to be written, of which -100 does not count; None where no
-            loss is asked for.
-        inputs: What the decoder has read.
-        memory: What the encoder gave.
-        return_dict: A tuple instead, if False.
-        loss: The mean cross-entropy in nats, where the model has computed it itself.
+        logits: (batch, seq, vocab), or None if the model computed only a loss.
+        labels: (batch, seq) target tokens, -100 to ignore. None for no loss.
+        inputs: Inputs of the decoder.
+        memory: Output of the encoder.
+        return_dict: Return a tuple if False.
+        loss: Mean cross-entropy in nats, if the model computed it itself.
     """
     if labels is not None and logits is not None:
         predicted = logits.flatten(0, -2).float()

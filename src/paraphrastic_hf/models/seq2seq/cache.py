@@ -1,7 +1,7 @@
-"""The cache of models that write (thesis, 4.6, 5.4, 6.3 and 7.3), under both of its names.
+"""Cache argument of models that generate (thesis, 4.6, 5.4, 6.3 and 7.3), under both of its names.
 
-transformers 5.24 calls the argument `cache`; before, and in calls written before, it is
-`past_key_values`. An output takes it by its place, which has not changed.
+transformers 5.24 calls the argument `cache`. Earlier versions and callers use `past_key_values`.
+Outputs take it by position, which has not changed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 
 def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a model's `forward` be given its `cache` as `past_key_values` too, and refuse one of a
-    size that is settled beforehand, which no decoder of this package fills.
+    """Let a model's `forward` accept its `cache` as `past_key_values` too.
+
+    Caches of fixed size are refused, because our decoders cannot fill them.
 
     Raises:
-        ValueError: From the call: it names both, or the cache does not grow.
+        ValueError: From the call, if both names are given or the cache has a fixed size.
 
     Example:
         >>> @takes_cache
@@ -30,11 +31,11 @@ def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
     def named(model: Any, *args: Any, past_key_values: Any = None, **kwargs: Any) -> Any:
         if past_key_values is not None:
             if kwargs.get("cache") is not None:
-                raise ValueError("`past_key_values` is the old name of `cache`: give `cache` alone")
+                raise ValueError("past_key_values is the old name of cache. Use only cache.")
             kwargs["cache"] = past_key_values
         if getattr(kwargs.get("cache"), "is_compileable", False):
             raise ValueError(
-                f"{type(model).__name__} takes a cache that grows: leave cache_implementation out"
+                f"cache of {type(model).__name__} must be dynamic. Leave out cache_implementation."
             )
         return forward(model, *args, **kwargs)
 

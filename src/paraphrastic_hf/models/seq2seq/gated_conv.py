@@ -1,10 +1,10 @@
-"""The gated convolutional encoder-decoder (Gehring et al., 2017; thesis, 7.3), the model that the
-thesis trains by minimum risk.
+"""Gated convolutional encoder-decoder (Gehring et al., 2017; thesis, 7.3), which the thesis trains
+by minimum risk.
 
-The encoder gives keys, its outputs, and values, to which the embeddings that it read are added; in
-`encoder_last_hidden_state` they stand side by side, (batch, seq, 2 * embedding_size), so that
-`generate` needs nothing of ours. While it writes, each layer of the decoder keeps the states that
-its window still reaches, which is a sliding window of transformers' own cache.
+The encoder outputs keys, and values, which are the keys plus the input embeddings. In
+`encoder_last_hidden_state` they are concatenated, (batch, seq, 2 * embedding_size), so `generate`
+needs no changes. During generation each decoder layer keeps the states in reach of its window, in
+a sliding window of transformers' cache.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.elementwise import dropout
@@ -25,7 +24,8 @@ from paraphrastic_hf.layers.gated_convolution import (
     Window,
 )
 from paraphrastic_hf.layers.product import Dense
-from paraphrastic_hf.models.seq2seq.base import Seq2SeqModel, scored
+from paraphrastic_hf.models.base import check_positive
+from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel, scored
 from paraphrastic_hf.models.seq2seq.cache import takes_cache
 
 SIZES = (
@@ -35,32 +35,23 @@ SIZES = (
 
 
 @strict
-class GatedConvConfig(PreTrainedConfig):
-    """Configuration of a `GatedConvModel`; the defaults are the thesis's (7.3).
+class GatedConvConfig(Seq2SeqConfig):
+    """Configuration of a `GatedConvModel`, with the settings of `Seq2SeqConfig`.
+
+    The defaults are the thesis's (7.3).
 
     Args:
-        vocab_size: Number of tokens of both languages, with padding and the end mark.
-        hidden_size: Numbers of a token's state in the layers.
-        embedding_size: Numbers of a row of the tables of tokens and positions.
-        encoder_layers: Number of gated convolutions of the encoder.
-        decoder_layers: Number of those of the decoder, each with its attention.
-        kernel_width: Number of tokens that a convolution reads, odd.
+        vocab_size: Number of tokens of both languages, including padding and the end mark.
+        hidden_size: Dimensions of a token's state.
+        embedding_size: Dimensions of a token's and a position's vector.
+        encoder_layers: Number of convolutions of the encoder.
+        decoder_layers: Number of convolutions of the decoder, each with attention.
+        kernel_width: Tokens per window, odd.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
-        max_position_embeddings: Most tokens of a text, its end mark included.
-        tie_word_embeddings: Whether encoder, decoder and output layer have one table of tokens.
-        is_encoder_decoder: True; by this name transformers asks.
-        use_cache: Whether generation keeps the states of earlier tokens.
-        pad_token_id: Id number of padding.
-        bos_token_id: Id number of the mark that starts a sentence, if there is one.
-        eos_token_id: Id number of the mark that ends a sentence, or several.
-        decoder_start_token_id: Id number that the decoder reads first.
-
-    Raises:
-        ValueError: A size is below 1, or an even kernel.
+        tie_word_embeddings: Whether encoder, decoder and output layer share one table.
     """
 
     model_type = "paraphrastic-gated-conv"
-    attribute_map = {"num_hidden_layers": "decoder_layers"}
 
     vocab_size: int = 40000
     hidden_size: int = 256
@@ -69,35 +60,23 @@ class GatedConvConfig(PreTrainedConfig):
     decoder_layers: int = 3
     kernel_width: int = 3
     dropout: float | int = 0.2
-    max_position_embeddings: int = 1024
     tie_word_embeddings: bool = True
-    is_encoder_decoder: bool = True
-    use_cache: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = None
-    eos_token_id: int | list[int] | None = None
-    decoder_start_token_id: int | None = None
 
     @property
     def sliding_window(self) -> int:
-        """Tokens that a layer reads while it writes; by this name transformers' cache asks."""
+        """Tokens that transformers' cache keeps for each layer."""
         return self.kernel_width
 
     def validate_sizes(self) -> None:
-        """Refuse sizes that no network has, and a share of zeros that leaves nothing."""
-        for name in SIZES:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_positive(self, *SIZES)
         if self.kernel_width % 2 == 0:
-            raise ValueError(
-                f"kernel_width must be odd, so that a window has a middle, got {self.kernel_width}"
-            )
+            raise ValueError(f"kernel_width must be odd, got {self.kernel_width}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
 
 class GatedConvModel(Seq2SeqModel):
-    """Translates by gated convolutions, with attention in every layer of the decoder.
+    """Translation model of gated convolutions, with attention in every decoder layer.
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 8}
@@ -128,7 +107,7 @@ class GatedConvModel(Seq2SeqModel):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Normal, so that layers keep the variance of what they read (Gehring et al., 3.5)."""
+        """Draw normal weights that keep the variance of a layer's input (Gehring et al., 3.5)."""
         kept = 1 - self.config.dropout
         if isinstance(module, nn.Linear):
             if module.weight is not self.encoder.table.weight:
@@ -139,7 +118,6 @@ class GatedConvModel(Seq2SeqModel):
             nn.init.normal_(module.weight, std=0.1)
 
     def tables(self) -> list[nn.Embedding]:
-        """The table of tokens, or that of the encoder and that of the decoder."""
         found = [self.encoder.table, self.decoder.table]
         return list({id(table.weight): table for table in found}.values())
 
@@ -158,34 +136,32 @@ class GatedConvModel(Seq2SeqModel):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Scores of every token as the next one of a translation.
+        """Return the logits of the next token of a translation.
 
         Args:
-            input_ids: (batch, source) ids; padding may stand on either side. A source without a
-                token is nothing to attend to.
-            attention_mask: (batch, source), 1 for a token; all ones if None.
-            decoder_input_ids: (batch, seq) what the translation begins with; from labels if None.
-            decoder_attention_mask: Ignored, (batch, seq): padding follows what is written.
-            encoder_outputs: What the encoder gave, in place of `input_ids`.
-            labels: (batch, seq) what is to be written; -100 where nothing is.
-            cache: The cache of earlier steps of generation.
+            input_ids: (batch, source) ids, padded on either side. Sources may be empty.
+            attention_mask: (batch, source), 1 for a token. All ones if None.
+            decoder_input_ids: (batch, seq) first tokens of the output. From labels if None.
+            decoder_attention_mask: Ignored, (batch, seq), because padding follows the output.
+            encoder_outputs: Output of the encoder, instead of `input_ids`.
+            labels: (batch, seq) target tokens, -100 to ignore.
+            cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
-            logits_at: (batch, seq) bool; scores of these places alone, which training asks for.
-            return_dict: A tuple instead, if False.
+            logits_at: (batch, seq) bool. In training, compute only these logits.
+            return_dict: Return a tuple if False.
 
         Returns:
-            `logits`, (batch, seq, vocab), or (places, vocab) with `logits_at`; with labels also
+            `logits`, (batch, seq, vocab), or (positions, vocab) with `logits_at`. With labels also
             `loss`, the mean cross-entropy in nats.
 
         Raises:
-            ValueError: A text is longer than the model's positions, or nothing says what the
-                decoder reads.
+            ValueError: If a text is longer than the model's positions, or the decoder has no input.
         """
         if encoder_outputs is None:
             assert input_ids is not None
             encoder_outputs = self.encoder(input_ids, attention_mask)
         memory = encoder_outputs[0]  # (batch, source, 2 * embedding_size)
-        if logits_at is not None:  # asked for whole texts, not for one token after another
+        if logits_at is not None:  # training on whole texts
             use_cache = False
         inputs = self._decoder_inputs(
             memory, attention_mask, decoder_input_ids, labels, cache, use_cache
@@ -197,8 +173,6 @@ class GatedConvModel(Seq2SeqModel):
 
 
 class _Encoder(nn.Module):
-    """Gated convolutions over a source."""
-
     main_input_name = "input_ids"
 
     def __init__(self, config: GatedConvConfig) -> None:
@@ -217,13 +191,7 @@ class _Encoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
     ) -> BaseModelOutput:
-        """Keys and values of every token, side by side, (batch, source, 2 * embedding_size).
-
-        Args:
-            input_ids: (batch, source) ids.
-            attention_mask: (batch, source), 1 for a token; all ones if None.
-            **kwargs: Ignored.
-        """
+        """Return keys and values of every token, (batch, source, 2 * embedding_size)."""
         is_token = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         places = (is_token.long().cumsum(1) - 1).clamp(min=0)
         ids = input_ids.masked_fill(is_token == 0, 0)
@@ -234,14 +202,12 @@ class _Encoder(nn.Module):
         for layer in self.layers:
             states = layer(states, is_token=mask)
         keys = self.narrow(states)
-        if keys.requires_grad:  # every layer of the decoder adds its gradient (Gehring et al., 3.5)
+        if keys.requires_grad:  # every decoder layer adds a gradient (Gehring et al., 3.5)
             keys = keys.detach() + (keys - keys.detach()) * self.share
         return BaseModelOutput(last_hidden_state=torch.cat([keys, (keys + embedded) * HALF], -1))
 
 
 class _Decoder(nn.Module):
-    """Causal gated convolutions over what is written, each with attention to the source."""
-
     def __init__(self, config: GatedConvConfig) -> None:
         super().__init__()
         size, width, self.dropout = config.embedding_size, config.hidden_size, config.dropout
@@ -260,14 +226,7 @@ class _Decoder(nn.Module):
     def forward(
         self, input_ids: Tensor, memory: Tensor, is_token: Tensor, cache: Any = None
     ) -> Tensor:
-        """What the output layer reads, (batch, seq, embedding_size).
-
-        Args:
-            input_ids: (batch, seq) ids of what has been written, or of what follows the cache.
-            memory: What the encoder gave, (batch, source, 2 * embedding_size).
-            is_token: False for padding of the source, (batch, source).
-            cache: Keeps the states of earlier steps of generation, if there is one.
-        """
+        """Return the inputs of the output layer, (batch, seq, embedding_size)."""
         known = 0 if cache is None else int(cache.get_seq_length())
         places = torch.arange(known, known + input_ids.shape[1], device=input_ids.device)
         embedded = _embed(self.table, self.positions, input_ids, places)
@@ -282,15 +241,11 @@ class _Decoder(nn.Module):
 
 
 def _embed(table: nn.Embedding, positions: nn.Embedding, ids: Tensor, places: Tensor) -> Tensor:
-    """Rows of tokens and of their places, added.
-
-    Raises:
-        ValueError: A place is beyond the table.
-    """
+    """Add the rows of tokens and of their positions."""
     most = positions.num_embeddings
     if places.numel() and int(places.max()) >= most:
         raise ValueError(
-            f"a text of {int(places.max()) + 1:,} tokens is longer than the {most:,} positions of "
-            "this model; cut it, or train one with more (model.positions)"
+            f"A text has {int(places.max()) + 1:,} tokens, more than the model's {most:,} "
+            "positions. Shorten it, or train a model with more (model.positions)."
         )
     return table(ids) + positions(places)

@@ -1,7 +1,7 @@
-"""A small language model over sentences: a causal transformer whose output layer is its table.
+"""Small causal transformer over sentences, whose output layer is its embedding table.
 
-No paper of this project has one. Its perplexity tells fluent translations and paraphrases from
-others, as the n-gram model of Wieting, Mallinson and Gimpel (2017, section 4) does.
+It is in no paper of this project. Its perplexity measures the fluency of translations and
+paraphrases, like the n-gram model of Wieting, Mallinson and Gimpel (2017, section 4).
 """
 
 from __future__ import annotations
@@ -27,20 +27,17 @@ class LanguageModelConfig(PreTrainedConfig):
     """Configuration of a `LanguageModel`.
 
     Args:
-        vocab_size: Number of tokens, with padding and marks.
-        hidden_size: Numbers of a token's state; even, and a multiple of `num_attention_heads`.
+        vocab_size: Number of tokens, including padding and marks.
+        hidden_size: Dimensions of a token's state, even, a multiple of `num_attention_heads`.
         num_hidden_layers: Number of transformer blocks.
-        num_attention_heads: Number of attention heads of a block.
-        intermediate_size: Number of units of the feed-forward layer of a block.
+        num_attention_heads: Attention heads per block.
+        intermediate_size: Hidden units of a block's feed-forward layer.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
         use_cache: Whether generation keeps the states of earlier tokens.
-        tie_word_embeddings: Whether the output layer is the table of tokens.
-        pad_token_id: Id number of padding.
-        bos_token_id: Id number of the mark that starts a sentence.
-        eos_token_id: Id number of the mark that ends a sentence, or several.
-
-    Raises:
-        ValueError: Sizes that do not go together.
+        tie_word_embeddings: Whether the output layer is the embedding table.
+        pad_token_id: Id of padding.
+        bos_token_id: Id of the start mark.
+        eos_token_id: Id of the end mark, or several ids.
     """
 
     model_type = "paraphrastic-language-model"
@@ -58,7 +55,6 @@ class LanguageModelConfig(PreTrainedConfig):
     eos_token_id: int | list[int] | None = None
 
     def validate_heads(self) -> None:
-        """Refuse a width that the heads cannot share."""
         if self.hidden_size % self.num_attention_heads or self.hidden_size % 2:
             raise ValueError(
                 f"hidden_size must be even and a multiple of num_attention_heads "
@@ -67,7 +63,7 @@ class LanguageModelConfig(PreTrainedConfig):
 
 
 class LanguageModel(ParaphrasticModel, GenerationMixin):
-    """Predicts each token of a sentence from those before it.
+    """Model of each token of a sentence given the tokens before it.
 
     Example:
         >>> config = LanguageModelConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1)
@@ -86,7 +82,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
     auto_class: ClassVar[str] = "AutoModelForCausalLM"
     base_model_prefix = "transformer"
     is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
+    accepts_loss_kwargs = False  # transformers' Trainer then divides by accumulation steps
     _tied_weights_keys = {"output.weight": "embedding.weight"}
 
     def __init__(self, config: LanguageModelConfig) -> None:
@@ -107,7 +103,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Dense layers start Glorot uniform with bias 0, table rows normal, of length about 1."""
+        """Use Glorot uniform weights, biases 0, and normal table rows of length about 1."""
         if isinstance(module, nn.Linear) and module is not self.output:
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
@@ -136,28 +132,27 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> CausalLMOutputWithPast | tuple[Tensor, ...]:
-        """Scores of every token as the next one.
+        """Return the logits of the next token.
 
         Args:
-            input_ids: (batch, seq) ids. Padding may stand on either side; without a mask only after
-                the text, where no token sees it.
+            input_ids: (batch, seq) ids, padded on either side with a mask, on the right without.
             attention_mask: (batch, seq), or with a cache (batch, seq so far), 1 for a token.
-            labels: (batch, seq), the ids themselves; -100 where nothing is to be predicted.
-            cache: The cache of earlier steps of generation.
+            labels: (batch, seq), the ids themselves, -100 to ignore.
+            cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
-            position_ids: (batch, seq) places of the tokens, from 0; counted if absent.
-            logits_at: (batch, seq) bool; scores of these places alone, which training asks for.
-            logits_to_keep: Scores of so many last places alone, which generation asks for, 0 for
-                all; or the places, (places,).
-            return_dict: A tuple instead, if False.
+            position_ids: (batch, seq) positions from 0. Computed if absent.
+            logits_at: (batch, seq) bool. In training, compute only these logits.
+            logits_to_keep: In generation, compute only this many last logits, or the logits at
+                positions, (positions,). 0 for all.
+            return_dict: Return a tuple if False.
 
         Returns:
-            `logits`, (batch, seq, vocab), or (places, vocab) with `logits_at`; with labels also
-            `loss`, the mean cross-entropy in nats of the tokens after the first; with a cache also
+            `logits`, (batch, seq, vocab), or (positions, vocab) with `logits_at`. With labels also
+            `loss`, the mean cross-entropy in nats of the tokens after the first. With a cache also
             `cache`.
 
         Raises:
-            ValueError: Labels of another shape than the ids.
+            ValueError: If labels and ids differ in shape.
         """
         if labels is not None and labels.shape != input_ids.shape:
             raise ValueError(
@@ -196,7 +191,7 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
         position_ids: Tensor | None,
         known: int,
     ) -> Tensor:
-        """(batch, seq, dim): table rows, scaled to numbers of size one, and positions."""
+        """Return table rows (scaled to numbers of about 1) plus positions, (batch, seq, dim)."""
         size = self.config.hidden_size
         if position_ids is None and attention_mask is not None:
             position_ids = (attention_mask.long().cumsum(1) - 1).clamp(min=0)[:, known:]

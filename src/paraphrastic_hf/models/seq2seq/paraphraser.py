@@ -1,10 +1,10 @@
-"""The paraphrase generator (thesis, 4.6): a bidirectional LSTM reads, an LSTM of two layers with
-bilinear attention writes.
+"""Paraphrase generator (thesis, 4.6): a bidirectional LSTM encoder, and a two-layer LSTM decoder
+with bilinear attention.
 
-The thesis states no sizes; the defaults are those of SCPN (6.3.1, released code), which `scpn.py`
-makes of it. The mean of what the encoder gives begins the decoder's states; no paper says what
-does. While it writes, the states and cells of the last step are a sliding window of transformers'
-own cache, so beams and samples need no code of ours.
+The thesis gives no sizes. The defaults are SCPN's (6.3.1, released code), on which `scpn.py`
+builds. The decoder starts from the mean of the encoder's output, which no paper specifies. During
+generation, the states and cells of the last step are kept in a sliding window of transformers'
+cache, so beam search and sampling need no extra code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import torch
 from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import PreTrainedConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.attention import AttentiveLSTM, BilinearAttention, State
@@ -23,66 +22,47 @@ from paraphrastic_hf.layers.elementwise import dropout
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import initialize_cell
 from paraphrastic_hf.losses.likelihood import log_likelihoods
-from paraphrastic_hf.models.seq2seq.base import Seq2SeqModel, scored
+from paraphrastic_hf.models.base import check_positive
+from paraphrastic_hf.models.seq2seq.base import Seq2SeqConfig, Seq2SeqModel, scored
 from paraphrastic_hf.models.seq2seq.cache import takes_cache
 from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoder
 
 
 @strict
-class ParaphraserConfig(PreTrainedConfig):
-    """Configuration of a `ParaphraserModel`.
+class ParaphraserConfig(Seq2SeqConfig):
+    """Configuration of a `ParaphraserModel`, with the settings of `Seq2SeqConfig`.
+
+    `max_position_embeddings` only limits the texts of `Translator`, since an LSTM has no limit.
 
     Args:
-        vocab_size: Number of tokens, those of the source and of what is written.
-        embedding_size: Numbers of a token's vector.
-        hidden_size: Numbers of a state of the decoder, and of either direction of the encoder.
-        decoder_layers: Number of LSTM layers that write.
+        vocab_size: Number of tokens of source and output.
+        embedding_size: Dimensions of a token's vector.
+        hidden_size: Dimensions of a state of the decoder and of either direction of the encoder.
+        decoder_layers: Number of LSTM layers of the decoder.
         dropout: Probability that a number is zeroed in training, 0 to below 1.
-        max_position_embeddings: Most tokens of a text that `Translator` gives it; an LSTM itself
-            has no bound.
-        tie_word_embeddings: Whether the output layer is the table of tokens.
-        is_encoder_decoder: True; by this name transformers asks.
-        use_cache: Whether generation keeps the states of the last step.
-        pad_token_id: Id number of padding.
-        bos_token_id: Id number of the mark that starts a text, if there is one.
-        eos_token_id: Id number of the mark that ends a text, or several.
-        decoder_start_token_id: Id number that the decoder reads first.
-
-    Raises:
-        ValueError: A size is below 1.
+        tie_word_embeddings: Whether the output layer is the embedding table.
     """
 
     model_type = "paraphrastic-paraphraser"
-    attribute_map = {"num_hidden_layers": "decoder_layers"}
 
     vocab_size: int = 32000
     embedding_size: int = 300
     hidden_size: int = 512
     decoder_layers: int = 2
     dropout: float | int = 0.0
-    max_position_embeddings: int = 1024
     tie_word_embeddings: bool = False
-    is_encoder_decoder: bool = True
-    use_cache: bool = True
-    pad_token_id: int | None = 0
-    bos_token_id: int | None = None
-    eos_token_id: int | list[int] | None = None
-    decoder_start_token_id: int | None = None
 
     @property
     def sliding_window(self) -> int:
-        """The last step's state and the new one; by this name transformers' cache asks."""
+        """Size of the window in transformers' cache: the last step's state and the new one."""
         return 2
 
     def validate_sizes(self) -> None:
-        """Refuse sizes that no network has."""
-        for name in ("vocab_size", "embedding_size", "hidden_size", "decoder_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_positive(self, "vocab_size", "embedding_size", "hidden_size", "decoder_layers")
 
 
 class ParaphraserModel(Seq2SeqModel):
-    """Writes a paraphrase of what it reads.
+    """Model that writes a paraphrase of its input.
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
@@ -117,25 +97,21 @@ class ParaphraserModel(Seq2SeqModel):
         narrow = config.embedding_size if tied else size
         self.combine = Dense(2 * size, narrow)
         self.output = Dense(narrow, config.vocab_size)
-        self.copy_gate = Dense(config.embedding_size + 2 * size, 1) if self.is_copying else None
+        is_copying = getattr(config, "use_copy", False)
+        self.copy_gate = Dense(config.embedding_size + 2 * size, 1) if is_copying else None
         self.post_init()
 
     @property
     def reads_template(self) -> bool:
-        """Whether a template goes in beside the source."""
+        """Whether the model reads a template beside the source."""
         return getattr(self.config, "template", "none") != "none"
 
-    @property
-    def is_copying(self) -> bool:
-        """Whether tokens of the source may be copied."""
-        return bool(getattr(self.config, "use_copy", False))
-
     def new_encoder(self) -> SourceEncoder:
-        """What reads the source, and its template where there is one."""
+        """Return the encoder of the source and, if used, the template."""
         return SourceEncoder(self.config)
 
     def _init_weights(self, module: nn.Module) -> None:
-        """As torch does: uniform within the root of one over the numbers that are added up."""
+        """Initialize dense layers as torch does: uniform within 1 / sqrt(number of inputs)."""
         if isinstance(module, nn.Linear):
             bound = module.in_features**-0.5
             if module.weight is not self.encoder.table.weight:
@@ -165,30 +141,30 @@ class ParaphraserModel(Seq2SeqModel):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Scores of every token as the next one; with copying, logarithms of probabilities.
+        """Return the logits of the next token, with copying log probabilities.
 
         Args:
-            input_ids: (batch, source) ids; padding may stand on either side.
-            attention_mask: (batch, source), 1 for a token; all ones if None.
-            decoder_input_ids: (batch, seq) what the paraphrase begins with; from labels if None.
-            decoder_attention_mask: Ignored, (batch, seq): padding follows what is written.
-            encoder_outputs: What the encoder gave, in place of `input_ids` and `template_ids`.
-            labels: (batch, seq) what is to be written; -100 where nothing is.
-            cache: The cache of earlier steps of generation.
+            input_ids: (batch, source) ids, padded on either side.
+            attention_mask: (batch, source), 1 for a token. All ones if None.
+            decoder_input_ids: (batch, seq) first tokens of the output. From labels if None.
+            decoder_attention_mask: Ignored, (batch, seq), because padding follows the output.
+            encoder_outputs: Output of the encoder, instead of `input_ids` and `template_ids`.
+            labels: (batch, seq) target tokens, -100 to ignore.
+            cache: Cache of earlier generation steps.
             use_cache: Whether to return a cache.
-            template_ids: (batch, template) ids of a parse or a template, of SCPN.
-            template_attention_mask: (batch, template), 1 for a token; all ones if None.
-            logits_at: (batch, seq) bool; the places that count, which training asks for.
-            targets: (places,) with `logits_at`, the right tokens there: then `loss` is returned
-                and no `logits`, without a score of every token being mixed with copies.
-            return_dict: A tuple instead, if False.
+            template_ids: (batch, template) ids of a parse or template, for SCPN.
+            template_attention_mask: (batch, template), 1 for a token. All ones if None.
+            logits_at: (batch, seq) bool. In training, compute only these logits.
+            targets: (positions,) target tokens at `logits_at`. Then `loss` is returned and no
+                `logits`, which avoids mixing copies into the score of every token.
+            return_dict: Return a tuple if False.
 
         Returns:
-            `logits`, (batch, seq, vocab), or (places, vocab) with `logits_at`; with labels or
+            `logits`, (batch, seq, vocab), or (positions, vocab) with `logits_at`. With labels or
             targets also `loss`, the mean cross-entropy in nats.
 
         Raises:
-            ValueError: Nothing says what the decoder reads, or the template is missing.
+            ValueError: If the decoder has no input, or the template is missing.
         """
         if encoder_outputs is None:
             assert input_ids is not None
@@ -196,7 +172,7 @@ class ParaphraserModel(Seq2SeqModel):
                 input_ids, attention_mask, template_ids, template_attention_mask
             )
         memory = encoder_outputs[0]  # (batch, source, hidden)
-        if logits_at is not None:  # asked for whole texts, not for one token after another
+        if logits_at is not None:  # training on whole texts
             use_cache = False
         inputs = self._decoder_inputs(
             memory, attention_mask, decoder_input_ids, labels, cache, use_cache
@@ -214,7 +190,8 @@ class ParaphraserModel(Seq2SeqModel):
             weights = weights[logits_at]
             source_ids = None if source_ids is None else source_ids[rows]
         both = torch.cat([states, context], -1)
-        scores = self._vocabulary(both)
+        narrow = dropout(self.combine(both), self.config.dropout, self.training)
+        scores = self.output(narrow)
         gate = None if self.copy_gate is None else self.copy_gate(torch.cat([words, both], -1))
         logits, loss = None, None
         if targets is not None:
@@ -222,7 +199,7 @@ class ParaphraserModel(Seq2SeqModel):
         else:
             logits = scores
             if gate is not None:
-                assert source_ids is not None  # of the encoder of this model
+                assert source_ids is not None
                 logits = _mixed(scores, gate, weights, source_ids)
         return scored(self, logits, labels, inputs, memory, return_dict, loss)
 
@@ -235,14 +212,14 @@ class ParaphraserModel(Seq2SeqModel):
         template_mask: Tensor | None,
         cache: Any,
     ) -> Tensor:
-        """The decoder's states, (batch, seq, hidden), from its start or on from the cache."""
+        """Return the decoder's states, (batch, seq, hidden), continuing from the cache if any."""
         template = getattr(encoding, "template_states", None)
         is_template = None
         if self.reads_template:
             if template is None:
                 raise ValueError(
-                    "this model needs template_ids, a parse or template of its own vocabulary, "
-                    "beside input_ids"
+                    "template_ids are missing: a parse or template in the model's template "
+                    "vocabulary"
                 )
             if template_mask is None:
                 template_mask = template.new_ones(template.shape[:2])
@@ -251,7 +228,7 @@ class ParaphraserModel(Seq2SeqModel):
         if cache is None:
             return self.decoder(words, start, template, is_template)[0]  # type: ignore[no-any-return]
         found = []
-        for word in words.split(1, 1):  # generation writes one at a time, but for a prompt
+        for word in words.split(1, 1):  # one word, or several for a prompt
             states, start = self.decoder(word, start, template, is_template)
             for layer, (hidden, cell) in enumerate(start):
                 cache.update(hidden[:, None, None], cell[:, None, None], layer)
@@ -259,7 +236,7 @@ class ParaphraserModel(Seq2SeqModel):
         return torch.cat(found, 1)
 
     def _start(self, memory: Tensor, is_token: Tensor, cache: Any) -> list[State]:
-        """State and cell of every layer before the first word, or after the cached ones."""
+        """Return state and cell of every layer before the first word, or after the cached ones."""
         layers = range(self.config.decoder_layers)
         if cache is not None and cache.get_seq_length():
             kept = [cache.layers[layer] for layer in layers]
@@ -268,17 +245,11 @@ class ParaphraserModel(Seq2SeqModel):
         mean = (memory * is_token[..., None]).sum(1) / count
         return [(mean, torch.zeros_like(mean)) for _ in layers]
 
-    def _vocabulary(self, both: Tensor) -> Tensor:
-        """Scores of the vocabulary from [d_t; a_t], (*places, vocab), by two linear maps."""
-        narrow = dropout(self.combine(both), self.config.dropout, self.training)
-        scores: Tensor = self.output(narrow)
-        return scores
-
     @staticmethod
     def _loss(
         scores: Tensor, gate: Tensor | None, weights: Tensor, source_ids: Any, targets: Tensor
     ) -> Tensor:
-        """Minus ln of the probability of the targets, scalar, mean over the places."""
+        """Return the mean -ln p of the targets, scalar."""
         written = log_likelihoods(scores.float(), targets)
         if gate is None:
             return -written.mean()
@@ -289,19 +260,19 @@ class ParaphraserModel(Seq2SeqModel):
 
 
 def _mixed(scores: Tensor, gate: Tensor, weights: Tensor, source_ids: Tensor) -> Tensor:
-    """ln of g p_copy + (1 - g) p_vocab, (*places, vocab); only tokens of the source change.
+    """Return ln of g p_copy + (1 - g) p_vocab, (*places, vocab). Only tokens of the source change.
 
     Args:
-        scores: Of the vocabulary, (*places, vocab).
-        gate: Before its sigmoid g, (*places, 1).
+        scores: Vocabulary logits, (*places, vocab).
+        gate: Logit of g, (*places, 1).
         weights: Attention to the source, (*places, source).
-        source_ids: Its tokens, (batch, source), or (places, source).
+        source_ids: Source tokens, (batch, source) or (places, source).
     """
     base = scores.float().log_softmax(-1) + F.logsigmoid(-gate.float())
     ids = source_ids if weights.dim() == 2 else source_ids[:, None].expand(weights.shape)
     same = ids[..., :, None] == ids[..., None, :]  # (*places, source, source)
     of_id = (weights[..., None, :] * same).sum(-1).clamp(min=1e-30).log()
-    earlier = torch.tril(same, -1).any(-1)  # a token that stood before is counted there
+    earlier = torch.tril(same, -1).any(-1)  # repeated tokens are counted at their first position
     here = base.gather(-1, ids)
     raised = torch.logaddexp(here, F.logsigmoid(gate.float()) + of_id.float()) - here
     return base.scatter_add(-1, ids, raised.masked_fill(earlier, 0.0))

@@ -1,11 +1,11 @@
-"""Syntactically controlled paraphrase networks (thesis, 6.3), and the parse generator, which is the
-same network with other inputs.
+"""Syntactically controlled paraphrase network (thesis, 6.3), and the parse generator, the same
+network with other inputs.
 
-SCPN reads a sentence and the linearised parse of the paraphrase, without its words; the parse
-generator reads the parse of the sentence and a template, and writes the whole parse. What is
-written is a mixture of two probabilities, g p_copy + (1 - g) p_vocab; the released code mixes their
-logarithms, which is no distribution. With `template` none nothing steers it, without `use_copy`
-every token comes from the vocabulary: the two ablations of 6.7.
+SCPN reads a sentence and the linearized parse of the paraphrase, without its words. The parse
+generator reads the parse of the sentence and a template, and writes the full parse. The output
+probability is the mixture g p_copy + (1 - g) p_vocab. The released code mixes log probabilities,
+which is not a distribution. The ablations of 6.7 are `template` none (no syntactic control) and
+`use_copy` false (every token comes from the vocabulary).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from paraphrastic_hf.layers.packing import padded_from_flat
 from paraphrastic_hf.layers.product import Dense
 from paraphrastic_hf.layers.recurrent import LSTM
+from paraphrastic_hf.models.base import check_choices, check_positive
 from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig, ParaphraserModel
 from paraphrastic_hf.models.seq2seq.source_encoder import SourceEncoder, SourceEncoding, read_packed
 
@@ -28,19 +29,16 @@ TEMPLATES = ("parse", "template", "none")
 
 @strict
 class ScpnConfig(ParaphraserConfig):
-    """Configuration of a `ScpnModel`; the defaults are those of the released code.
+    """Configuration of a `ScpnModel`. The defaults are those of the released code.
 
     Args:
-        template_vocab_size: Number of tokens that a template is made of.
-        template_embedding_size: Numbers of the vector of such a token.
-        template_hidden_size: Numbers of a state of the LSTM that reads the template.
+        template_vocab_size: Number of template tokens.
+        template_embedding_size: Dimensions of a template token's vector.
+        template_hidden_size: Dimensions of a state of the template's LSTM.
         use_copy: Whether tokens of the source may be copied.
-        writes: What it writes and, for a parse generator, reads: `sentence` or `parse`.
-        template: What steers the decoder by z_t, which is gathered of it: a whole `parse`, a
-            `template`, or `none`.
-
-    Raises:
-        ValueError: A size is below 1, or `writes` or `template` is none of these.
+        writes: Kind of source and output, `sentence` or (for a parse generator) `parse`.
+        template: Syntactic control of the decoder through z_t: a full `parse`, a `template`, or
+            `none`.
     """
 
     model_type = "paraphrastic-scpn"
@@ -53,19 +51,14 @@ class ScpnConfig(ParaphraserConfig):
     template: str = "parse"
 
     def validate_template(self) -> None:
-        """Refuse what has no meaning."""
-        for name in ("template_vocab_size", "template_embedding_size", "template_hidden_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name, known in (("writes", WRITES), ("template", TEMPLATES)):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
-                )
+        check_positive(
+            self, "template_vocab_size", "template_embedding_size", "template_hidden_size"
+        )
+        check_choices(self, writes=WRITES, template=TEMPLATES)
 
 
 class ScpnModel(ParaphraserModel):
-    """Writes a paraphrase that has the syntax of a given parse or template.
+    """Model that writes a paraphrase with the syntax of a given parse or template.
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
@@ -90,7 +83,6 @@ class ScpnModel(ParaphraserModel):
         return TemplateEncoder(self.config) if self.reads_template else SourceEncoder(self.config)
 
     def tables(self) -> list[nn.Embedding]:
-        """The table of tokens, and that of the template's."""
         encoder = self.encoder
         if isinstance(encoder, TemplateEncoder):
             return [encoder.table, encoder.template_table]
@@ -98,10 +90,7 @@ class ScpnModel(ParaphraserModel):
 
 
 class TemplateEncoder(SourceEncoder):
-    """Reads a source, and a template by an LSTM and a linear map of its states (thesis, 6.3.1).
-
-    Args:
-        config: Of the model.
+    """Encoder of a source and a template, the latter by an LSTM and a linear map (thesis, 6.3.1).
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}
@@ -128,13 +117,13 @@ class TemplateEncoder(SourceEncoder):
         template_attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> SourceEncoding:
-        """States of the source's and of the template's tokens.
+        """Return the states of the source's and the template's tokens.
 
         Args:
             input_ids: (batch, source) ids.
-            attention_mask: (batch, source), 1 for a token; all ones if None.
-            template_ids: (batch, template) ids; None where templates are read apart.
-            template_attention_mask: (batch, template), 1 for a token; all ones if None.
+            attention_mask: (batch, source), 1 for a token. All ones if None.
+            template_ids: (batch, template) ids. None if templates are encoded separately.
+            template_attention_mask: (batch, template), 1 for a token. All ones if None.
             **kwargs: Ignored.
         """
         found = super().forward(input_ids, attention_mask)
@@ -143,20 +132,20 @@ class TemplateEncoder(SourceEncoder):
         return found
 
     def read_template(self, template_ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """States of a template's tokens, (batch, template, hidden).
+        """Return the states of a template's tokens, (batch, template, hidden).
 
         Args:
             template_ids: (batch, template) ids.
-            mask: (batch, template), 1 for a token; all ones if None.
+            mask: (batch, template), 1 for a token. All ones if None.
 
         Raises:
-            ValueError: An id is of another vocabulary.
+            ValueError: If an id is not in the template vocabulary.
         """
         most = self.template_table.num_embeddings
         if template_ids.numel() and int(template_ids.max()) >= most:
             raise ValueError(
-                f"a template has the id {int(template_ids.max())}, and this model has {most} "
-                "entries for templates: it is of another vocabulary"
+                f"template_ids must be below {most}, the size of the template vocabulary, got "
+                f"{int(template_ids.max())}"
             )
         is_token = torch.ones_like(template_ids).bool() if mask is None else mask.bool()
         rows = self.template_table(template_ids[is_token])

@@ -1,4 +1,4 @@
-"""What paraphrase generators read a source with: a bidirectional LSTM (thesis, 4.6 and 6.3.1)."""
+"""Source encoder of paraphrase generators: a bidirectional LSTM (thesis, 4.6 and 6.3.1)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from paraphrastic_hf.layers.recurrent import LSTM
 
 @dataclass
 class SourceEncoding(ModelOutput):
-    """What a source and its template are read as, which generation keeps for every beam.
+    """Encoded source and template, which generation repeats for every beam.
 
     Attributes:
-        last_hidden_state: Of the source's tokens, (batch, source, hidden).
-        source_ids: The ids of the source, (batch, source), which copying needs.
-        template_states: Of the template's tokens, (batch, template, hidden); None without one.
+        last_hidden_state: States of the source's tokens, (batch, source, hidden).
+        source_ids: Ids of the source, (batch, source), for copying.
+        template_states: States of the template's tokens, (batch, template, hidden), or None.
     """
 
     last_hidden_state: Tensor | None = None
@@ -31,10 +31,7 @@ class SourceEncoding(ModelOutput):
 
 
 class SourceEncoder(nn.Module):
-    """A bidirectional LSTM over a source, and a linear map of both directions (thesis, 6.3.1).
-
-    Args:
-        config: Of the model.
+    """Bidirectional LSTM over a source, and a linear map of both directions (thesis, 6.3.1).
 
     Example:
         >>> from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig
@@ -61,22 +58,23 @@ class SourceEncoder(nn.Module):
         template_attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> SourceEncoding:
-        """States of the source's tokens, and with them what generation needs of the source.
+        """Return the states of the source's tokens and its ids.
 
         Args:
             input_ids: (batch, source) ids.
-            attention_mask: (batch, source), 1 for a token; all ones if None.
-            template_ids: (batch, template) ids, where the model reads a template.
-            template_attention_mask: (batch, template), 1 for a token; all ones if None.
+            attention_mask: (batch, source), 1 for a token. All ones if None.
+            template_ids: Ignored here, (batch, template) ids.
+            template_attention_mask: Ignored here, (batch, template).
             **kwargs: Ignored.
         """
-        is_token = _is_token(input_ids, attention_mask)
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        is_token = mask.bool()
         ids, lengths = input_ids[is_token], is_token.sum(1)
         rows = dropout(self.table(ids), self.dropout, self.training)
         both = torch.cat(
             [
-                read_packed(cell, rows, lengths, backward=bool(number))
-                for number, cell in enumerate(self.cells)
+                read_packed(cell, rows, lengths, backward=bool(i))
+                for i, cell in enumerate(self.cells)
             ],
             1,
         )
@@ -85,17 +83,13 @@ class SourceEncoder(nn.Module):
 
 
 def read_packed(cell: nn.Module, rows: Tensor, lengths: Tensor, *, backward: bool) -> Tensor:
-    """States of a recurrence over texts laid end to end, (tokens, hidden), in their order.
+    """Return the states of a recurrence over flat rows, (tokens, hidden), in flat order.
 
     Args:
         cell: A recurrence over packed rows.
-        rows: (tokens, input).
+        rows: (tokens, input), text after text.
         lengths: Tokens of each text, (batch,).
-        backward: Whether it reads from the last token to the first.
+        backward: Whether to read from the last token to the first.
     """
     packing = Packing.of(lengths, backward=backward)
     return packing.unpack(cell(packing.pack(rows), packing.sizes))
-
-
-def _is_token(ids: Tensor, mask: Tensor | None) -> Tensor:
-    return torch.ones_like(ids, dtype=torch.bool) if mask is None else mask.bool()

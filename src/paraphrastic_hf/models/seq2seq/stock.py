@@ -1,7 +1,7 @@
-"""Encoder-decoders of transformers' own classes, in place of those of the thesis (6.3 and 7.3).
+"""transformers' own encoder-decoders, as alternatives to the thesis's (6.3 and 7.3).
 
-A class of ours derives from `TrainedStock` and the stock one. Its numbers have the stock names and
-places, so what is saved is the stock class, which Auto classes load without this package.
+Our classes derive from `TrainedStock` and the stock class and keep its parameter names. Saved
+models are of the stock class, which loads without this package.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from transformers import (
     PreTrainedConfig,
 )
 from transformers.masking_utils import sdpa_mask
+from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from paraphrastic_hf.layers.attention import attend
 from paraphrastic_hf.layers.elementwise import dropout
-from paraphrastic_hf.layers.product import Dense
+from paraphrastic_hf.layers.product import Dense, linear
 
-ATTENTION = "paraphrastic"  # by which transformers knows the attention of this package
+ATTENTION = "paraphrastic"  # our attention's name in transformers' registry
 
 
 def _attention(
@@ -36,7 +37,7 @@ def _attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """`attend` as transformers calls it."""
+    """Call `attend` with transformers' signature."""
     is_causal = module.is_causal and attention_mask is None and query.shape[2] > 1
     gathered = attend(query, key, value, mask=attention_mask, is_causal=is_causal, scale=scaling)
     return gathered.transpose(1, 2), None
@@ -47,38 +48,58 @@ AttentionMaskInterface.register(ATTENTION, sdpa_mask)
 
 
 class TrainedStock:
-    """What training asks of a stock encoder-decoder with one table, in `model.shared`; first base.
+    """Interface that training needs of a stock encoder-decoder. Must be the first base class.
 
     Attributes:
-        stock_class: The class of transformers that is saved.
-        generation_config: How it writes.
+        stock_class: transformers' class that is saved.
+        scores_padding: Whether training scores the last row of the table, Marian's padding.
+        generation_config: Generation settings.
     """
 
     stock_class: ClassVar[Any]
+    scores_padding: ClassVar[bool] = True
     generation_config: GenerationConfig | None
 
     def __init__(self, config: PreTrainedConfig) -> None:
         super().__init__(config)  # type: ignore[call-arg]
-        if not config.attention_dropout:  # which `attend` does not have
+        if not config.attention_dropout:  # which `attend` does not support
             self.set_attn_implementation(ATTENTION)  # type: ignore[attr-defined]
         for module in self.modules():  # type: ignore[attr-defined]
             if type(module) is nn.Linear and module is not self.lm_head:  # type: ignore[attr-defined]
                 module.__class__ = FastLinear
 
+    def forward(self, *args: Any, logits_at: Tensor | None = None, **kwargs: Any) -> Any:
+        """Run the stock model, or compute the logits of some positions only.
+
+        Args:
+            *args: As in transformers.
+            logits_at: (batch, seq) bool, True at these positions. None for all.
+            **kwargs: As in transformers.
+
+        Returns:
+            `Seq2SeqLMOutput`. With `logits_at` its `logits` are (positions, vocab), for Marian
+            (positions, vocab - 1) without padding.
+        """
+        if logits_at is None:
+            return super().forward(*args, **kwargs)  # type: ignore[misc]
+        states = self.model(*args, **kwargs, use_cache=False).last_hidden_state[logits_at]  # type: ignore[attr-defined]
+        weight, bias = self.lm_head.weight, self.final_logits_bias[0]  # type: ignore[attr-defined]
+        if not self.scores_padding:
+            weight, bias = weight[:-1], bias[:-1]
+        return Seq2SeqLMOutput(logits=linear(states, weight, bias))
+
     def tables(self) -> list[nn.Embedding]:
-        """The table of tokens."""
         return [self.model.shared]  # type: ignore[attr-defined]
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """None: the output layer, which is the table, has a gradient for every row."""
+        """Return none: the output layer is the table, so every row has a gradient."""
         return []
 
     def rows_used(self, inputs: Mapping[str, Any]) -> Iterator[tuple[nn.Embedding, Tensor]]:
-        """None, since no table has gradients of some rows alone."""
         return iter(())
 
     def stock(self) -> Any:
-        """The same numbers in transformers' own class, for saving."""
+        """Return a copy as transformers' own class, for saving."""
         config = copy.deepcopy(self.config)  # type: ignore[attr-defined]
         config._attn_implementation = None  # transformers' own choice
         model = self.stock_class(config)
@@ -88,7 +109,7 @@ class TrainedStock:
 
 
 class FastLinear(Dense):
-    """A dense layer with dropout of what it gives, by the faster of torch's two libraries."""
+    """Dense layer with dropout on its output, using the faster of torch's two libraries."""
 
     dropout = 0.0
 
@@ -102,11 +123,7 @@ class FastLinear(Dense):
 
 
 def generation_settings(config: PreTrainedConfig) -> GenerationConfig:
-    """How a stock encoder-decoder writes: never padding.
-
-    Args:
-        config: Its configuration.
-    """
+    """Return the generation settings of a stock encoder-decoder, which never writes padding."""
     return GenerationConfig(
         pad_token_id=config.pad_token_id,
         decoder_start_token_id=config.decoder_start_token_id,

@@ -1,10 +1,10 @@
-"""What supervised models share: an encoder, one or two texts a row, and the two layers on top
+"""Base of supervised models: an encoder over one or two texts, and a head of two layers
 (thesis, 3.2.4).
 
-    h_x = h_L * h_R,   h_+ = |h_L - h_R|      of a pair; of one text h itself
+    h_x = h_L * h_R,   h_+ = |h_L - h_R|      for a pair; h itself for one text
     h_s = sigmoid(W [h_x; h_+] + b),   z = U h_s + c
 
-What z is, and its loss, is the business of `relatedness.py` and `classifier.py`.
+`relatedness.py` and `classifier.py` define z and its loss.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ logger = logging.get_logger(__name__)
 
 
 def encoders_by_type() -> dict[str, type[SentenceEncoderModel]]:
-    """Return the encoders that a head can be put on, by `model_type`."""
+    """Return the encoders that can have a head, by `model_type`."""
     return {**families_by_type(), MixedModel.config_class.model_type: MixedModel}
 
 
@@ -37,15 +37,12 @@ class SupervisedConfig(PreTrainedConfig):
     """Settings of every supervised model over one encoder.
 
     Args:
-        encoder: The encoder's configuration, as `to_dict` gives it.
-        head_size: Sigmoid units h_s; 0 for none, a linear classifier. The thesis tunes 50, 150
-            and 300.
-        head_dropout: Probability that a number that enters the head is zeroed in training.
-        max_text_tokens: Each text was cut at this many tokens in training, and is by
-            `SentencePredictor`; None for no limit. Of taggers, see `max_word_tokens`.
-
-    Raises:
-        ValueError: The encoder is not of this package, or a size or probability is out of range.
+        encoder: The encoder's configuration, from `to_dict`.
+        head_size: Number of sigmoid units h_s, or 0 for a linear classifier. The thesis tunes 50,
+            150 and 300.
+        head_dropout: Probability that an input number of the head is zeroed in training.
+        max_text_tokens: Number of tokens that `SentencePredictor` keeps of each text, as training
+            did. None for no limit. For taggers see `max_word_tokens`.
     """
 
     has_no_defaults_at_init = True
@@ -58,20 +55,17 @@ class SupervisedConfig(PreTrainedConfig):
 
     @property
     def vector_size(self) -> int:
-        """Numbers in a sentence vector."""
+        """Dimensions of a sentence vector."""
         return int((self.encoder or {})["hidden_size"])
 
     def validate_encoder(self) -> None:
-        """Refuse an encoder that is not of this package."""
         kind, known = (self.encoder or {}).get("model_type"), encoders_by_type()
         if kind not in known:
             raise ValueError(
-                f"encoder must be the configuration of one of {', '.join(known)}, got "
-                f"{kind!r}; give a model's config.to_dict()"
+                f"encoder must be the config.to_dict() of one of {', '.join(known)}, got {kind!r}"
             )
 
     def validate_head(self) -> None:
-        """Refuse a head of negative size, or a dropout that is no probability below 1."""
         if self.head_size < 0:
             raise ValueError(f"head_size must be 0 (no layer) or more, got {self.head_size}")
         if not 0 <= self.head_dropout < 1:
@@ -79,11 +73,11 @@ class SupervisedConfig(PreTrainedConfig):
 
 
 class SupervisedModel(ParaphrasticModel):
-    """Base of supervised models: `self.encoder`, and a head that a family builds."""
+    """Base of supervised models: `self.encoder`, and a head that subclasses build."""
 
     auto_class: ClassVar[str] = "AutoModelForSequenceClassification"
     is_resizable = False
-    accepts_loss_kwargs = False  # transformers' Trainer divides by accumulation steps itself
+    accepts_loss_kwargs = False  # transformers' Trainer then divides by accumulation steps
 
     def __init__(self, config: SupervisedConfig) -> None:
         super().__init__(config)
@@ -92,7 +86,6 @@ class SupervisedModel(ParaphrasticModel):
         self.encoder = encoder_class(encoder_class.config_class.from_dict(settings))
 
     def _init_weights(self, module: nn.Module) -> None:
-        """Dense layers of the head start Glorot uniform with bias 0."""
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
             nn.init.zeros_(module.bias)
@@ -107,7 +100,7 @@ class SupervisedModel(ParaphrasticModel):
         return self.encoder.sparse_tables()
 
     def head_parameters(self) -> Iterator[nn.Parameter]:
-        """Everything that is not the encoder's: the classification parameters of the thesis."""
+        """Return all parameters outside the encoder: the thesis's classification parameters."""
         own = {id(parameter) for parameter in self.encoder.parameters()}
         return (parameter for parameter in self.parameters() if id(parameter) not in own)
 
@@ -116,10 +109,10 @@ class Head(nn.Module):
     """Dropout, a layer of sigmoid units, and a linear layer.
 
     Args:
-        size: Numbers that come in.
-        units: Sigmoid units; 0 for no such layer.
-        outputs: Numbers that go out.
-        probability: Of dropout.
+        size: Number of inputs.
+        units: Number of sigmoid units, or 0 for no such layer.
+        outputs: Number of outputs.
+        probability: Dropout probability.
     """
 
     def __init__(self, size: int, units: int, outputs: int, probability: float) -> None:
@@ -132,7 +125,7 @@ class Head(nn.Module):
         """Return the outputs of the last layer, (batch, outputs).
 
         Args:
-            features: What the head reads of each text or pair, (batch, size).
+            features: Features of each text or pair, (batch, size).
         """
         features = dropout(features, self.probability, self.training)
         if self.hidden is not None:
@@ -146,26 +139,26 @@ def pair_features(
     attention_mask: Tensor | None,
     token_type_ids: Tensor | None,
 ) -> Tensor:
-    """[h_L * h_R; |h_L - h_R|], (batch, 2 dim), of rows that hold two texts each.
+    """Return [h_L * h_R; |h_L - h_R|], (batch, 2 dim), of rows with two texts each.
 
     Args:
         encoder: Any encoder of this package.
-        input_ids: (batch, seq), the ids of both texts.
-        attention_mask: (batch, seq), 1 for a token; all ones if absent.
-        token_type_ids: (batch, seq), 0 for tokens of the first text and 1 for those of the second.
+        input_ids: (batch, seq), ids of both texts.
+        attention_mask: (batch, seq), 1 for a token. All ones if absent.
+        token_type_ids: (batch, seq), 0 for tokens of the first text and 1 for the second.
 
     Raises:
-        ValueError: No `token_type_ids`.
+        ValueError: If `token_type_ids` is missing.
     """
     if token_type_ids is None:
         raise ValueError(
-            "a model of pairs needs token_type_ids to tell the two texts apart: call the tokenizer "
-            "with two texts"
+            "token_type_ids are missing, which separate the texts of a pair. Call the tokenizer "
+            "with two texts."
         )
     if len(token_type_ids) and not token_type_ids.any():
         logger.warning_once(
-            "no row has a second text (token_type_ids are all 0): it is taken for the empty text; "
-            "call the tokenizer with two texts"
+            "No row has a second text (token_type_ids are all 0), so it is treated as empty. Call "
+            "the tokenizer with two texts."
         )
     if attention_mask is None:
         attention_mask = torch.ones_like(input_ids)

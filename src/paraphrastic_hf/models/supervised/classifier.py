@@ -1,9 +1,9 @@
-"""Classes of a text, or of a pair of texts: sentiment and entailment (thesis, 3.2.4).
+"""Classifier of a text or a pair of texts: sentiment and entailment (thesis, 3.2.4).
 
     p = softmax(U sigmoid(W features + b) + c)
 
-Over a `char_cnn` of one-token filters, without sigmoid units, a classifier of texts is the static
-CNN of thesis 3.5.5.
+With a `char_cnn` of one-token filters and without sigmoid units it is the static CNN of thesis
+3.5.5.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from paraphrastic_hf.models.supervised.base import (
 
 @strict
 class ClassifierConfig(SupervisedConfig):
-    """Configuration of `ClassifierModel`, beside the settings of `SupervisedConfig`; the classes
-    are `id2label`, as everywhere in transformers.
+    """Configuration of `ClassifierModel`, with the settings of `SupervisedConfig`.
+
+    The classes are `id2label`, as in transformers.
 
     Args:
         pairs: Whether a row is two texts.
@@ -38,7 +39,7 @@ class ClassifierConfig(SupervisedConfig):
 
 
 class ClassifierModel(SupervisedModel):
-    """An encoder and a classifier on top.
+    """Encoder with a classifier.
 
     Example:
         >>> import torch
@@ -69,18 +70,14 @@ class ClassifierModel(SupervisedModel):
         """Classify a padded batch.
 
         Args:
-            input_ids: (batch, seq), one text, or two.
-            attention_mask: (batch, seq), 1 for a token; all ones if absent.
+            input_ids: (batch, seq), ids of one or two texts.
+            attention_mask: (batch, seq), 1 for a token. All ones if absent.
             token_type_ids: (batch, seq), for pairs: 0 for the first text and 1 for the second.
             labels: (batch,) gold classes.
-            return_dict: A tuple instead, if False.
+            return_dict: Return a tuple if False.
 
         Returns:
-            `logits`, (batch, classes), and with labels `loss`, their negative log-likelihood,
-            mean over the batch.
-
-        Raises:
-            ValueError: Pairs without `token_type_ids`.
+            `logits`, (batch, classes). With labels also `loss`, the mean cross-entropy in nats.
         """
         if self.config.pairs:
             features = pair_features(self.encoder, input_ids, attention_mask, token_type_ids)

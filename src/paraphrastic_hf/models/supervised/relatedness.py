@@ -1,7 +1,6 @@
-"""Relatedness of two texts as a score (Tai et al., 2015; thesis, 3.2.4; Wieting and Gimpel, 2017,
-4.3).
+"""Relatedness score of two texts (Tai et al., 2015; thesis, 3.2.4; Wieting and Gimpel, 2017, 4.3).
 
-    p = softmax(U sigmoid(W [h_L * h_R; |h_L - h_R|] + b) + c),   y = r . p,   r = [1, 2, ..., K]
+p = softmax(U sigmoid(W [h_L * h_R; |h_L - h_R|] + b) + c),   y = r . p,   r = [1, 2, ..., K]
 """
 
 from __future__ import annotations
@@ -25,45 +24,40 @@ from paraphrastic_hf.models.supervised.base import (
 
 @strict
 class RelatednessConfig(SupervisedConfig):
-    """Configuration of `RelatednessModel`, beside the settings of `SupervisedConfig`.
+    """Configuration of `RelatednessModel`, with the settings of `SupervisedConfig`.
 
     Args:
-        lowest: The lowest score, a whole number: 1 in SICK, 0 in STS.
-        highest: The highest score, a whole number: 5 in both.
-        problem_type: What transformers' pipelines go by: `regression` shows the score as it is.
-
-    Raises:
-        ValueError: No two scores.
+        lowest: Lowest score, an integer: 1 in SICK, 0 in STS.
+        highest: Highest score, an integer: 5 in both.
+        problem_type: Read by transformers' pipelines. `regression` shows the score unchanged.
     """
 
     model_type = "paraphrastic-relatedness"
 
     lowest: int = 1
     highest: int = 5
-    problem_type: str | None = "regression"  # a pipeline then shows the score as it is
+    problem_type: str | None = "regression"
 
     def __post_init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("num_labels", 1)
         super().__post_init__(**kwargs)
 
     def validate_scores(self) -> None:
-        """Refuse a range without two whole numbers."""
         if self.lowest >= self.highest:
             raise ValueError(
-                f"scores go from lowest to highest, got lowest {self.lowest} and highest "
-                f"{self.highest}"
+                f"lowest must be below highest, got lowest {self.lowest} and highest {self.highest}"
             )
 
 
 @dataclass
 class RelatednessOutput(ModelOutput):
-    """What a relatedness model returns.
+    """Output of a relatedness model.
 
     Attributes:
-        loss: KL divergence from the target distribution, mean over the batch, scalar; None without
+        loss: KL divergence from the target distribution, mean over the batch, scalar. Only with
             labels.
         logits: (batch, 1) scores, from `lowest` to `highest`.
-        score_logits: (batch, K); their softmax is the distribution over scores.
+        score_logits: (batch, K), whose softmax is the distribution over scores.
     """
 
     loss: Tensor | None = None
@@ -72,7 +66,7 @@ class RelatednessOutput(ModelOutput):
 
 
 class RelatednessModel(SupervisedModel):
-    """An encoder and the relatedness head on top.
+    """Encoder with the relatedness head.
 
     Example:
         >>> import torch
@@ -106,17 +100,17 @@ class RelatednessModel(SupervisedModel):
 
         Args:
             input_ids: Token ids of both texts, (batch, seq).
-            attention_mask: 1 for a token and 0 for padding, (batch, seq); all ones if absent.
+            attention_mask: 1 for a token and 0 for padding, (batch, seq). All ones if absent.
             token_type_ids: 0 for tokens of the first text and 1 for the second, (batch, seq).
             labels: Gold scores, (batch,), from `lowest` to `highest` of the config.
-            return_dict: A tuple instead, if False.
+            return_dict: Return a tuple if False.
 
         Returns:
-            `logits`, the expected score of each pair, (batch, 1); with labels also `loss`, the
+            `logits`, the expected score of each pair, (batch, 1). With labels also `loss`, the
             divergence from the gold distributions in nats, a scalar.
 
         Raises:
-            ValueError: There are no `token_type_ids`, or a gold score is out of range.
+            ValueError: If `token_type_ids` is missing or a gold score is out of range.
         """
         config = self.config
         features = pair_features(self.encoder, input_ids, attention_mask, token_type_ids)

@@ -1,23 +1,54 @@
-"""What models of the words of sentences share (thesis, 3.7.3): an encoder reads each distinct word
-of a batch once (`text/sentences.py`), and LSTMs read the sentences, which look its vectors up.
+"""Base of models of the words of sentences (thesis, 3.7.3).
 
-What is said of words, and of what lies between them, is the business of `tagger.py` and
-`parser.py`.
+An encoder reads each distinct word of a batch once (`text/sentences.py`). LSTMs read the sentences,
+which look up these vectors.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import torch
+from huggingface_hub.dataclasses import strict
 from torch import Tensor, nn
 
 from paraphrastic_hf.layers.recurrent import CELLS, initialize_cell
-from paraphrastic_hf.models.supervised.base import SupervisedModel
+from paraphrastic_hf.models.base import check_positive
+from paraphrastic_hf.models.supervised.base import SupervisedConfig, SupervisedModel
+
+
+@strict
+class WordsConfig(SupervisedConfig):
+    """Settings of every model of the words of sentences.
+
+    Here `encoder` is the word encoder, `head_size` the size of each LSTM's state, and
+    `head_dropout` applies to the inputs of layers. Tags are `id2label`, as in transformers.
+
+    Args:
+        capital_feature: Whether the LSTMs read whether a word has a capital letter.
+        recurrent_std: Standard deviation of the LSTMs' initial weights. Biases start at 0.
+        max_words: Longest sentence. A tagger reads longer ones in pieces, a parser skips them.
+        max_word_tokens: Longest word, in tokens. The rest is cut off.
+    """
+
+    capital_feature: bool = True
+    recurrent_std: float | int = 0.1
+    max_words: int = 512
+    max_word_tokens: int = 100
+
+    @classmethod
+    def of(cls, encoder: dict[str, Any], tags: Sequence[str], **settings: Any) -> Self:
+        """Return the configuration for this word encoder and these tags."""
+        numbers = {tag: number for number, tag in enumerate(tags)}
+        return cls(encoder=encoder, id2label=dict(enumerate(tags)), label2id=numbers, **settings)
+
+    def validate_sizes(self) -> None:
+        check_positive(self, "head_size", "max_words", "max_word_tokens")
 
 
 class WordsModel(SupervisedModel):
-    """Base of them; their LSTMs start from N(0, `config.recurrent_std` squared)."""
+    """Base of taggers and parsers. LSTM weights start from N(0, `config.recurrent_std` squared)."""
 
     auto_class: ClassVar[str] = "AutoModelForTokenClassification"
 
@@ -27,27 +58,33 @@ class WordsModel(SupervisedModel):
         else:
             super()._init_weights(module)
 
+    def compose(self, vectors: Tensor) -> Tensor:
+        """Transform the encoder's word vectors, (words, dim). By default unchanged."""
+        return vectors
 
-def whole_batch(
+    def word_vectors(
+        self, input_ids: Tensor, attention_mask: Tensor | None, capitals: Tensor
+    ) -> Tensor:
+        """Return the LSTMs' input of each distinct word, (words, dim)."""
+        encoded = self.encoder(input_ids, attention_mask, pooled_only=True).sentence_embedding
+        vectors = self.compose(encoded)
+        if not self.config.capital_feature:
+            return vectors
+        return torch.cat([vectors, capitals[:, None].to(vectors)], 1)
+
+
+def complete_batch(
     input_ids: Tensor,
     word_index: Tensor | None,
     capitals: Tensor | None,
     labels: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """What a batch leaves out, put in, after a look at its shapes.
+    """Check the shapes of a batch and return `word_index` and `capitals` with their defaults.
 
-    Args:
-        input_ids: (words, tokens), ids of the distinct words.
-        word_index: (batch, seq), which of these a word of a sentence is; one sentence of them all
-            if None.
-        capitals: (words,), 1 for a word with a capital letter; none has one if None.
-        labels: (batch, seq), if there are any.
-
-    Returns:
-        `word_index` and `capitals`.
+    By default the rows of `input_ids` are one sentence without capitals.
 
     Raises:
-        ValueError: Shapes that do not go together.
+        ValueError: If `capitals` or `labels` has the wrong shape.
     """
     if word_index is None:
         word_index = torch.arange(len(input_ids), device=input_ids.device)[None]

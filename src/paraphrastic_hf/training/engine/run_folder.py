@@ -123,8 +123,9 @@ def is_longer(output: Path, recipe: Recipe) -> bool:
         run = build(type(recipe), read_mapping(output / "recipe.yaml"))
     except RecipeError:
         return False
-    old, new = run.training, recipe.training
-    alike = replace(recipe, training=replace(new, epochs=old.epochs, steps=old.steps))
+    changed: Any = recipe
+    old, new = run.training, changed.training
+    alike = replace(changed, training=replace(new, epochs=old.epochs, steps=old.steps))
     ends = [(t.epochs, math.inf if t.steps is None else t.steps) for t in (old, new)]
     is_more = ends[0] != ends[1] and all(one <= two for one, two in zip(*ends, strict=True))
     return is_more and to_yaml(alike) == to_yaml(run)

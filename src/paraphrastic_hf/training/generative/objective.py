@@ -93,7 +93,8 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.first_chosen = bitexts.first_chosen()
         weights = bitexts.translation_weights()
         self.translation_weights = {
-            code: self.arguments.translation_weight * (weight if model.evens_translation else 1.0)
+            code: self.arguments.translation_weight
+            * (weight if model.balances_translations else 1.0)
             for code, weight in weights.items()
         }
         self.aggression = Aggression(is_on=self.arguments.aggressive)
