@@ -1,8 +1,8 @@
 """Finds the best rows of a corpus to train on.
 
-`filters.py CORPUS --data DATA --output DIR` cuts a back-translated corpus into tenths by the score of each filter, trains an encoder on equally
-many pairs of each tenth, and scores it on STS 2012-2016 (2017 paper, 5.5 to 5.7; thesis 4.5.4,
-Table 29). A second call resumes.
+`filters.py CORPUS --data DATA --output DIR` cuts a back-translated corpus into tenths by the score
+of each filter, trains an encoder on equally many pairs of each tenth, and scores it on STS
+2012-2016 (2017 paper, 5.5 to 5.7; thesis 4.5.4, Table 29). A second call resumes.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=5, help="epochs per encoder (default: 5)")
     parser.add_argument("--only", nargs="+", help="filters to use (default: all)")
     parser.add_argument(
-        "--translation-score", action="store_true", help="add the column translation_score"
+        "--translation-score",
+        action="store_true",
+        help="add a filter by the column translation_score",
     )
     parser.add_argument(
-        "--reference", metavar="MODEL", help="add a run of reference-averaging.yaml"
+        "--reference", metavar="MODEL", help="add a filter by a run of reference-averaging"
     )
     parser.add_argument(
-        "--language-model", metavar="MODEL", help="add a language model: a run or a KenLM file"
+        "--language-model", metavar="MODEL", help="add a filter by a run or a KenLM file"
     )
     arguments = parser.parse_args()
     filters = dict(FILTERS)

@@ -1,11 +1,11 @@
 """Join dictionaries through a third language.
 
-`join_dictionaries.py DICTD tr en de fr es --output DIR` writes word pairs to `DIR/en-tr/wikdict.tsv.xz` and so on, and lists them with their license in
-`DIR/SOURCES.tsv` for model cards. DICTD holds FreeDict's `.index` and `.dict.dz` files. Two words
-are paired if a third language's dictionaries translate one word to both, such as Swedish to Turkish
-and to German. Direct dictionaries are read too. Headwords with more than `--most` translations in
-a dictionary have too many senses and are skipped. The license of each dictionary must contain
-`--says`.
+`join_dictionaries.py DICTD tr en de fr es --output DIR` writes word pairs to
+`DIR/en-tr/wikdict.tsv.xz` and so on, and lists them with their license in `DIR/SOURCES.tsv` for
+model cards. DICTD holds FreeDict's `.index` and `.dict.dz` files. Two words are paired if a third
+language's dictionaries translate one word to both, such as Swedish to Turkish and to German. Direct
+dictionaries are read too. Headwords with more than `--most` translations in a dictionary have too
+many senses and are skipped. The license of each dictionary must contain `--says`.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def main() -> None:
             pairs = sorted(set(shelf.pairs(other, args.language, args.most)))
             if not pairs:
                 sys.exit(
-                    f"{args.folder} has no dictionaries between {other} and {args.language}, direct "
-                    f"or through a third language, with {args.says!r} in the license"
+                    f"{args.folder} has no dictionaries between {other} and {args.language}, "
+                    f"direct or through a third language, with {args.says!r} in the license"
                 )
             path = write_source(
                 args.output,

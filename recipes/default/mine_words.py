@@ -1,12 +1,13 @@
 """Find word translations with a multilingual teacher.
 
-`mine_words.py module:function en ar:180000 tr --output DIR` writes word pairs to `DIR/en-ar/words.tsv.xz` and so on, and lists them with their license in
-`DIR/SOURCES.tsv` for model cards. Words are the most frequent of the package wordfreq
-(`pip install wordfreq`, CC-BY-SA 4.0). The teacher encodes both languages. A pair is kept if it is
-the best for one of its words, its cosine is at least `--cosine`, and its margin score (as in
-`paraphrastic mine`) at least `--score`. Dropped are words of the first language absent from the
-`--seen` text (names, fragments), and pairs with similar spelling, which a subword teacher takes for
-similar meaning. `--work` caches vectors, so a second call resumes.
+`mine_words.py module:function en ar:180000 tr --output DIR` writes word pairs to
+`DIR/en-ar/words.tsv.xz` and so on, and lists them with their license in `DIR/SOURCES.tsv` for model
+cards. Words are the most frequent of the package wordfreq (`pip install wordfreq`, CC-BY-SA 4.0).
+The teacher encodes both languages. A pair is kept if it is the best for one of its words, its
+cosine is at least `--cosine`, and its margin score (as in `paraphrastic mine`) at least `--score`.
+Dropped are words of the first language absent from the `--seen` text (names, fragments), and pairs
+with similar spelling, which a subword teacher takes for similar meaning. `--work` caches vectors,
+so a second call resumes.
 """
 
 from __future__ import annotations
