@@ -31,7 +31,6 @@ WRITTEN = (  # patterns of the pages that people write
         "docs/guides/*.md",
         "docs/design/*.md",
         "recipes/*/README.md",
-        "recipes/*/trials.md",
         "benchmarks/README.md",
     ),
     "hub_cards/models/*.md",
