@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument(
         "files", nargs="+", help="sentence pairs: TSV, or CSV with source and target"
     )
-    parser.add_argument("--parser", required=True, help="as --parser of `paraphrastic parse`")
+    parser.add_argument("--parser", required=True, help="as MODEL of `paraphrastic parse`")
     parser.add_argument("--output", type=Path, default=Path("parsed-pairs.tsv"))
     parser.add_argument("--most", type=int, help="parse so many pairs at most, drawn at random")
     parser.add_argument("--held-out", type=int, default=0, help="pairs for OUTPUT.held-out.tsv")

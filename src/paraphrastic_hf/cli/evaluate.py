@@ -176,11 +176,11 @@ def _report(results: dict[str, Any], arguments: argparse.Namespace, known: Colle
         print(summary(results, [str(path) for path in paths], with_rows=True))
         return
     shown, left = in_languages(results, suite, known)
-    place = f"{paths[1]} (also .json, .png)" if paths else "--output DIR"
-    rest = [f"Scores of {counted(len(results['rows']), 'dataset')}: {place}"]
+    place = f"in {paths[1]}, .json and .png" if paths else "pass --output DIR or --json"
+    rest = [f"Scores of {counted(len(results['rows']), 'dataset')}: {place}."]
     if left:
         rest.append(
-            f"Left out: {counted(left, 'figure')} in languages other than {', '.join(known)}"
+            f"Left out: {counted(left, 'figure')} in languages other than {', '.join(known)}."
         )
     print(summary(shown, rest))
 

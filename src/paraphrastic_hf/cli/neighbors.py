@@ -98,7 +98,11 @@ def run(arguments: argparse.Namespace) -> None:
         if not is_blank(query) and not vector.any():
             print(f"the model knows no token of {query!r}: no neighbors found", file=sys.stderr)
         nearest = [
-            {"cosine": float(cosine), "line": place + 1 + bisect_right(blanks, place), "text": text}
+            {
+                "cosine": round(float(cosine), 6),
+                "line": place + 1 + bisect_right(blanks, place),
+                "text": text,
+            }
             for cosine, place, text in (matches if vector.any() and not is_blank(query) else [])
         ]
         if arguments.json:

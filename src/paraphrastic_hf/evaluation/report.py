@@ -93,8 +93,9 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
         rest: Lines about the results, such as the paths of the report.
         with_rows: Include the scores of every dataset.
     """
-    lines = [_heading(results), "", *_notes(results)]
-    lines += ["", *_dataset_table(results), ""] if with_rows else []
+    notes = _notes(results)
+    lines = [_heading(results), "", *notes, *([""] if notes else [])]
+    lines += [*_dataset_table(results), ""] if with_rows else []
     return "\n".join([*lines, _took(results), *rest, "", *headline_table(results)]) + "\n"
 
 
