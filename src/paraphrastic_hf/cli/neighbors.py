@@ -6,6 +6,7 @@ import argparse
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
     for query, vector, matches in zip(queries, asked, found, strict=True):
         if not is_blank(query) and not vector.any():
             print(f"the model knows no token of {query!r}: no neighbors found", file=sys.stderr)
-        nearest = [
+        nearest: list[dict[str, Any]] = [
             {
                 "cosine": round(float(cosine), 6),
                 "line": place + 1 + bisect_right(blanks, place),
