@@ -116,7 +116,8 @@ def next_command(model: Path) -> str:
     command = LOADED[loader][1]
     if command is None:
         return f"{loader}.from_pretrained({str(model)!r}) in Python"
-    return f"paraphrastic {command} {name} lines.txt"
+    file = "texts.tsv" if command == "predict" else "lines.txt"
+    return f"paraphrastic {command} {name} {file}"
 
 
 def source_fields() -> Fields:
