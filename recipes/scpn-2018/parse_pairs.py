@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument(
         "files", nargs="+", help="sentence pairs: TSV, or CSV with columns source and target"
     )
-    parser.add_argument("--parser", required=True, help="run of a parser")
+    parser.add_argument("--parser", required=True, help="as MODEL of `paraphrastic parse`")
     parser.add_argument("--output", type=Path, default=Path("parsed-pairs.tsv"))
     parser.add_argument("--most", type=int, help="parse at most MOST pairs, drawn at random")
     parser.add_argument(
