@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from paraphrastic_hf.config.packaged_recipes import find_recipe
 from paraphrastic_hf.config.recipe import to_yaml
-from paraphrastic_hf.training.engine.curve import Curve, labels_of, read_curves, write_curve
+from paraphrastic_hf.training.engine.curve import Curve, read_curves, titles_of, write_curve
 from paraphrastic_hf.training.engine.score_units import NATS, scored_on
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.training.runs import PAIRS, card, trained
@@ -52,21 +52,20 @@ def test_every_quantity_of_the_log_is_a_curve_but_times(tmp_path: Path) -> None:
     }
 
 
-def labels(folder: Path, *options: str) -> dict[str, str]:
-    """Of the axes, where the recipe is of `options`."""
+def titles(folder: Path, *options: str) -> dict[str, str]:
     (folder / "recipe.yaml").write_text(SMALL, encoding="utf-8")
     recipe = load_recipe(folder / "recipe.yaml", options)
-    return labels_of(yaml.safe_load(to_yaml(recipe)))
+    return titles_of(yaml.safe_load(to_yaml(recipe)))
 
 
-def test_the_axes_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
-    hard = labels(tmp_path, "--development", "clean")
-    assert "harden" in hard["loss"]
+def test_titles_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
+    hard = titles(tmp_path, "--development", "clean")
+    assert "harder" in hard["loss"]
     assert "clean" in hard["development"]
     assert "x 100" in hard["development"]
-    assert "harden" not in labels(tmp_path, "--negatives", "rand")["loss"]
-    assert "harden" not in labels(tmp_path, "--objective", "infonce")["loss"]
-    held_out = labels_of({"run": {"development": "held_out"}, "training": {}})["development"]
+    assert "harder" not in titles(tmp_path, "--negatives", "rand")["loss"]
+    assert "harder" not in titles(tmp_path, "--objective", "infonce")["loss"]
+    held_out = titles_of({"run": {"development": "held_out"}, "training": {}})["development"]
     assert "nats per token" in held_out
     assert "100" not in held_out
 
@@ -99,39 +98,47 @@ def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -
     assert pictures[0].startswith(b"\x89PNG")
 
 
-def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) -> None:
-    heights = []
-    gauges: list[dict[str, float]] = [
-        {},
-        {"expected_cost": 52.8},
-        {"expected_cost": 9, "first": 1},
-        {"kl/en": 2, "kl/fr": 3, "active_units/en": 5},
-    ]
-    for number, more in enumerate(gauges):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        log = [LOG[0], LOG[0] | {"step": 4, "late": 0.2}, LOG[0] | {"step": 6}]
-        write_log(folder, [*log, {"step": 6, "development": 1, **more}])
-        write_curve(folder)
-        picture = (folder / "training.png").read_bytes()
-        heights.append(int.from_bytes(picture[20:24], "big"))  # of the header of a PNG
-    assert heights == [670, 790, 910, 910]
+def size_of(folder: Path) -> tuple[int, int]:
+    """Width and height of the picture in pixels, from the header of the PNG file."""
+    header = (folder / "training.png").read_bytes()
+    return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
 
 
-@pytest.mark.parametrize(("names", "columns"), [(5, 0), (6, 1), (9, 2), (40, 5)])
-def test_names_without_room_stand_beside_a_panel(names: int, columns: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("gauges", "height"),
+    [
+        ({}, 670),
+        ({"expected_cost": 52.8}, 790),
+        ({"expected_cost": 9, "first": 1}, 910),
+        ({"kl/en": 2, "kl/fr": 3, "active_units/en": 5}, 910),
+    ],
+)
+def test_gauges_have_panels_of_their_own(
+    gauges: dict[str, float], height: int, tmp_path: Path
+) -> None:
+    scores = [{"step": step, "development": step, **gauges} for step in (3, 6)]
+    write_log(tmp_path, [LOG[0], LOG[0] | {"step": 4}, *scores])
+    write_curve(tmp_path)
+    assert size_of(tmp_path)[1] == height
+
+
+@pytest.mark.parametrize(("names", "columns"), [(1, 0), (2, 1), (7, 1), (9, 2), (40, 6)])
+def test_the_legend_is_beside_the_panel(names: int, columns: int, tmp_path: Path) -> None:
     gauges = {f"kl/{number}": 2.0 + number for number in range(names)}
-    write_log(tmp_path, [LOG[0], {"step": 6, **gauges}])
+    write_log(tmp_path, [{"step": step, **gauges} for step in (3, 6)])
     with mock.patch.object(Axes, "plot", autospec=True, side_effect=Axes.plot) as plot:
         write_curve(tmp_path)
-    drawn = [call.kwargs["label"] for call in plot.call_args_list]
-    assert set(drawn) >= {str(number) for number in range(names)}
-    width = int.from_bytes((tmp_path / "training.png").read_bytes()[16:20], "big")
-    assert width == 700 + 130 * columns
+    if columns:
+        drawn = [call.kwargs["label"] for call in plot.call_args_list]
+        assert drawn == sorted(map(str, range(names)))
+    assert size_of(tmp_path)[0] == 700 + 130 * columns
 
 
-def test_without_a_logged_step_there_is_no_picture_and_an_old_one_goes(tmp_path: Path) -> None:
-    write_log(tmp_path, [])
+@pytest.mark.parametrize("lines", [[], LOG[:2]])
+def test_without_two_points_there_is_no_picture(
+    lines: list[dict[str, float]], tmp_path: Path
+) -> None:
+    write_log(tmp_path, lines)
     (tmp_path / "training.png").write_bytes(b"of another run")
     write_curve(tmp_path)
     assert not (tmp_path / "training.png").exists()
