@@ -9,7 +9,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -150,6 +150,16 @@ class Table(NamedTuple):
         bars(axes, list(self.rows), medians, column, self.title, xerr=errors, color=colors)
 
 
+def picture(tables: Sequence[Table]) -> bytes:
+    """Return a PNG with a panel for each table, one below the other."""
+    heights = [1 + 0.3 * len(each.rows) for each in tables]
+    figure = new_figure(8, sum(heights))
+    panels = figure.subplots(len(tables), squeeze=False, gridspec_kw={"height_ratios": heights})
+    for each, axes in zip(tables, panels[:, 0], strict=True):
+        each.draw(axes)
+    return png(figure, dpi=120)
+
+
 def times(ours: Any, other: Any) -> str:
     """Return the ratio of two medians with at least two digits."""
     ratio = ours["median"] / other["median"]
@@ -163,10 +173,7 @@ def save(args: argparse.Namespace, results: dict[str, Any], *tables: Table) -> N
     if not tables:
         print(json.dumps(results, indent=1))
         return
-    figure = new_figure(7 * len(tables), 4)
-    for number, each in enumerate(tables, 1):
-        each.draw(figure.add_subplot(1, len(tables), number))
-    write_bytes(args.output / f"{NAME}.png", png(figure))
+    write_bytes(args.output / f"{NAME}.png", picture(tables))
     text = "\n\n".join(each.markdown() for each in tables)
     (args.output / f"{NAME}.md").write_text(f"{text}\n", encoding="utf-8")
     print(f"\n{text}")

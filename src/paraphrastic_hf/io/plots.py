@@ -113,16 +113,21 @@ def bars(
     title: str = "",
     **options: Any,
 ) -> None:
-    """Draw horizontal bars with their values, the first on top. `options` are those of `barh`."""
+    """Draw horizontal bars with their values, the first on top.
+
+    Args:
+        options: Options of `barh`. `xerr` has the lengths of error bars, (2, bars).
+    """
     places = range(len(names))
     highest = max(map(abs, values), default=0)
     decimals = 2 if highest < 10 else 1 if highest < 100 else 0
     axes.barh(places, values, height=0.7, **{"color": COLORS[0], **options})
-    for place, value in zip(places, values, strict=True):
+    beyond = options["xerr"][1] if "xerr" in options else [0] * len(values)
+    for place, value, more in zip(places, values, beyond, strict=True):
         text = f"{value:.{decimals}f}" if highest < 1000 else human(value, 3)
         axes.annotate(
-            text, (value, place), (4, 0), textcoords="offset points", va="center", fontsize=8,
-            annotation_clip=False, bbox={"color": "white", "alpha": 0.7, "pad": 0.5},
+            text, (value + more, place), (4, 0), textcoords="offset points", va="center",
+            fontsize=8, annotation_clip=False,
         )  # fmt: skip
     axes.set_yticks(places, names)
     axes.set_ylim(len(names) - 0.4, -0.6)
