@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -166,3 +168,29 @@ def lines(
     if log and max(every, default=0) >= 10 * min(every, default=1) > 0:
         axes.set_xscale("log")
     style(axes, title, xlabel, ylabel, **options)
+
+
+def heat_map(
+    axes: Axes,
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    label: str,
+    texts: Sequence[Sequence[str]],
+) -> None:
+    """Draw a matrix with blue cells above 0, red cells below 0, and a text in each cell."""
+    most = float(np.nanmax(np.abs(values))) or 1.0
+    image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        color = "white" if abs(value) > 0.6 * most else "black"
+        axes.text(
+            column, row, texts[row][column], ha="center", va="center", color=color, size=8
+        )  # fmt: skip
+    axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(labelsize=8, length=0)
+    axes.spines[:].set_visible(False)
+    bar = axes.figure.colorbar(image, ax=axes)
+    bar.set_label(label, fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    bar.outline.set_visible(False)
