@@ -173,6 +173,6 @@ def _figure(by_tag: Sequence[Mean], by_relation: Sequence[Mean]) -> Figure:
     ):
         shown = means if len(means) <= 2 * SHOWN else [*means[:SHOWN], *means[-SHOWN:]]
         cut = "" if len(shown) == len(means) else f", highest and lowest {SHOWN}"
-        names, _, norms = zip(*shown, strict=True)
-        bars(panel, names, norms, "mean L1 norm", title + cut)
+        norms = [mean[2] for mean in shown]
+        bars(panel, [mean[0] for mean in shown], norms, "mean L1 norm", title + cut)
     return figure

@@ -131,9 +131,8 @@ def _figure(
 ) -> Figure:
     figure = new_figure(9, max(3.5, 0.19 * len(by_tag) + 0.8))
     left, right = figure.subplots(1, 2)
-    tags, _, norms = zip(*by_tag, strict=True)
-    bars(left, tags, norms, "mean L2 norm", "part of speech")
-    counts, _, norms = zip(*by_frequency, strict=True)
-    curve = {"by frequency": (counts, norms)}
+    norms = [mean[2] for mean in by_tag]
+    bars(left, [mean[0] for mean in by_tag], norms, "mean L2 norm", "part of speech")
+    curve = {"all words": ([mean[0] for mean in by_frequency], [mean[2] for mean in by_frequency])}
     lines(right, curve, "count of the word, from", "mean L2 norm", "frequency", log=True)
     return figure

@@ -178,10 +178,12 @@ def heat_map(
     label: str,
     texts: Sequence[Sequence[str]],
 ) -> None:
-    """Draw a matrix with blue cells above 0, red cells below 0, and a text in each cell."""
+    """Draw a matrix with blue cells above 0, red cells below 0, and texts, which may be empty."""
     most = float(np.nanmax(np.abs(values))) or 1.0
     image = axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
+        if not texts[row][column]:
+            continue
         color = "white" if abs(value) > 0.6 * most else "black"
         axes.text(
             column, row, texts[row][column], ha="center", va="center", color=color, size=8

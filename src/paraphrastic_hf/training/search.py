@@ -352,14 +352,14 @@ def _write_results(trials: Sequence[Trial], grid: Grid, development: str, output
 
 def _plot(trials: Sequence[Trial], grid: Grid, title: str, path: Path) -> None:
     """Draw a panel for each key with several values, with the score of every trial."""
-    done = [each for each in trials if each.score is not None]
+    done = [(each.settings, each.score) for each in trials if each.score is not None]
     keys = [key for key, values in grid.items() if len(values) > 1] or list(grid)
     figure = new_figure(3.5 * len(keys), 3.5)
     for number, key in enumerate(keys, 1):
         axes = figure.add_subplot(1, len(keys), number)
         texts = list(map(_text, grid[key]))
-        places = [texts.index(_text(each.settings[key])) for each in done]
-        axes.scatter(places, [each.score for each in done], s=24, alpha=0.7, color=COLORS[0])
+        places = [texts.index(_text(settings[key])) for settings, _ in done]
+        axes.scatter(places, [score for _, score in done], s=24, alpha=0.7, color=COLORS[0])
         axes.set_xticks(range(len(texts)), texts)
         axes.set_xlim(-0.5, len(texts) - 0.5)
         style(axes, key, grid="y")
