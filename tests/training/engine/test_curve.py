@@ -14,8 +14,10 @@ from matplotlib.axes import Axes
 from paraphrastic_hf.config.packaged_recipes import find_recipe
 from paraphrastic_hf.config.recipe import to_yaml
 from paraphrastic_hf.training.engine.curve import Curve, read_curves, titles_of, write_curve
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.engine.score_units import NATS, scored_on
 from paraphrastic_hf.training.kinds import load_recipe
+from tests.data_root import DEMO
 from tests.training.runs import PAIRS, card, trained
 
 SMALL = f"""
@@ -162,3 +164,10 @@ def test_a_run_leaves_the_picture_of_its_log(tmp_path: Path) -> None:
     write_curve(output)
     assert (output / "training.png").read_bytes() == picture
     assert "](training.png)" in card(output)
+
+
+def test_the_loss_of_the_demo_falls(tmp_path: Path) -> None:
+    train(load_recipe(DEMO.with_name("demo.yaml")), tmp_path / "demo", progress=False)
+    values = read_curves(tmp_path / "demo" / "logs" / "train.jsonl")["loss"].values
+    assert values[:5] == sorted(values[:5], reverse=True)
+    assert max(values[5:]) < 0.1 * values[0]
