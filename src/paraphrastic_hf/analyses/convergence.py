@@ -11,9 +11,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.engine.score_units import scored_on
 
 NEARLY = 0.99  # share of the best score that counts as nearly as good
@@ -165,6 +166,5 @@ def _figure(curves: Sequence[Curve]) -> Figure:
     axes = figure.add_subplot()
     first = curves[0]
     points = {curve.name: (curve.seen, curve.scores) for curve in curves}
-    lines(axes, points, f"{first.counts} seen", f"{first.development}, {first.unit}")
-    axes.set_xscale("log")
+    lines(axes, points, f"{first.counts} seen", f"{first.development}, {first.unit}", log=True)
     return figure

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.encoders.vectors import cosine_matrix
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.plots import COLORS, bars, new_figure
 
 THESIS = {  # 3.3, on PPDB XL
     "thesis PARAGRAM-PHRASE": 0.7535,
@@ -118,5 +119,7 @@ def fit(
 def _figure(values: Mapping[str, float]) -> Figure:
     figure = new_figure(7.5, 1.5 + 0.35 * (len(values) + len(THESIS)))
     shown = {**values, **THESIS}
-    bars(figure.subplots(), list(shown), list(shown.values()), "fit of training pairs")
+    colors = [COLORS[name in THESIS] for name in shown]
+    heights = list(shown.values())
+    bars(figure.subplots(), list(shown), heights, "fit of training pairs", color=colors)
     return figure

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.io.plots import bars, new_figure
 
 MOST_WORDS = 15  # the paper's footnote 8
 LEAST = 20  # words needed for the mean of a tag or relation
@@ -171,7 +172,7 @@ def _figure(by_tag: Sequence[Mean], by_relation: Sequence[Mean]) -> Figure:
         panels, (by_tag, by_relation), ("part of speech", "dependency relation"), strict=True
     ):
         shown = means if len(means) <= 2 * SHOWN else [*means[:SHOWN], *means[-SHOWN:]]
-        bars(panel, [mean[0] for mean in shown], [mean[2] for mean in shown], "mean L1 norm")
         cut = "" if len(shown) == len(means) else f", highest and lowest {SHOWN}"
-        panel.set_title(title + cut, fontsize=10)
+        norms = [mean[2] for mean in shown]
+        bars(panel, [mean[0] for mean in shown], norms, "mean L1 norm", title + cut)
     return figure

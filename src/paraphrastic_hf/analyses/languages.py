@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from paraphrastic_hf.analyses.report import COLORS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.io.plots import COLORS, new_figure, style
 from paraphrastic_hf.text.contract import TextTokenizer
 
 OVERLAP = "SP overlap"
@@ -133,8 +133,7 @@ def _figure(found: Sequence[Language], kinds: Sequence[str], unit: str, threshol
     for panel, kind in zip(panels, drawn, strict=True):
         _scatter(panel, found, kind, threshold)
         label = "of the English pieces" if kind == OVERLAP else "language distance"
-        panel.set_xlabel(f"{kind}, {label}")
-    panels[0].set_ylabel(unit)
+        style(panel, xlabel=f"{kind}, {label}", ylabel=unit if kind == OVERLAP else "")
     panels[0].axvline(threshold, color="#9aa3b0", linewidth=0.8, linestyle="--")
     return figure
 
@@ -148,4 +147,3 @@ def _scatter(panel: Axes, found: Sequence[Language], kind: str, threshold: float
                 language.name, (x, language.score), (3, 2), textcoords="offset points",
                 fontsize=7, color=color,
             )  # fmt: skip
-    plain_axes(panel)

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.plots import bars, new_figure
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.pool import Pool
 

@@ -9,18 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import (
-    COLORS,
-    Analysis,
-    Cell,
-    Table,
-    bars,
-    new_figure,
-)
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.io.plots import bars, lines, new_figure
 
 LEAST = 5  # words needed for the mean of a tag
 MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are listed
@@ -138,13 +131,8 @@ def _figure(
 ) -> Figure:
     figure = new_figure(9, max(3.5, 0.19 * len(by_tag) + 0.8))
     left, right = figure.subplots(1, 2)
-    bars(left, [mean[0] for mean in by_tag], [mean[2] for mean in by_tag], "mean L2 norm")
-    left.set_title("part of speech", fontsize=10)
-    lows = [mean[0] for mean in by_frequency]
-    right.plot(lows, [mean[2] for mean in by_frequency], marker="o", color=COLORS[0])
-    right.set_xscale("log")
-    right.set_xlabel("count of the word, from")
-    right.set_ylabel("mean L2 norm")
-    right.set_title("frequency", fontsize=10)
-    plain_axes(right)
+    norms = [mean[2] for mean in by_tag]
+    bars(left, [mean[0] for mean in by_tag], norms, "mean L2 norm", "part of speech")
+    curve = {"all words": ([mean[0] for mean in by_frequency], [mean[2] for mean in by_frequency])}
+    lines(right, curve, "count of the word, from", "mean L2 norm", "frequency", log=True)
     return figure

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.sts import AVERAGE
+from paraphrastic_hf.io.plots import bars, new_figure
 from paraphrastic_hf.text.contract import TextTokenizer
 
 START, BY_FREQUENCY, SCALED = "start", "start x 1 / frequency", "start x trained weights"
