@@ -50,7 +50,7 @@ def check_roles(writes: str, generator: str | None) -> None:
         generator: Output of the parse generator, or None without one.
     """
     if writes != SENTENCE:
-        raise ModelError("The model is a parse generator, not a paraphraser")
+        raise ModelError("The model writes parses, not sentences. Use a paraphraser")
     if generator not in (None, PARSE):
         raise ModelError("The parse generator writes sentences. Use a model that writes parses")
 
