@@ -1,27 +1,17 @@
-"""A small random BERT of sentence-transformers, saved to a directory."""
+"""A small random BERT model of sentence-transformers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "mat",
-    "sleeps",
-    "on",
+    *("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
+    *("the", "a", "cat", "dog", "mat", "sleeps", "on"),
 ]
 
 
 def save_bert(folder: Path) -> Path:
-    """Write a two-layer BERT with mean pooling and return its directory."""
+    """Write a two-layer BERT with mean pooling and return its path."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast, set_seed

@@ -1,8 +1,7 @@
-"""What `pip install paraphrastic-hf` alone must do. It runs in an environment with the package and
-its core dependencies, away from the source tree: `python tests/check_core.py`.
+"""Check `pip install paraphrastic-hf` without extras: `python tests/check_core.py`.
 
-`check_wheel.py` makes such an environment, and so does cibuildwheel for each platform, with
-`--compiled`, which refuses a wheel without the compiled module.
+It runs outside the source tree in an environment with only the core dependencies, which
+`check_wheel.py` and cibuildwheel make. `--compiled` requires the compiled module.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from paraphrastic_hf.extras import EXTRAS
 COMES_WITH_THE_HUB = {"filelock"}
 TEXTS = ["a cat sleeps", "the weather is bad today", "", "Ünïcode — ☃ \ud800"]
 PARAPHRASES = ["it is raining, the weather is bad", "the cat is asleep"]
-KINDS = ("relatedness", "parser", "language-model", "paraphraser", "bgt")  # what commands load
-NEED = {  # commands, with the extra that they must name
+KINDS = ("relatedness", "parser", "language-model", "paraphraser", "bgt")  # models of commands
+NEED = {  # commands that need an extra
     "train": ["train", "own", "--sources", "pairs.tsv", "--output", "run"],
     "tune": ["tune", "own", "--grid", "margin=0.3,0.4", "--output", "run"],
     "evaluate": ["evaluate", "english", "--suite", "sts", "--data", "."],
@@ -79,27 +78,16 @@ MODULES = (
     "analyses.norms",
     "losses.margin",
 )
-NAMED = {
-    "attack": "evaluate",
-    "evaluate": "evaluate",
-    "report": "evaluate",
-    "analyze": "evaluate",
-    "significance": "evaluate",
-    "card": "evaluate",
-    "compare": "compare",
-    "judge": "evaluate",
-    "install-metric": "metric",
-    "corpus": "corpora",
-    "corpus lexicon": "evaluate",
-    "corpus stats": "data",
-    "data": "data",
-    "encode": "data",
-    "mine": "data",
+EVALUATING = ("attack", "evaluate", "report", "analyze", "significance", "card", "judge")
+NAMED = {  # extra that the error must name, else `train`
+    **dict.fromkeys((*EVALUATING, "corpus lexicon"), "evaluate"),
+    **dict.fromkeys(("corpus stats", "data", "encode", "mine"), "data"),
+    **{"compare": "compare", "install-metric": "metric", "corpus": "corpora"},
 }
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    """The exit status of a command, and what it printed to both streams."""
+    """Return the exit status, standard output and standard error of a command."""
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         try:
@@ -110,7 +98,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def refusal(call: Callable[[], object]) -> str:
-    """What a function that needs an extra says."""
+    """Return the error message of a function that needs an extra."""
     try:
         call()
     except MissingExtraError as error:
@@ -118,8 +106,7 @@ def refusal(call: Callable[[], object]) -> str:
     return ""
 
 
-def check_that_it_is_the_core_alone() -> None:
-    """The package is installed, and no package of an extra is."""
+def check_that_no_extra_is_installed() -> None:
     root = Path(__file__).resolve().parents[1]
     assert not Path(paraphrastic_hf.__file__).resolve().is_relative_to(root / "src")
     for names in EXTRAS.values():
@@ -128,7 +115,6 @@ def check_that_it_is_the_core_alone() -> None:
 
 
 def check_encoding() -> None:
-    """The packaged models encode, with the compiled module and without it."""
     for name in ("english", "multilingual", "tiny", "simile"):
         encoder = SentenceEncoder.from_pretrained(name)
         vectors = encoder.encode(TEXTS, normalize_embeddings=True)
@@ -139,13 +125,12 @@ def check_encoding() -> None:
     encoder = SentenceEncoder.from_pretrained(packaged_model())
     many = [f"{text} {number}" for text in TEXTS[:2] for number in range(500)]
     expected = encoder.encode(many)
-    encoder._static = None  # as where nothing was compiled
+    encoder._static = None  # as without the compiled module
     np.testing.assert_allclose(encoder.encode(many), expected, atol=1e-5)
     assert encoder.with_dimension(64).encode(TEXTS).shape == (len(TEXTS), 64)
 
 
 def check_applications() -> None:
-    """Scores, neighbors, exact mining and SimiLE."""
     Path("pairs.tsv").write_text("a cat sleeps\tthe cat is asleep\n", encoding="utf-8")
     status, out, _ = run("score", "english", "pairs.tsv")
     assert status == 0, out
@@ -176,7 +161,6 @@ def check_applications() -> None:
 
 
 def check_corpora() -> None:
-    """A corpus of pairs is described, cut and sampled, and scored by steps."""
     Path("many.tsv").write_text("a cat sleeps\tthe cat is asleep\n" * 20, encoding="utf-8")
     status, out, errors = run("corpus", "stats", "many.tsv")
     assert status == 0, errors
@@ -192,7 +176,6 @@ def check_corpora() -> None:
 
 
 def check_that_extras_are_named() -> None:
-    """Commands and functions that need more say what to install, and print no traceback."""
     for kind in KINDS:
         Path(kind).mkdir()
         config = {"model_type": f"paraphrastic-{kind}", "languages": ["en", "fr"]}
@@ -227,7 +210,6 @@ def check_help() -> None:
 
 
 def check_recipes() -> None:
-    """Recipes come with the package, and so do the texts that they name."""
     assert find_recipe("own") == find_recipe("simple-and-effective-2019/own.yaml")
     assert find_recipe("own").is_relative_to(Path(paraphrastic_hf.__file__).parent)
     assert len(recipe_names()) > 60
@@ -238,7 +220,7 @@ def check() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ["PARAPHRASTIC_DATA"] = folder
-        check_that_it_is_the_core_alone()
+        check_that_no_extra_is_installed()
         check_encoding()
         check_applications()
         check_corpora()

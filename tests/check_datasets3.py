@@ -1,7 +1,4 @@
-"""Run by `make test-datasets3`, with `datasets` 3.x: the loading scripts work there.
-
-A script of its own, since one environment has one version of `datasets`; it needs no torch.
-"""
+"""Check the loading scripts with `datasets` 3.x (`make test-datasets3`); needs no torch."""
 
 from __future__ import annotations
 

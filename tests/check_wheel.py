@@ -1,5 +1,4 @@
-"""Build the wheel and use it away from the source tree: unpacked into an empty folder, with the
-packages of this environment; and installed alone, into an environment of its own."""
+"""Build the wheel and use it outside the source tree, unpacked and in a new environment."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ import paraphrastic_hf
 here = Path(sys.argv[1]).resolve()
 assert Path(paraphrastic_hf.__file__).is_relative_to(here), paraphrastic_hf.__file__
 from paraphrastic_hf.cli.main import main
-assert main(["train", "demo", "--output", "model", "--quiet"]) == 0  # on the text in the wheel
+assert main(["train", "demo", "--output", "model", "--quiet"]) == 0  # with text from the wheel
 Path("mine.tsv").write_text("the cat sleeps\\ta cat is asleep\\n" * 60)
 own = ["train", "own", "--sources", "mine.tsv", "--epochs", "1", "--output", "own", "--quiet"]
 assert main(own) == 0
@@ -27,12 +26,12 @@ for name, dimension in (("model", 64), ("own", 300)):
     model, tokenizer = AutoModel.from_pretrained(name).eval(), AutoTokenizer.from_pretrained(name)
     vector = model(**tokenizer("the cat sleeps", return_tensors="pt")).sentence_embedding
     assert vector.shape == (1, dimension)
-print("wheel: imported, trained by the recipes in it, and loaded from an empty folder")
+print("wheel: imported, trained with its recipes, and loaded from an empty folder")
 """
 
 
 def build(folder: Path) -> Path:
-    """The wheel of this source tree."""
+    """Build the wheel of this source tree."""
     command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (wheel,) = folder.glob("*.whl")
@@ -40,7 +39,7 @@ def build(folder: Path) -> Path:
 
 
 def check_unpacked(wheel: Path, folder: Path) -> None:
-    """Train and load from the files of the wheel, with what is installed here."""
+    """Train and load with the unpacked wheel and the packages installed here."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             archive.extract(name, folder / "site")
@@ -52,7 +51,7 @@ def check_unpacked(wheel: Path, folder: Path) -> None:
 
 
 def check_core(wheel: Path, folder: Path) -> None:
-    """Install the wheel with its core dependencies alone, and see that they suffice."""
+    """Check the wheel with only its core dependencies."""
     subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
     python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}

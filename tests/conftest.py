@@ -1,21 +1,21 @@
-"""Small things every test may ask for, made in memory from sentences of our own."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 
-# No test may reach the network, and what `trust_remote_code=True` copies stays out of the user's
-# cache. transformers reads both when it is imported, so this comes first.
+# Tests do not reach the network, and code copied by `trust_remote_code=True` stays out of the
+# user's cache. transformers reads both variables at import, so this comes first.
 # ruff: noqa: E402
 os.environ["HF_HUB_OFFLINE"] = "1"
-# Results are those of a CPU, also on a machine with a GPU; `make test-gpu` asks for that one.
+# Tests run on the CPU, except in `make test-gpu`.
 if os.environ.get("TEST_GPU") != "1":
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 _remote_code = tempfile.TemporaryDirectory(prefix="remote-code-")
 os.environ["HF_MODULES_CACHE"] = _remote_code.name
-# Matrices are tiny here and tests run side by side: more threads would mostly wait for each other.
-# The libraries of linear algebra read these when they are loaded, here and in child processes.
+# Matrices are small and tests run in parallel, so more threads would slow them down. Libraries read
+# these when they are loaded, also in child processes.
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{_library}_NUM_THREADS"] = "1"
 
@@ -29,7 +29,7 @@ from paraphrastic_hf.text.subword import SubwordTokenizer
 from paraphrastic_hf.text.word import WordTokenizer
 from tests.texts import SENTENCES
 
-# The machine decides how long an example takes, and a run must be repeatable.
+# Times depend on the machine, and a run must be repeatable.
 settings.register_profile(
     "repeatable", deadline=None, derandomize=True, database=None, max_examples=100
 )
@@ -38,13 +38,12 @@ settings.load_profile("repeatable")
 
 @pytest.fixture(scope="session")
 def sentences() -> list[str]:
-    """A few dozen short sentences in a dozen languages."""
     return SENTENCES
 
 
 @pytest.fixture(scope="session")
 def subword(sentences: list[str]) -> SubwordTokenizer:
-    """A sentencepiece tokenizer that knows every character of `sentences`, even `<`."""
+    """A SentencePiece tokenizer with every character of `sentences`, even `<`."""
     return SubwordTokenizer.train(sentences, vocab_size=400, character_coverage=1.0)
 
 
@@ -60,6 +59,5 @@ def char_ngram(sentences: list[str]) -> CharNgramTokenizer:
 
 @pytest.fixture
 def model() -> AveragingModel:
-    """20 rows of 6 numbers, no dropout."""
     torch.manual_seed(0)
     return AveragingModel(AveragingConfig(vocab_size=20, hidden_size=6)).eval()

@@ -1,4 +1,4 @@
-"""A folder of official files in miniature, as `--data` names one: what examples read runs on it."""
+"""A small data folder for `--data`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ CLASSES = ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
 
 
 def demo_pairs() -> list[tuple[str, str]]:
-    """The sentence pairs of `make demo`."""
     lines = DEMO.read_text(encoding="utf-8").splitlines()
     return [(first, second) for first, second in (line.split("\t")[:2] for line in lines)]
 
 
 def write_supervised(root: Path) -> Path:
-    """SICK, SST and two treebanks: what supervised recipes, taggers and parsers learn from."""
+    """Write SICK, SST and two treebanks, for supervised recipes, taggers and parsers."""
     pairs = demo_pairs()
     sick = {
         name: SICK_HEADER
@@ -46,7 +45,7 @@ def write_supervised(root: Path) -> Path:
             f"(ROOT (S (NP (PRP I)) (VP (VBD saw) (NP (DT a) (NN {word}))) (. .)))\n"
             for word in ("cat", "dog", "house", "child")
         )
-        for document in ("GUM_academic_art", "GUM_bio_byron", "GUM_bio_dvorak")  # one of each split
+        for document in ("GUM_academic_art", "GUM_bio_byron", "GUM_bio_dvorak")  # one per split
     }
     put(root / "gum" / "const", gum)
     return root

@@ -1,8 +1,7 @@
-"""Programs in processes of their own that start at once.
+"""Run programs in separate processes that start fast.
 
-They are forked from one process that has imported what is slow and neither ours nor Hugging Face's.
-Those two a program finds as a new interpreter does: not imported, with no variable read yet.
-Tests of what a start imports, or how long it takes, need `subprocess` instead.
+They are forked from a process that has imported slow packages, except this package and those from
+Hugging Face. Tests of imports or startup time need `subprocess` instead.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-_PATH = list(sys.path)  # before any test: some put folders of modules there, which children inherit
+_PATH = list(sys.path)  # before any test adds folders to it
 _FORKS = get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    [  # none that starts a thread, as pyarrow does: a fork has only the thread that forked
+    [  # no package that starts threads, such as pyarrow, since forks lose them
         *("torch", "torch._dynamo", "torch.distributed.checkpoint", "torch.utils.tensorboard"),
         *("scipy.stats", "sklearn.metrics"),
     ]
@@ -34,15 +33,13 @@ def start(
     output: Path = Path(os.devnull),
     errors: Path = Path(os.devnull),
 ) -> BaseProcess:
-    """Begin `python -c program arguments...`; join or kill it, as any process.
+    """Start `python -c program arguments...` as a process to join or kill.
 
     Args:
-        program: Source text.
-        arguments: Its `sys.argv[1:]`.
-        environment: Its variables; by default those of this process.
-        folder: Where it runs; by default where this process does.
-        output: The file for what it prints.
-        errors: The file for its standard error.
+        environment: Variables, by default `os.environ`.
+        folder: Working folder, by default the current one.
+        output: File for standard output.
+        errors: File for standard error.
     """
     variables = dict(os.environ if environment is None else environment)
     given = (program, arguments, variables, _PATH, folder or Path.cwd(), output, errors)
@@ -58,7 +55,7 @@ def run(
     folder: Path | None = None,
     timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
-    """`start` and wait, as `subprocess.run` does with `capture_output`."""
+    """Start a program and wait, like `subprocess.run` with `capture_output`."""
     with tempfile.TemporaryDirectory() as kept:
         output, errors = Path(kept) / "output", Path(kept) / "errors"
         process = start(
@@ -70,7 +67,7 @@ def run(
             errors=errors,
         )
         process.join(timeout)
-        process.kill()  # nothing to one that has ended
+        process.kill()  # no effect after the end
         process.join()
         printed = [path.read_text(errors="replace") for path in (output, errors)]
         code = process.exitcode

@@ -1,4 +1,4 @@
-"""Slow truth: each definition once more, in plain Python floats, straight from the paper."""
+"""Slow reference implementations in plain Python floats, as the papers define them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def dot(a: Vector, b: Vector) -> float:
 
 
 def cosine(a: Vector, b: Vector) -> float:
-    """The zero vector has cosine 0 with everything."""
+    """Cosine, 0 with a zero vector."""
     scale = math.sqrt(dot(a, a) * dot(b, b))
     return dot(a, b) / scale if scale else 0.0
 
@@ -26,7 +26,7 @@ def margin_loss(
     margin: float,
     compare: Callable[[Vector, Vector], float] = cosine,
 ) -> float:
-    """Thesis, 3.1.3, both directions; by `dot`, 3.5.1."""
+    """Thesis, 3.1.3, in both directions; 3.5.1 with `dot`."""
     total = 0.0
     for s, t, t_, s_ in zip(first, second, negative_of_first, negative_of_second, strict=True):
         total += max(0.0, margin - compare(s, t) + compare(s, t_))
@@ -41,7 +41,7 @@ def one_sided_margin_loss(
     margin: float,
     compare: Callable[[Vector, Vector], float] = cosine,
 ) -> float:
-    """Thesis, 4.4, 5.1.1 and 7.2.1: the first sides alone."""
+    """Thesis, 4.4, 5.1.1 and 7.2.1: negatives of first sides only."""
     total = 0.0
     for s, t, t_ in zip(first, second, negative_of_first, strict=True):
         total += max(0.0, margin - compare(s, t) + compare(s, t_))
@@ -49,14 +49,9 @@ def one_sided_margin_loss(
 
 
 def allowed_negatives(
-    anchor: int,
-    language: Sequence[int],
-    group: Sequence[int],
-    pool: str,
-    never: Sequence[int] = (),
+    anchor: int, language: Sequence[int], group: Sequence[int], pool: str, never: Sequence[int] = ()
 ) -> list[int]:
-    """Sentences `anchor` may get: in the pool, neither the same as it nor as its partner, and in
-    no group of `never`."""
+    """Sentences in the pool that share no group with `anchor`, its partner or `never`."""
     partner = anchor + 1 if anchor % 2 == 0 else anchor - 1
     found = []
     for other in range(len(group)):
@@ -77,7 +72,7 @@ def infonce(
     temperature: float,
     never: Sequence[Sequence[int]] | None = None,
 ) -> float:
-    """InfoNCE over a pool of interleaved pairs: both terms of each, averaged over the pairs."""
+    """InfoNCE over a pool of interleaved pairs, both directions, averaged over pairs."""
     total = 0.0
     for anchor in range(len(rows)):
         own = cosine(rows[anchor], rows[anchor ^ 1]) / temperature
@@ -100,7 +95,7 @@ def hardest_negative(
     never: Sequence[int] = (),
     compare: Callable[[Vector, Vector], float] = cosine,
 ) -> int:
-    """MAX: the allowed sentence that is most similar, the earliest if equal; -1 if none."""
+    """MAX: the first of the most similar allowed sentences, or -1."""
     best, best_cosine = -1, -math.inf
     for other in allowed_negatives(anchor, language, group, pool, never):
         similarity = compare(embeddings[anchor], embeddings[other])
@@ -110,7 +105,7 @@ def hardest_negative(
 
 
 def mean_of_rows(table: Sequence[Vector], ids: Sequence[int]) -> list[float]:
-    """g(x) = 1/n sum_i W[x_i]; the zero vector for no ids."""
+    """g(x) = 1/n sum_i W[x_i], or the zero vector without ids."""
     return [sum(table[i][d] for i in ids) / max(1, len(ids)) for d in range(len(table[0]))]
 
 
@@ -121,7 +116,7 @@ def adam(
     betas: tuple[float, float] = (0.9, 0.999),
     eps: float = 1e-8,
 ) -> list[float]:
-    """Algorithm 1 of Kingma and Ba (2015), one gradient a step."""
+    """Algorithm 1 of Kingma and Ba (2015), with one gradient per step."""
     theta, m, v = list(start), [0.0] * len(start), [0.0] * len(start)
     for t, gradient in enumerate(gradients, 1):
         for i, g in enumerate(gradient):
@@ -134,14 +129,8 @@ def adam(
 
 
 def ngrams(text: str, orders: Sequence[int]) -> list[str]:
-    """Every run of n characters of a padded text, shorter n first."""
-    found = []
-    for n in orders:
-        start = 0
-        while start + n <= len(text):
-            found.append(text[start : start + n])
-            start += 1
-    return found
+    """All substrings of n characters, in the order of n."""
+    return [text[start : start + n] for n in orders for start in range(len(text) - n + 1)]
 
 
 def times(matrix: Sequence[Vector], x: Vector) -> list[float]:
@@ -188,7 +177,7 @@ def lstm(
     bias: Vector,
     peepholes: Sequence[Vector] | None = None,
 ) -> list[list[float]]:
-    """The equations of thesis 3.1.2; rows are gates i, f, c and, if there are so many, o."""
+    """The equations of thesis 3.1.2, with rows for gates i, f, c and optionally o."""
     size = len(weight_h[0])
     gates = [slice(k * size, (k + 1) * size) for k in range(len(bias) // size)]
     seen = peepholes or [[0.0] * size] * 3
@@ -214,8 +203,8 @@ def gran(
     bias: Vector,
     variant: int,
 ) -> list[list[float]]:
-    """a_t of GRAN to GRAN-5, or with tanh for a gate (0), given the states of their LSTM (Wieting
-    and Gimpel, 2017, 3.1)."""
+    """a_t of GRAN to GRAN-5, or tanh without gates (0), from LSTM states (Wieting and Gimpel,
+    2017, 3.1)."""
     size = len(inputs[0])
     a, states = [0.0] * size, []
     for x, h in zip(inputs, hidden, strict=True):
@@ -238,13 +227,9 @@ def gran(
 
 
 def pooled_filters(
-    inputs: Sequence[Vector],
-    filters: Sequence[Sequence[Vector]],
-    bias: Vector,
-    activation: str,
+    inputs: Sequence[Vector], filters: Sequence[Sequence[Vector]], bias: Vector, activation: str
 ) -> list[float]:
-    """For each filter, [width][size], the largest f(w . window + b) over the windows of a text; a
-    text shorter than the filter is filled up with zeros."""
+    """Largest f(w . window + b) of each filter over the windows of a text, padded with zeros."""
     apply = math.tanh if activation == "tanh" else lambda value: max(0.0, value)
     found = []
     for weights, b in zip(filters, bias, strict=True):
@@ -263,15 +248,8 @@ def pooled_filters(
 def sparse_target(score: float, lowest: int, highest: int) -> list[float]:
     """Thesis, 3.2.4: p_i, i from `lowest` to `highest`."""
     floor = math.floor(score)
-    target = []
-    for i in range(lowest, highest + 1):
-        if i == floor + 1:
-            target.append(score - floor)
-        elif i == floor:
-            target.append(floor - score + 1)
-        else:
-            target.append(0.0)
-    return target
+    values = {floor + 1: score - floor, floor: floor - score + 1}
+    return [values.get(i, 0.0) for i in range(lowest, highest + 1)]
 
 
 def softmax(values: Vector) -> list[float]:
@@ -283,7 +261,7 @@ def softmax(values: Vector) -> list[float]:
 def relatedness_loss(
     logits: Sequence[Vector], scores: Vector, lowest: int, highest: int
 ) -> tuple[float, list[float]]:
-    """Thesis, 3.2.4, equation 1: the mean KL(p || p_hat), and r . p_hat of every row."""
+    """Thesis, 3.2.4, equation 1: the mean KL(p || p_hat), and r . p_hat of each row."""
     total, means = 0.0, []
     for row, score in zip(logits, scores, strict=True):
         found, target = softmax(row), sparse_target(score, lowest, highest)
@@ -299,15 +277,14 @@ def head_logits(
     output: Sequence[Vector],
     output_bias: Vector,
 ) -> list[float]:
-    """Thesis, 3.2.4: U sigmoid(W x + b) + c; without W, U x + c."""
+    """Thesis, 3.2.4: U sigmoid(W x + b) + c, or U x + c without W."""
     if hidden is not None:
-        sums = [dot(row, features) + b for row, b in zip(hidden, hidden_bias, strict=True)]
-        features = [1 / (1 + math.exp(-value)) for value in sums]
-    return [dot(row, features) + c for row, c in zip(output, output_bias, strict=True)]
+        features = sigmoid(add(times(hidden, features), hidden_bias))
+    return add(times(output, features), output_bias)
 
 
 def window_similarity(first: Sequence[Vector], second: Sequence[Vector], reach: int) -> float:
-    """SIM by windows, from the rows of the tokens of two texts."""
+    """SIM by windows, from the token vectors of two texts."""
     if not first or not second:
         return 0.0
 

@@ -1,5 +1,4 @@
-"""The package is one sentence, read from left to right: a module imports only from folders to its
-left."""
+"""Modules import only from folders to their left."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ def folder(module: str) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """Modules of this package that a file imports: at its top, in a function, or for types."""
+    """Modules of this package that a file imports anywhere."""
     found = set()
     for node in ast.walk(ast.parse((SOURCE / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -59,23 +58,19 @@ def imports(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=str)
 def test_a_module_imports_only_from_folders_to_its_left(path: Path) -> None:
     if path.name == "__init__.py" and path.parent == Path("."):
-        return  # the public names point right, lazily
+        return  # public names are imported lazily
     own = path.parts[0].removesuffix(".py")
     for module in imports(path):
-        assert LEVEL[folder(module)] <= LEVEL[own], (
-            f"{path} imports {module}, which is to its right"
-        )
+        assert LEVEL[folder(module)] <= LEVEL[own], f"{path} imports {module} from its right"
 
 
-def test_the_import_graph_has_no_circles() -> None:
-    """Imports inside functions and under `TYPE_CHECKING` count, but for the lazy public names."""
+def test_the_import_graph_has_no_cycles() -> None:
     graph = {path: {FILES[name] for name in imports(path)} for path in MODULES}
     graph[FILES["paraphrastic_hf"]] = set()
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        circle = " -> ".join(map(str, reversed(error.args[1])))
-        pytest.fail(f"these modules import each other: {circle}")
+        pytest.fail(" -> ".join(map(str, reversed(error.args[1]))))
 
 
 def test_texts_and_corpora_import_no_torch() -> None:

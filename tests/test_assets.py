@@ -1,4 +1,4 @@
-"""The model that comes with the package."""
+"""The packaged models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ assert not {"torch", "transformers", "datasets"} & set(sys.modules)
 """
 
 
-def test_paraphrases_are_near_and_strangers_are_not() -> None:
+def test_paraphrases_are_near_and_other_sentences_are_not() -> None:
     encoder = SentenceEncoder.from_pretrained()
     near, far = encoder.similarity_pairwise(
         ["the cat is asleep on the couch", "the cat is asleep on the couch"],
@@ -51,12 +51,8 @@ def test_every_loader_gives_the_same_vectors(name: str) -> None:
     folder = str(packaged_model(name))
     stock = SentenceTransformer(folder, device="cpu").float().encode(TEXTS)
     np.testing.assert_allclose(stock, own, atol=1e-6)
-    model, tokenizer = (
-        AutoModel.from_pretrained(folder).eval(),
-        AutoTokenizer.from_pretrained(folder),
-    )
-    inputs = tokenizer(TEXTS, return_tensors="pt", padding=True)
-    vectors = model(**inputs).sentence_embedding.detach().numpy()
+    inputs = AutoTokenizer.from_pretrained(folder)(TEXTS, return_tensors="pt", padding=True)
+    vectors = AutoModel.from_pretrained(folder).eval()(**inputs).sentence_embedding.detach().numpy()
     np.testing.assert_allclose(vectors, own, atol=1e-6)
 
 
@@ -64,8 +60,8 @@ def test_the_first_vector_needs_no_torch() -> None:
     subprocess.run([sys.executable, "-c", COLD], check=True, timeout=60)
 
 
-def test_it_takes_less_than_sixteen_megabytes_of_a_wheel_and_tiny_one() -> None:
-    # wheels are packed at level 6, which takes less room than this and five times as long
+def test_models_are_small_enough_for_a_wheel() -> None:
+    # wheels use level 6, which is smaller than level 1 but five times slower
     packed = sum(len(zlib.compress(path.read_bytes(), 1)) for path in packaged_folder().iterdir())
     assert packed < 16e6
     assert (packaged_folder("tiny") / "model.safetensors").stat().st_size < 1e6
@@ -75,7 +71,7 @@ def test_it_takes_less_than_sixteen_megabytes_of_a_wheel_and_tiny_one() -> None:
     ("name", "development"),
     [("english", "clean"), ("tiny", "clean"), ("multilingual", "clean-and-bitext")],
 )
-def test_its_card_agrees_with_its_run(name: str, development: str) -> None:
+def test_a_card_agrees_with_its_run(name: str, development: str) -> None:
     folder = packaged_folder(name)
     card = (folder / "README.md").read_text(encoding="utf-8")
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -87,13 +83,13 @@ def test_its_card_agrees_with_its_run(name: str, development: str) -> None:
         assert (cards / f"{name}.md").read_text(encoding="utf-8") == card
 
 
-def test_a_model_that_is_not_there_is_named() -> None:
+def test_an_unknown_model_is_named() -> None:
     with pytest.raises(ModelError, match=r"'klingon'.*english"):
         packaged_model("klingon")
 
 
 @needs_data
-def test_its_development_score_is_that_of_its_card() -> None:
+def test_the_development_score_agrees_with_the_card() -> None:
     pairs = read_stsb(Path(str(DATA)) / "eval", "dev")
     score = score_suite(SentenceEncoder.from_pretrained().encode, [pairs]).datasets[0]
     assert f"| STS-B dev | {score.pearson:.1f} | {score.spearman:.1f} |" in (
@@ -104,7 +100,7 @@ def test_its_development_score_is_that_of_its_card() -> None:
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_their_clean_development_scores_are_those_of_their_cards(name: str) -> None:
+def test_clean_development_scores_agree_with_the_cards(name: str) -> None:
     encoder = SentenceEncoder.from_pretrained(name)
     headline = evaluate(encoder, "development", Path(str(DATA)) / "eval", name=name)["headline"]
     scores = " | ".join(f"{score:.1f}" for score in headline.values())
@@ -115,7 +111,7 @@ def test_their_clean_development_scores_are_those_of_their_cards(name: str) -> N
 @needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["english", "multilingual"])
-def test_a_prefix_of_the_dimensions_is_a_good_model(name: str) -> None:
+def test_a_prefix_of_the_dimensions_scores_well(name: str) -> None:
     pairs = read_stsb(Path(str(DATA)) / "eval", "dev")
     whole = SentenceTransformer(str(packaged_model(name)), device="cpu")
     prefix = SentenceTransformer(str(packaged_model(name)), device="cpu", truncate_dim=128)
@@ -123,7 +119,7 @@ def test_a_prefix_of_the_dimensions_is_a_good_model(name: str) -> None:
     assert scores[1] > scores[0] - 5
 
 
-def test_capitals_change_nothing_but_in_the_languages_that_the_guide_names() -> None:
+def test_capitals_matter_only_in_turkish() -> None:
     encoder = SentenceEncoder.from_pretrained("multilingual")
     same = ["A cat sleeps.", "Où est la gare ?", "¿Dónde está el niño?", "Кошка спит на диване."]
     turkish = ["kırmızı araba", "istanbul'da iyi bir gün"]

@@ -1,9 +1,7 @@
-"""On a GPU every family trains, goes on after an interruption, and computes what it computes on a
-CPU (`make test-gpu`). What needs one is skipped without."""
+"""Training and inference on a GPU agree with the CPU (`make test-gpu`)."""
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -20,13 +18,13 @@ from paraphrastic_hf.generation.writing import GenerationOptions
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.models.generative.bgt import BGTConfig, BGTModel
 from paraphrastic_hf.models.generative.latent import Side
-from paraphrastic_hf.training.engine.loop import TrainingLoop
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import DEMO, write_supervised
 from tests.hub.matrix import ENCODERS, loader
 from tests.losses.test_negatives import random_pool
 from tests.trained import FAMILIES, GENERATIVE, PARAPHRASERS, TRANSLATORS
+from tests.training.runs import breaking_at, logged, record
 
 needs_gpu = pytest.mark.skipif(
     not torch.cuda.is_available(), reason="it needs a GPU, and TEST_GPU=1"
@@ -35,7 +33,7 @@ TEXTS = ["the cat sleeps", "a dog ran over the old bridge near the river .", "le
 AVERAGING = ("sentencepiece", "word")
 
 
-def test_a_device_that_is_not_there_is_refused() -> None:
+def test_an_unavailable_device_is_refused() -> None:
     for name in ("gpu", "hpu", "meta", "privateuseone", 1.5):
         with pytest.raises(ValueError, match=f"'{name}'"):
             chosen_device(name)  # type: ignore[arg-type]
@@ -50,7 +48,6 @@ def family(request: pytest.FixtureRequest) -> str:
 
 
 def trained(family: str, folder: Path, *settings: str) -> Path:
-    """The folder of a finished run of a family."""
     root, recipe = write_supervised(folder / "data"), folder / "recipe.yaml"
     recipe.write_text(FAMILIES[family], encoding="utf-8")
     place = folder / "out"
@@ -63,7 +60,7 @@ def nats(written: Any) -> list[list[float]]:
 
 
 def of(family: str, model: Any) -> Any:
-    """What a model says of some texts, as numbers; texts of what gives nothing else."""
+    """Return a model's output as numbers, or as texts if it has no numbers."""
     short = GenerationOptions(beams=2, max_tokens=12)
     if family in ENCODERS and family not in GENERATIVE:
         return model.encode(TEXTS)
@@ -86,30 +83,24 @@ def of(family: str, model: Any) -> Any:
     return model.logits(TEXTS) if family == "sentiment" else model.logits(TEXTS, TEXTS[::-1])
 
 
-def assert_alike(found: Any, expected: Any) -> None:
+def assert_devices_agree(family: str, place: Path) -> None:
+    found, expected = (
+        of(family, loader(family).from_pretrained(place, device=device))
+        for device in ("cuda", "cpu")
+    )
     if isinstance(found, list) and isinstance(found[0], str):
         assert found == expected
     else:
         np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-3, atol=1e-3)
 
 
-def assert_devices_agree(family: str, place: Path) -> None:
-    found, expected = (
-        of(family, loader(family).from_pretrained(place, device=device))
-        for device in ("cuda", "cpu")
-    )
-    assert_alike(found, expected)
-
-
 @needs_gpu
-def test_a_family_trains_on_a_gpu_and_computes_there_as_on_a_cpu(
-    family: str, tmp_path: Path
-) -> None:
+def test_a_family_trains_on_a_gpu_and_agrees_with_the_cpu(family: str, tmp_path: Path) -> None:
     place = trained(family, tmp_path)
-    assert json.loads((place / "run.json").read_text(encoding="utf-8"))["device"] == "cuda"
+    assert record(place)["device"] == "cuda"
     assert_devices_agree(family, place)
     model = loader(family).from_pretrained(place)
-    model = getattr(model, "writer", model)  # of a paraphraser
+    model = getattr(model, "writer", model)  # paraphrasers wrap theirs
     found = model.device if hasattr(model, "device") else model.model.device
     assert torch.device(found).type == ("cpu" if family in AVERAGING else "cuda")
     if family in GENERATIVE:
@@ -121,7 +112,7 @@ def test_a_family_trains_on_a_gpu_and_computes_there_as_on_a_cpu(
 
 @needs_gpu
 @pytest.mark.parametrize("name", ["sentencepiece", "recurrent", "gated", "bgt", "mgt", "marian"])
-def test_a_run_in_bfloat16_ends_with_finite_weights(name: str, tmp_path: Path) -> None:
+def test_a_run_in_bfloat16_has_finite_weights(name: str, tmp_path: Path) -> None:
     place = trained(name, tmp_path, "--training.precision", "bf16")
     for weights in load_file(place / "model.safetensors").values():
         assert weights.isfinite().all()
@@ -140,10 +131,7 @@ def test_a_run_in_bfloat16_ends_with_finite_weights(name: str, tmp_path: Path) -
         ("sentencepiece", "--finish.precision int4"),
         ("charagram", "--lambda_all 1e-4 --hinge one_sided"),
         ("bgt", "--contrastive 10 --candidates 50 --center 20 --label_smoothing 0.1"),
-        (
-            "bgt",
-            "--model.encoder lstm --encoder_layers null --decoder lstm --latent_at logit",
-        ),
+        ("bgt", "--model.encoder lstm --encoder_layers null --decoder lstm --latent_at logit"),
         ("bgt", "--aggressive true --kl_weight 1 --development held_out"),
         ("bgt", "--adds_average true --sample false --accumulate 2"),
         ("mgt", "--contrastive 10 --translation_scorer true"),
@@ -168,45 +156,24 @@ def test_minimum_risk_trains_on_a_gpu(tmp_path: Path) -> None:
     assert_devices_agree("gated_conv", place)
 
 
-class Stop(Exception):
-    """An interruption."""
-
-
 @needs_gpu
 @pytest.mark.parametrize("name", ["word", "charagram", "recurrent", "bgt", "gated_conv", "scpn"])
-def test_an_interrupted_run_goes_on_as_if_nothing_had_been(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_resumes(name: str, tmp_path: Path) -> None:
     settings = ["--run.checkpoint_every", "2", "--log_every", "1", "--training.epochs", "8"]
     (tmp_path / "whole").mkdir()
     (tmp_path / "broken").mkdir()
-    whole = trained(name, tmp_path / "whole", *settings)
-    original = TrainingLoop._between_steps
-
-    def between_steps(self: TrainingLoop, *arguments: Any) -> None:
-        original(self, *arguments)
-        if self.progress.step >= 4:
-            raise Stop
-
-    monkeypatch.setattr(TrainingLoop, "_between_steps", between_steps)
-    with pytest.raises(Stop):
+    whole = logged(trained(name, tmp_path / "whole", *settings), "loss")
+    with breaking_at(4):
         trained(name, tmp_path / "broken", *settings)
-    monkeypatch.setattr(TrainingLoop, "_between_steps", original)
-    broken = trained(name, tmp_path / "broken", *settings)
-    # sums on a GPU are of no fixed order, so weights differ a little from run to run
-    assert len(losses_of(whole)) > 4
-    assert losses_of(broken) == pytest.approx(losses_of(whole), rel=0.02)
-
-
-def losses_of(run: Path) -> list[float]:
-    """The loss of every step of a run."""
-    lines = (run / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    return [loss for line in lines if (loss := json.loads(line).get("loss")) is not None]
+    broken = logged(trained(name, tmp_path / "broken", *settings), "loss")
+    # sums on a GPU have no fixed order, so losses differ slightly
+    assert len(whole) > 4
+    assert broken == pytest.approx(whole, rel=0.02)
 
 
 @needs_gpu
 @pytest.mark.parametrize("strategy", ["max", "rand", "mix"])
-def test_negatives_are_those_that_a_cpu_chooses(strategy: str) -> None:
+def test_negatives_equal_those_on_the_cpu(strategy: str) -> None:
     pool = random_pool(3)
     parts = {name: getattr(pool, name).cuda() for name in ("embeddings", "language", "group")}
     moved = replace(pool, **parts)
@@ -218,7 +185,7 @@ def test_negatives_are_those_that_a_cpu_chooses(strategy: str) -> None:
 
 
 @needs_gpu
-def test_a_packaged_model_computes_on_a_gpu_as_by_its_table() -> None:
+def test_a_packaged_model_gives_equal_vectors_on_a_gpu() -> None:
     on_gpu = SentenceEncoder.from_pretrained("tiny", device="cuda")
     assert torch.device(on_gpu.device).type == "cuda"
     own = SentenceEncoder.from_pretrained("tiny")
@@ -227,7 +194,7 @@ def test_a_packaged_model_computes_on_a_gpu_as_by_its_table() -> None:
 
 
 @needs_gpu
-def test_samples_on_a_gpu_follow_from_their_seed(tmp_path: Path) -> None:
+def test_samples_on_a_gpu_depend_only_on_the_seed(tmp_path: Path) -> None:
     generator = loader("bgt").from_pretrained(trained("bgt", tmp_path))
     how = GenerationOptions(sample=True, outputs=3, max_tokens=12, seed=5)
     first = generator.translate(TEXTS, to="fr", writing=how)
@@ -239,7 +206,7 @@ def test_samples_on_a_gpu_follow_from_their_seed(tmp_path: Path) -> None:
 
 @needs_gpu
 @pytest.mark.parametrize("lengths", [([6, 5], [4, 6]), ([6, 6], [6, 6])])
-def test_nothing_waits_for_the_gpu_in_a_step_of_a_generative_model(
+def test_a_step_of_a_generative_model_does_not_synchronize_with_the_gpu(
     lengths: tuple[list[int], list[int]],
 ) -> None:
     sizes = {"vocab_size": 50, "hidden_size": 16, "num_attention_heads": 2}
@@ -251,7 +218,7 @@ def test_nothing_waits_for_the_gpu_in_a_step_of_a_generative_model(
         Side(code, ids, torch.tensor(own)) for code, own in zip(("en", "fr"), lengths, strict=True)
     ]
     try:
-        with warnings.catch_warnings(action="ignore"):  # that it does not see all waiting
+        with warnings.catch_warnings(action="ignore"):  # the debug mode is a prototype
             torch.cuda.set_sync_debug_mode("error")
         with torch.autocast("cuda", torch.bfloat16):
             terms = model.pair_terms(sides, chosen, smoothing=0.1, sample=True)

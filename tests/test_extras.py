@@ -1,5 +1,4 @@
-"""Each extra brings what `extras.py` says, and what is missing is named with the line that installs
-it."""
+"""Extras install the packages in `extras.py`, and errors name the missing extra."""
 
 from __future__ import annotations
 
@@ -19,9 +18,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = Path(paraphrastic_hf.__file__).parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 DISTRIBUTIONS = {"yaml": "pyyaml", "google": "protobuf", "faiss": "faiss-cpu"}  # else of one name
-ELSEWHERE = {
-    "sklearn": "encoder.py",  # only scikit-learn itself asks for its tags
-}
+ELSEWHERE = {"sklearn": "encoder.py"}  # only scikit-learn calls the method that imports it
 
 
 def distribution(package: str) -> str:
@@ -33,7 +30,7 @@ def names(requirements: list[str]) -> set[str]:
 
 
 def imports(path: Path) -> set[str]:
-    """The packages that a file imports, at the top or inside a function."""
+    """Packages that a file imports anywhere."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -44,12 +41,12 @@ def imports(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_brings_what_it_is_said_to(extra: str) -> None:
+def test_an_extra_installs_its_packages(extra: str) -> None:
     brought = names(PROJECT["optional-dependencies"][extra])
     assert {distribution(package) for package in EXTRAS[extra]} <= brought
 
 
-def test_every_package_that_is_imported_is_of_the_core_or_of_an_extra() -> None:
+def test_every_imported_package_belongs_to_the_core_or_an_extra() -> None:
     core = names(PROJECT["dependencies"])
     known = {package for packages in EXTRAS.values() for package in packages}
     for path in SOURCE.rglob("*.py"):
@@ -67,7 +64,7 @@ def test_extras_build_on_each_other() -> None:
     assert set(extras) - {"dev"} == set(EXTRAS)
 
 
-def test_what_is_missing_is_named_with_the_extra_that_brings_it() -> None:
+def test_missing_packages_are_named_with_their_extra() -> None:
     require("train", "numpy", what="training")
     with pytest.raises(MissingExtraError, match=r"absent1, absent2.*\[train\]") as caught:
         require("train", "numpy", "absent1", "absent2", what="training")
@@ -76,5 +73,5 @@ def test_what_is_missing_is_named_with_the_extra_that_brings_it() -> None:
 
 
 @pytest.mark.parametrize("name", ["absent", "paraphrastic_hf.absent", None])
-def test_a_module_that_no_extra_brings_is_not_explained(name: str | None) -> None:
+def test_a_module_of_no_extra_is_not_explained(name: str | None) -> None:
     assert missing_extra(ModuleNotFoundError(name=name)) is None

@@ -1,4 +1,4 @@
-"""What `import paraphrastic_hf` offers: names that load on first use, and types."""
+"""Public names load lazily and have types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHERS = [
     *(TaggerModel, LanguageModel, GatedConvModel),
     *(ParaphraserModel, ScpnModel, ParserModel),
 ]
-# An encoder is found by its kind (`models/families.py`); a public name of its own is optional.
+# Encoders are found by their kind (`models/families.py`), so that they need no public name.
 MODELS = [*GENERATIVE, *SENTENCE_TASKS, *OTHERS]
 LAZY = """
 import sys
@@ -32,7 +32,7 @@ assert not {"numpy", "torch", "transformers", "datasets", "sklearn"} & set(sys.m
 
 
 @pytest.mark.parametrize("name", paraphrastic_hf.__all__)
-def test_a_public_name_is_listed_and_there(name: str) -> None:
+def test_a_public_name_is_listed_and_can_be_imported(name: str) -> None:
     assert name in dir(paraphrastic_hf)
     assert getattr(paraphrastic_hf, name) is not None
 
@@ -49,11 +49,11 @@ def test_every_model_and_its_configuration_is_public(model: type) -> None:
         assert getattr(paraphrastic_hf, each.__name__) is each
 
 
-def test_nothing_is_imported_with_the_package_and_its_names_are_listed() -> None:
+def test_the_package_imports_no_slow_library() -> None:
     subprocess.run([sys.executable, "-c", LAZY], check=True, timeout=60)
 
 
 def test_type_checkers_find_the_types() -> None:
     assert Path(paraphrastic_hf.__file__).with_name("py.typed").exists()
     pyproject = Path(__file__).parents[1] / "pyproject.toml"
-    assert '"py.typed"' in pyproject.read_text(encoding="utf-8")  # goes into the wheel
+    assert '"py.typed"' in pyproject.read_text(encoding="utf-8")  # in the wheel

@@ -1,4 +1,4 @@
-"""Text to test with: a few dozen sentences, and what has broken tokenizers before."""
+"""Sentences, and characters that are hard for tokenizers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WIDE = ["猫", "\u4e2d\u6587", "🐝", "👩\u200d🔬", "🇹🇷", "\U000f0061
 QUOTES = ["\u2018", "\u2019", "\u201c", "\u201d", "'", "don't", "don\u2019t", "'s", "''tis"]
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
 HOSTILE = [*SPECIALS, *SPACES, *CONTROLS, *MARKS, *COMPATIBLE, *CASES, *WIDE, *QUOTES]
-BROKEN = ["\ud800", "a\udfffb", "\udc80\ud83d", "\ud83d\udc1d"]  # no UTF-8 for these
+BROKEN = ["\ud800", "a\udfffb", "\udc80\ud83d", "\ud83d\udc1d"]  # not encodable as UTF-8
 
 
 def _text(piece: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

@@ -1,4 +1,4 @@
-"""A tiny finished run of every family: recipes that train in a second, and their folders."""
+"""Recipes of every family that train in a second."""
 
 from __future__ import annotations
 
@@ -98,28 +98,17 @@ PARAPHRASERS = {
     "paraphraser": PARAPHRASE.format("kind: paraphraser, template: none"),
     "bart": PARAPHRASE.format(f"kind: bart, template: template, {STOCK}"),
 }
-FAMILIES: Mapping[str, str] = {
-    **RECIPES,
-    **GENERATIVE,
-    **TRANSLATORS,
-    **PARAPHRASERS,
-}
+FAMILIES: Mapping[str, str] = {**RECIPES, **GENERATIVE, **TRANSLATORS, **PARAPHRASERS}
 
 
 def trained(text: str, folder: Path, root: Path) -> Path:
-    """The folder of a finished run.
-
-    Args:
-        text: The recipe.
-        folder: An empty folder.
-        root: Folder of all data.
-    """
+    """Train a recipe in an empty folder, with the data folder `root`; return the output folder."""
     (folder / "recipe.yaml").write_text(text, encoding="utf-8")
     train(load_recipe(folder / "recipe.yaml"), folder / "mine", data_root=root, progress=False)
     return folder / "mine"
 
 
 def code_of(card: str) -> str:
-    """The Python that a card prints."""
+    """Return the Python code of a model card."""
     (block,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     return str(block)

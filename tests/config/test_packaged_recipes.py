@@ -1,4 +1,4 @@
-"""Recipes are found by their names."""
+"""Packaged recipes are found by name."""
 
 from __future__ import annotations
 
@@ -18,19 +18,13 @@ from paraphrastic_hf.errors import RecipeError
 from paraphrastic_hf.training.engine.paths import resolve_path
 from paraphrastic_hf.training.kinds import load_recipe
 
-OWN = RECIPES / "simple-and-effective-2019" / "own.yaml"
+FOLDER = "simple-and-effective-2019"
+OWN = RECIPES / FOLDER / "own.yaml"
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "own",
-        "own.yaml",
-        "simple-and-effective-2019/own",
-        "simple-and-effective-2019/own.yaml",
-        "recipes/simple-and-effective-2019/own.yaml",
-        OWN,
-    ],
+    ["own", "own.yaml", *(f"{FOLDER}/own", f"recipes/{FOLDER}/own.yaml", OWN)],
     ids=str,
 )
 def test_a_recipe_is_found_by_its_name_from_any_folder(
@@ -41,13 +35,15 @@ def test_a_recipe_is_found_by_its_name_from_any_folder(
     assert load_recipe(name) == load_recipe(OWN)
 
 
-def test_every_recipe_is_found_by_its_folder_and_name() -> None:
+def test_every_recipe_is_found_by_its_folder_and_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(recipe_names()) > 60
     for name in recipe_names():
         assert find_recipe(name) == RECIPES / f"{name}.yaml"
+    assert find_recipe("bgt") == find_recipe("small-bgt")
+    assert "small-bgt" in capsys.readouterr().err
 
 
-def test_a_file_comes_before_a_recipe_of_the_package(
+def test_a_file_takes_precedence_over_a_packaged_recipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -72,7 +68,7 @@ def test_a_file_comes_before_a_recipe_of_the_package(
         ("pairs.tsv.gz", "--sources"),
     ],
 )
-def test_a_name_of_none_or_several_is_refused_with_those_that_are_near(
+def test_unknown_and_ambiguous_names_are_refused_with_suggestions(
     name: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -81,7 +77,7 @@ def test_a_name_of_none_or_several_is_refused_with_those_that_are_near(
         find_recipe(name)
 
 
-def test_the_small_texts_of_recipes_are_found_from_any_folder(
+def test_packaged_texts_are_found_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -90,9 +86,7 @@ def test_the_small_texts_of_recipes_are_found_from_any_folder(
         resolve_path("recipes/demo/absent.tsv", tmp_path)
 
 
-def test_every_recipe_is_listed_with_a_line_and_minutes_where_it_names_them(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_every_recipe_is_listed_with_a_summary(capsys: pytest.CaptureFixture[str]) -> None:
     described = {name: (minutes, text) for name, minutes, text in describe_recipes()}
     assert list(described) == recipe_names()
     assert all(text and "\n" not in text for _, text in described.values())
@@ -103,10 +97,3 @@ def test_every_recipe_is_listed_with_a_line_and_minutes_where_it_names_them(
     assert ended.value.code == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in described)
-
-
-def test_a_short_name_finds_the_small_recipe_and_says_so(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert find_recipe("bgt") == find_recipe("small-bgt")
-    assert "small-bgt" in capsys.readouterr().err

@@ -1,20 +1,17 @@
-"""Run by `make test-attack`: every command that writes, killed, on a full disk, and two at once.
-
-Each command first runs whole. Then it is attacked, and run again with the same arguments:
-
-* killed: `kill -9`, SIGTERM or Ctrl-C at a random operation on its output folder. The next run must
-  end well, with the files of the whole run, and leave nothing else.
-* full disk: the output folder is a disk smaller than what the command writes. It must fail with a
-  short message that names a file there, and the next run, on a larger disk, must end well.
-* two at once: two runs, equal or different, write to one folder. At least one must end well, and
-  the files be those of one whole run; the other may be refused with a short message.
-
-Commands run in forks of a process that has imported everything, so that a case takes a second.
-Disks are tmpfs mounts, which need root; without it that part is skipped, and the table says so.
-
-PARAPHRASTIC_DATA names the folder of all data, of which SICK is read.
+"""Attack every command that writes (`make test-attack`).
 
 Usage: python -m tests.robustness.attack [--seed N] [--cases N] [--only NAME]
+
+Each command first runs undisturbed. Then it is attacked and run again with the same arguments:
+
+* killed: `kill -9`, SIGTERM or Ctrl-C at a random operation on its output folder. The next run must
+  succeed with exactly the files of the undisturbed run.
+* full disk: the output folder is a small tmpfs mount, which needs root. The command must fail with
+  a short message that names a file there. The next run, on a larger disk, must succeed.
+* two at once: two equal or different runs write to one folder. At least one must succeed, and the
+  files must be those of one run. The other may be refused with a short message.
+
+PARAPHRASTIC_DATA must contain SICK.
 """
 
 from __future__ import annotations
@@ -36,35 +33,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DEMO = Path(__file__).parents[2] / "recipes" / "demo"
-SECONDS = 300  # a run may take on a busy machine
+SECONDS = 300  # limit of a run on a busy machine
 EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree", "os.truncate"}
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-# What differs between two equal runs: times, speeds, and the pictures and pages that show them.
+# Equal runs differ in times and speeds, and in the plots and pages that show them.
 TIMED = re.compile(r'"\w*(seconds|finished|per_second|memory|time|date)\w*": ?[^,\n}]*')
 UNCOMPARED = (
-    "*.png",
-    "events.out.*",
-    "logs/*",
-    "logs/stats/*",
-    "*.md",
-    "stats.json",
-    "*.html",
-    "trials.tsv",
-    "optuna.log",
-    "*.part",  # what a killed process was writing
+    *("*.png", "events.out.*", "logs/*", "logs/stats/*", "*.md", "stats.json", "*.html"),
+    *("trials.tsv", "optuna.log", "*.part"),
 )
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command: its arguments, in which OUT stands for the output folder."""
+    """A command with the placeholders IN and OUT for its folders."""
 
     name: str
     arguments: str
-    other: str = ""  # a word of the arguments and what a second, different run has in its place
+    other: str = ""  # text in the arguments and its replacement for a different second run
 
     def changed(self) -> Case:
-        """The second, different command."""
         before, after = self.other.split()
         return Case(self.name, self.arguments.replace(before, after))
 
@@ -117,7 +105,7 @@ CASES = [
 
 
 def make_inputs(folder: Path) -> None:
-    """Models of a second's training, texts, and a small corpus."""
+    """Write small models, texts and a corpus."""
     import yaml
 
     from paraphrastic_hf.cli.main import main
@@ -167,7 +155,7 @@ def make_inputs(folder: Path) -> None:
 
 
 class Run:
-    """One command in a fork; its messages go to a file."""
+    """One command in a fork, with its messages in a file."""
 
     def __init__(
         self, line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None = None
@@ -182,8 +170,10 @@ class Run:
         self.reader = reader
 
     def wait(self) -> tuple[int, int, str]:
-        """The exit status (negative: a signal; 999: it hung), how many operations on its output
-        folder it made, and what it said."""
+        """Return the exit status, the number of operations on the output folder and the messages.
+
+        The status is negative after a signal and 999 if the command hung.
+        """
         status = None
         while status is None:
             child, code = os.waitpid(self.child, os.WNOHANG)
@@ -205,7 +195,7 @@ class Run:
 
 
 def _be(line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None, told: int) -> None:
-    """Be the command, in a fork. It does not return."""
+    """Run the command in a fork, without returning."""
     os.setpgid(0, 0)
     for number, path in ((0, os.devnull), (1, os.devnull), (2, str(errors))):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
@@ -248,7 +238,7 @@ def _be(line: list[str], out: Path, errors: Path, kill: tuple[int, int] | None, 
 
 
 def contents(out: Path) -> dict[str, str]:
-    """A hash of every file under a folder, without times."""
+    """Return a hash of every file in a folder, ignoring times."""
     found = {}
     for path in sorted(out.rglob("*")):
         if path.is_dir() or any(path.match(pattern) for pattern in UNCOMPARED):
@@ -262,7 +252,7 @@ def contents(out: Path) -> dict[str, str]:
 
 
 def differs(whole: dict[str, str], now: dict[str, str]) -> str:
-    """What tells two folders apart; empty if nothing does."""
+    """Describe the differences between two folders."""
     names = [name for name in sorted({*whole, *now}) if whole.get(name) != now.get(name)]
     return ", ".join(
         f"{name} is {'missing' if name not in now else 'left' if name not in whole else 'other'}"
@@ -271,8 +261,12 @@ def differs(whole: dict[str, str], now: dict[str, str]) -> str:
 
 
 def is_short(message: str) -> bool:
-    """Whether a message is one for people: no traceback, a few lines."""
+    """Return whether a message is short and has no traceback."""
     return bool(message.strip()) and "Traceback" not in message and len(message) < 2000
+
+
+def described(what: str, wrong: str) -> str:
+    return f"{what}: {wrong}" if wrong else ""
 
 
 class Attack:
@@ -283,7 +277,7 @@ class Attack:
         self.out = folder / "out"
         status, self.count, errors = self._fresh()
         if status:
-            raise SystemExit(f"{case.name} as it is ended with {status}:\n{errors}")
+            raise SystemExit(f"{case.name}, undisturbed, ended with {status}:\n{errors}")
         self.whole = contents(self.out)
         self.size = sum(p.stat().st_size for p in self.out.rglob("*") if p.is_file())
         self.changed = None
@@ -298,10 +292,7 @@ class Attack:
             raise SystemExit(f"two equal runs of {case.name} differ: {unequal}")
 
     def _run(
-        self,
-        name: str = "errors",
-        kill: tuple[int, int] | None = None,
-        case: Case | None = None,
+        self, name: str = "errors", kill: tuple[int, int] | None = None, case: Case | None = None
     ) -> Run:
         line = (case or self.case).line(self.out, self.inputs)
         return Run(line, self.out, self.folder / name, kill)
@@ -315,7 +306,7 @@ class Attack:
         return self._run().wait()
 
     def _again(self) -> str:
-        """Run it once more; what is wrong with what comes of it."""
+        """Run the command again and describe what went wrong."""
         status, _, errors = self._run().wait()
         if status:
             return f"the next run ended with {status}: {errors.strip()[-600:]}"
@@ -328,14 +319,12 @@ class Attack:
         what = f"operation {kill[0]} of {self.count}, signal {int(kill[1])}, status {status}"
         if kill[1] != signal.SIGKILL and "Traceback" in errors:
             return f"{what}: traceback {errors[-600:]}"
-        if status == 0:  # it had ended, or put the signal off until it had
+        if status == 0:  # it ended before the signal took effect
             return ""
-        wrong = self._again()
-        return f"{what}: {wrong}" if wrong else ""
+        return described(what, self._again())
 
     def full(self) -> str:
-        shutil.rmtree(self.out, ignore_errors=True)
-        self.out.mkdir()
+        self._empty()
         share = self.choice.uniform(0.0, 0.9)
         size = max(4096, int(self.size * share))
         mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(self.out)]
@@ -345,21 +334,18 @@ class Attack:
             status, _, errors = self._run().wait()
             what = f"disk of {size} bytes for {self.size}, status {status}"
             if status == 0:
-                wrong = differs(self.whole, contents(self.out))
-                return f"{what}: {wrong}" if wrong else ""
+                return described(what, differs(self.whole, contents(self.out)))
             if status < 0 or not is_short(errors):
                 return f"{what}: {errors[-700:]}"
             if str(self.out) not in errors:
                 return f"{what}: no file is named: {errors}"
             larger = ["mount", "-o", f"remount,size={self.size * 4 + (64 << 20)}", str(self.out)]
             subprocess.run(larger, check=True)
-            wrong = self._again()
-            return f"{what}: {wrong}" if wrong else ""
+            return described(what, self._again())
         finally:
             subprocess.run(["umount", "-l", str(self.out)], check=True)
 
     def two(self) -> str:
-        """Two equal runs, or every other time two different ones, in one folder."""
         is_other = bool(self.case.other) and self.choice.random() < 0.5
         self._empty()
         runs = [self._run("errors1")]
@@ -376,15 +362,14 @@ class Attack:
         now = contents(self.out)
         if is_other and not differs(self.changed or {}, now):
             return ""
-        wrong = differs(self.whole, now)
-        return f"{what}: {wrong}" if wrong else ""
+        return described(what, differs(self.whole, now))
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cases", type=int, default=6, help="of each kind, for each command")
-    parser.add_argument("--only", help="commands whose name begins so")
+    parser.add_argument("--cases", type=int, default=6, help="cases per attack and command")
+    parser.add_argument("--only", help="beginning of the names of commands to attack")
     chosen = parser.parse_args(arguments)
     os.environ.update(HF_HUB_OFFLINE="1", CUDA_VISIBLE_DEVICES="-1", TQDM_DISABLE="1")
     for library in ("OMP", "OPENBLAS", "MKL"):
@@ -394,7 +379,7 @@ def main(arguments: list[str] | None = None) -> int:
         inputs = Path(temporary, "inputs")
         inputs.mkdir()
         child = os.fork()
-        if child == 0:  # training starts threads, which forks of this process must not lack
+        if child == 0:  # training starts threads, which later forks of this process would lose
             code = 1
             try:
                 make_inputs(inputs)
@@ -439,7 +424,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _import_all() -> None:
-    """What commands import, so that forks need not."""
+    """Import everything once for all forks."""
     import importlib
     import pkgutil
 

@@ -1,14 +1,11 @@
-"""Run by `make test-damaged`: damaged model directories and data files, read thousands of times.
-
-Each case damages one file of a good one: cut short, bits or bytes changed, a run of zeros, a part
-twice, a value of JSON exchanged, or all of it, or the file gone. What reads it must refuse it by an
-error of this package with a short message, or give a result that is whole: the right one wherever
-the format can tell. A changed bit in the numbers of a table, or in a text, cannot be told by
-anybody; such results are counted apart. Readers run in forks with bounded memory and time, so that
-a crash, a hang or a memory that grows is a failure of one case, named by its number, and not of the
-program.
+"""Read randomly damaged model directories and data files (`make test-damaged`).
 
 Usage: python -m tests.robustness.damaged [--seed N] [--cases N] [--only NAME]
+
+Each case damages or removes one file. The reader must raise an error of this package with a short
+message, or return a complete result. Some damage, such as a changed bit in a table, cannot be
+detected, so that results other than the right one are only counted. Readers run in forks with
+limited memory and time. A crash, hang or memory growth is a failure of one numbered case.
 """
 
 from __future__ import annotations
@@ -34,8 +31,8 @@ from typing import Any
 from paraphrastic_hf.errors import ParaphrasticError
 from tests.robustness.subjects import SUBJECTS, Subject
 
-SECONDS = 120  # a case may take on a busy machine
-MEMORY = 3 << 30  # bytes that reading may add to what the process has
+SECONDS = 120  # limit of a case on a busy machine
+MEMORY = 3 << 30  # most bytes that reading may allocate
 LONGEST_MESSAGE = 5000
 VALUES = [
     *("0", "-1", "1e308", "NaN", "1000000", "1000000000000", "9" * 5000, '"x"', '"../../x"'),
@@ -44,7 +41,7 @@ VALUES = [
 
 
 def damage(path: Path, choice: random.Random) -> str:
-    """Damage a file in one way, and say which."""
+    """Damage a file at random and return the kind of damage."""
     data = bytearray(path.read_bytes())
     place = choice.randrange(len(data)) if data else 0
     kinds = ["cut", "bit", "bytes", "zeros", "twice", "gone from the middle"]
@@ -81,11 +78,11 @@ def damage(path: Path, choice: random.Random) -> str:
 
 
 def one_case(subject: Subject, good: Path, folder: Path, seed: str, right: Any) -> str:
-    """What comes of one damaged copy: `refused`, `right`, `other`, or what is wrong."""
+    """Read one damaged copy and return `refused`, `right`, `other` or what went wrong."""
     choice = random.Random(seed)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(good, folder)
-    # this package never reads the copies of its modules that lie beside a model
+    # the package does not read the copies of its modules in a model directory
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".py")
     path = choice.choice(files)
     if len(files) > 1 and choice.random() < 0.05:
@@ -105,13 +102,14 @@ def one_case(subject: Subject, good: Path, folder: Path, seed: str, right: Any) 
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two results are equal, bit for bit."""
     return pickle.dumps(a) == pickle.dumps(b)
 
 
 def in_a_fork(work: Callable[[Callable[[Any], None]], None], quiet: Path) -> list[Any]:
-    """What `work` tells, until it ends, crashes, or says nothing for `SECONDS`; then why it ended,
-    None if well."""
+    """Return the values that `work` sends from a fork, then None or the reason of a failure.
+
+    The fork is killed after `SECONDS` without a value.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -153,7 +151,7 @@ def in_a_fork(work: Callable[[Callable[[Any], None]], None], quiet: Path) -> lis
 def try_subject(
     name: str, cases: int, seed: int, temporary: Path
 ) -> tuple[Counter[str], list[str]]:
-    """Read damaged copies of one subject; how they ended, and the failures."""
+    """Read damaged copies of one subject and return the counts of outcomes and the failures."""
     subject, good, quiet = SUBJECTS[name], temporary / "good", temporary / "quiet"
     shutil.rmtree(good, ignore_errors=True)
     good.mkdir()
@@ -197,7 +195,7 @@ def try_subject(
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cases", type=int, default=200, help="of each subject")
+    parser.add_argument("--cases", type=int, default=200, help="cases per subject")
     parser.add_argument("--only", help="one subject")
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore")

@@ -1,7 +1,6 @@
-"""A corpus made by a Ray cluster of two nodes on this machine is the one that local workers make,
-and a task that failed is done by the next run: `python -m tests.robustness.ray_cluster`.
+"""Check that a local Ray cluster of two nodes makes the same corpus as local workers.
 
-It takes most of a minute and a gigabyte, for which it is no part of the tests.
+Usage: python -m tests.robustness.ray_cluster. It takes about a minute and 1 GB of memory.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def rows_of(output: Path) -> list[dict[str, Any]]:
 
 
 def be_patient() -> None:
-    """Ray gives a node half a minute to come up, of which a busy machine needs more."""
+    """Give nodes 300 s to start, instead of Ray's 30 s."""
     from ray._private import services
 
     ask = services.get_node
@@ -53,7 +52,7 @@ def be_patient() -> None:
 
 
 def free_ports() -> dict[str, int]:
-    """Ports of a node's agents; without them a raylet waits a quarter of a minute to be told."""
+    """Return ports for a node's agents; without them a raylet waits 15 s."""
     names = ("metrics_agent_port", "runtime_env_agent_port", "dashboard_agent_listen_port")
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in names]
@@ -72,8 +71,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])
     node = {"num_cpus": 1, "object_store_memory": 100_000_000}
     cluster = Cluster(
-        initialize_head=True,
-        head_node_args={**node, "include_dashboard": False, **free_ports()},
+        initialize_head=True, head_node_args={**node, "include_dashboard": False, **free_ports()}
     )
     cluster.add_node(**node, **free_ports())
     ray.init(address=cluster.address, log_to_driver=False)
@@ -94,7 +92,7 @@ def main() -> None:
             there = make_corpus(corpus_recipe(mapping | {"make": far}), folder / "ray")
             assert there.rows == here.rows
             assert rows_of(folder / "ray") == rows_of(folder / "local")
-            print(f"ray: {there.rows} rows on two nodes, as local workers make them")
+            print(f"ray: {there.rows} rows on two nodes, equal to those of local workers")
             acted = folder / "acted"
             acted.mkdir()
             arguments = corpus_recipe(mapping | {"make": far}).make
@@ -102,7 +100,7 @@ def main() -> None:
             assert run_stages([Acting(acted, "engine-once")], arguments, acted / "logs") == []
             begun = [(acted / f"begun-{task}").stat().st_size for task in range(TASKS)]
             assert begun == [1, 2, 1, 1], begun
-            print("ray: the next run did the task that had failed, and no other")
+            print("ray: the next run repeated only the failed task")
     finally:
         ray.shutdown()
         cluster.shutdown()

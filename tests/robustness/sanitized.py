@@ -1,13 +1,10 @@
-"""Run by `make test-sanitized`: the C under the address and undefined-behavior sanitizers.
-
-`_words.c`, `_windows.c` and `_rows.c` are compiled anew, with sanitizers that end the process at
-the first fault, into a folder of their own. A second interpreter, which allocates every string by
-itself so that a read past its end is seen, then does with them what is below: random texts by every
-kind of table, threads that share one encoder, forks while threads work, arguments that do not fit
-together, SIM by windows, and Adam on rows. Results are compared with those of the tokenizer and
-numpy.
+"""Fuzz the C code under the address and undefined-behavior sanitizers (`make test-sanitized`).
 
 Usage: python -m tests.robustness.sanitized [--seed N] [--seconds N]
+
+The C modules are compiled with sanitizers that end the process at the first fault. A second
+interpreter, which allocates every string separately so that reads past its end are seen, runs them
+on random input. Results are compared with the tokenizer and numpy.
 """
 
 from __future__ import annotations
@@ -49,18 +46,18 @@ ALPHABETS = [
     "猫\u0928\u0915\U0001f41d\U0010ffff\U000f0061 \u0430\u0431",
     "".join(map(chr, range(256))),
 ]
-BROKEN = ["\ud800", "\udfff", "\udc80\ud83d"]  # what UTF-8 cannot hold
+BROKEN = ["\ud800", "\udfff", "\udc80\ud83d"]  # not encodable as UTF-8
 
 
 def compilers() -> list[str]:
-    """Those on this machine, the one that Python was built with first."""
+    """Return the compilers on this machine, first the one that built Python."""
     named = [os.environ.get("CC", ""), sysconfig.get_config_var("CC") or "", "gcc", "clang", "cc"]
     words = [name.split()[0] for name in named if name.split()]
     return [name for name in dict.fromkeys(words) if shutil.which(name)]
 
 
 def compile_shared(compiler: str, source: Path, target: Path) -> bool:
-    """Whether a shared library with sanitizers was made of a C file."""
+    """Compile a C file with sanitizers and return whether that succeeded."""
     include = f"-I{sysconfig.get_path('include')}"
     command = [compiler, *FLAGS, include, str(source), "-o", str(target), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -70,8 +67,10 @@ def compile_shared(compiler: str, source: Path, target: Path) -> bool:
 
 
 def build(compiler: str, folder: Path) -> str | None:
-    """Compile both modules, and a library of two faults; the library of the sanitizer, None where
-    the compiler has none."""
+    """Compile the modules and a library with two faults.
+
+    Return the library of the sanitizer, or None if the compiler has no sanitizers.
+    """
     (folder / "faults.c").write_text(FAULTS)
     sources = [
         ROOT / "src" / "paraphrastic_hf" / part / f"{name}.c" for name, part in SOURCES.items()
@@ -88,7 +87,7 @@ def build(compiler: str, folder: Path) -> str | None:
 
 
 def sees_faults(folder: Path, environment: dict[str, str]) -> bool:
-    """Whether a read beyond an allocation and an overflow end the process, as they are to."""
+    """Return whether the two faults, a read past the end and an overflow, end the process."""
     program = "import ctypes, sys; getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])(8)"
     command = [sys.executable, "-c", program, str(folder / "faults.abi3.so")]
     codes = [
@@ -101,7 +100,7 @@ def sees_faults(folder: Path, environment: dict[str, str]) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=60, help="in all, for the fuzz")
+    parser.add_argument("--seconds", type=float, default=60, help="total time of the fuzzing")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inside:
@@ -118,7 +117,7 @@ def main() -> int:
         environment = {
             **os.environ,
             "LD_PRELOAD": library,
-            # the interpreter itself frees nothing at its end; a fault ends the process
+            # the interpreter frees no memory at exit, so leaks are not detected
             "ASAN_OPTIONS": f"detect_leaks=0:exitcode={FAULT_STATUS}:allocator_may_return_null=1",
             "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:exitcode={FAULT_STATUS}",
             "PYTHONMALLOC": "malloc",
@@ -135,11 +134,8 @@ def main() -> int:
     return code
 
 
-# ---- inside the interpreter with the sanitizers ----
-
-
 def load(folder: Path) -> list[Any]:
-    """The sanitized modules, under the names by which the package imports them."""
+    """Import the sanitized modules under the names that the package uses."""
     modules = []
     for name, part in SOURCES.items():
         full = f"paraphrastic_hf.{part}.{name}"
@@ -154,7 +150,7 @@ def load(folder: Path) -> list[Any]:
 
 
 def fuzz(folder: Path, seed: int, seconds: float) -> None:
-    """Every part for a share of the time, at least one round of each; the counts are printed."""
+    """Run every part for a share of the time, at least one round, and print the counts."""
     words, rows, windows = load(folder)
     from paraphrastic_hf.encoders.static import engine as static
     from paraphrastic_hf.encoders.storage.packing import packed
@@ -197,7 +193,7 @@ def fuzz(folder: Path, seed: int, seconds: float) -> None:
 
 
 def some_text(choice: random.Random) -> str:
-    """A text of one alphabet, of words of every length about the limits of the C."""
+    """Return a random text with words around the length limits of the C code."""
     alphabet = choice.choice(ALPHABETS)
     kind = choice.random()
     if kind < 0.02:
@@ -210,7 +206,7 @@ def some_text(choice: random.Random) -> str:
 
 
 def expected(tokenizer: Any, texts: list[str], table: np.ndarray) -> np.ndarray:
-    """The means by the tokenizer and numpy."""
+    """Return the mean vectors computed with the tokenizer and numpy."""
     from paraphrastic_hf.text.normalize import valid_unicode
 
     ids = tokenizer.encode_batch([valid_unicode(text) for text in texts])
@@ -222,7 +218,7 @@ def expected(tokenizer: Any, texts: list[str], table: np.ndarray) -> np.ndarray:
 
 
 def texts(choice: random.Random, encoders: list[Any]) -> int:
-    """Random texts by one encoder and one form of its table, compared with the slow way."""
+    """Compare random texts with `expected`, for one encoder and one precision."""
     tokenizer, encoder, exact, tables = choice.choice(encoders)
     batch = [some_text(choice) for _ in range(choice.choice([1, 2, 3, 40, 400]))]
     form = choice.choice(list(tables))
@@ -231,13 +227,13 @@ def texts(choice: random.Random, encoders: list[Any]) -> int:
     assert np.isfinite(vectors).all()
     assert encoder.encode(batch, tables[form], normalize_embeddings=True).shape == vectors.shape
     is_exact = form in ("float32", "bfloat16")
-    if is_exact and choice.random() < 0.25:  # the slow way takes most of the time
+    if is_exact and choice.random() < 0.25:  # `expected` is slow
         np.testing.assert_allclose(vectors, expected(tokenizer, batch, exact), atol=1e-4)
     return len(batch)
 
 
 def threads(choice: random.Random, encoders: list[Any]) -> int:
-    """Six threads share one encoder, whose table of words grows under them."""
+    """Encode in six threads that share one growing word table."""
     from paraphrastic_hf.encoders.static.engine import StaticEncoder
 
     tokenizer, _, exact, _ = choice.choice(encoders)
@@ -259,7 +255,7 @@ def threads(choice: random.Random, encoders: list[Any]) -> int:
 
 
 def forks(choice: random.Random, encoders: list[Any]) -> int:
-    """A fork, while another thread encodes, encodes too and ends as it should."""
+    """Encode in forks while another thread encodes."""
     tokenizer, encoder, exact, _ = choice.choice(encoders[1:])
     batch = [some_text(choice) for _ in range(60)]
     wanted = expected(tokenizer, batch, exact)
@@ -292,14 +288,11 @@ ODD: list[Any] = [
 ]
 
 
-REFUSALS = (
-    *(TypeError, ValueError, OverflowError, UnicodeEncodeError),
-    *(IndexError, MemoryError, BufferError),
-)
+REFUSALS = (TypeError, ValueError, OverflowError, IndexError, MemoryError, BufferError)
 
 
 def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) -> int:
-    """Calls with any arguments, right ones among them: a result or an error, never a fault."""
+    """Call functions with random arguments, which must give a result or an error."""
     table = words.WordTable(lowercase=choice.random() < 0.5)
     table.add(["a", "b"], np.int32([1, 1]), np.int32([0, choice.choice([0, 2, 99, -5])]))
     block = table.block()
@@ -335,7 +328,7 @@ def wrong_arguments(choice: random.Random, words: Any, rows: Any, windows: Any) 
 
 
 def window_pairs(choice: random.Random, module: Any) -> int:
-    """SIM by windows of random texts, compared with numpy."""
+    """Compare SIM by windows of random texts with numpy."""
     from paraphrastic_hf.metrics.windows import match_in_numpy
     from paraphrastic_hf.text.ragged import Ragged
 
@@ -355,7 +348,7 @@ def window_pairs(choice: random.Random, module: Any) -> int:
 
 
 def adam(choice: random.Random, module: Any) -> int:
-    """Steps of Adam on rows, compared with numpy."""
+    """Compare steps of Adam on rows with numpy."""
     count, dim = choice.choice([1, 2, 7, 40]), choice.choice([1, 3, 16, 17, 64])
     numbers = np.random.default_rng(choice.randrange(2**32))
     weights, first, second = (numbers.random((count, dim), np.float32) for _ in range(3))

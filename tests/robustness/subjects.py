@@ -1,5 +1,4 @@
-"""What `damaged.py` damages: small good files of every kind that this package reads, and how each
-is read."""
+"""Small files of every kind that the package reads, for `damaged.py`."""
 
 from __future__ import annotations
 
@@ -72,24 +71,29 @@ from tests.generation.seq2seq import save_marian
 from tests.texts import SENTENCES
 
 RECIPES = Path(__file__).parents[2] / "recipes"
-TEXTS = [f"{text} {number}" for number in range(9) for text in SENTENCES]  # more than a few
+TAGS = ["A", "B", "C"]
+TEXTS = [f"{text} {number}" for number in range(9) for text in SENTENCES]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Something that can be damaged.
+    """Files to damage.
 
     Attributes:
-        make: Writes good files into an empty folder.
-        read: What they hold, as it is used; it raises an `AssertionError` where what it is given is
-            not whole.
+        make: Function that writes good files to an empty folder.
+        read: Function that returns their content or raises AssertionError if it is incomplete.
     """
 
     make: Callable[[Path], None]
     read: Callable[[Path], Any]
 
 
-# ---- models ----
+def words() -> WordTokenizer:
+    return WordTokenizer.train(SENTENCES, vocab_size=100)
+
+
+def average(tokenizer: Any) -> AveragingConfig:
+    return AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6)
 
 
 def save_average(tokenizer: Any, folder: Path) -> None:
@@ -97,8 +101,17 @@ def save_average(tokenizer: Any, folder: Path) -> None:
     SentenceEncoder.from_table(rows, tokenizer).save_pretrained(folder)
 
 
+def save_random(model: Any, config: Any, tokenizer: Any, folder: Path, kind: Any) -> None:
+    torch.manual_seed(0)
+    save_model(model(config), tokenizer, folder, kind)
+
+
+def save_encoder(model: Any, config: Any, tokenizer: Any, folder: Path) -> None:
+    torch.manual_seed(0)
+    SentenceEncoder(model(config).eval(), tokenizer).save_pretrained(folder)
+
+
 def encode(folder: Path) -> np.ndarray:
-    """Vectors of many texts, which are finite however the model was damaged."""
     vectors = SentenceEncoder.from_pretrained(folder, num_threads=1).encode(TEXTS)
     assert vectors.ndim == 2
     assert len(vectors) == len(TEXTS)
@@ -107,28 +120,21 @@ def encode(folder: Path) -> np.ndarray:
 
 
 def make_recurrent(folder: Path) -> None:
-    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=100)
-    torch.manual_seed(0)
-    model = RecurrentModel(RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=6))
-    SentenceEncoder(model.eval(), tokenizer).save_pretrained(folder)
+    tokenizer = words()
+    config = RecurrentConfig(vocab_size=tokenizer.vocab_size, hidden_size=6)
+    save_encoder(RecurrentModel, config, tokenizer, folder)
 
 
 def make_mixture(folder: Path) -> None:
-    parts: list[Any] = [
-        WordTokenizer.train(SENTENCES, vocab_size=100),
-        CharNgramTokenizer.train(SENTENCES, vocab_size=200),
-    ]
-    torch.manual_seed(0)
-    configs = [AveragingConfig(vocab_size=part.vocab_size, hidden_size=6) for part in parts]
-    model = MixedModel(MixedConfig.of(configs, "add"))
-    SentenceEncoder(model.eval(), MixedTokenizer(parts)).save_pretrained(folder)
+    parts: list[Any] = [words(), CharNgramTokenizer.train(SENTENCES, vocab_size=200)]
+    config = MixedConfig.of(list(map(average, parts)), "add")
+    save_encoder(MixedModel, config, MixedTokenizer(parts), folder)
 
 
-def make_predictor(folder: Path) -> None:
-    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=100)
-    torch.manual_seed(0)
-    encoder = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6).to_dict()
-    save_model(RelatednessModel(RelatednessConfig(encoder=encoder)), tokenizer, folder, SUPERVISED)
+def make_head(model: Any, config: Any, folder: Path, **settings: Any) -> None:
+    tokenizer = words()
+    encoder = average(tokenizer).to_dict()
+    save_random(model, config(encoder=encoder, **settings), tokenizer, folder, SUPERVISED)
 
 
 def predict(folder: Path) -> Any:
@@ -137,12 +143,11 @@ def predict(folder: Path) -> Any:
     return found
 
 
-def make_tagger(folder: Path) -> None:
+def make_structured(model: Any, config: Any, kind: Any, folder: Path, *labels: list[str]) -> None:
     tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=200, orders=[2, 3])
-    torch.manual_seed(0)
-    words = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6)
-    config = TaggerConfig.of(words.to_dict(), list("ABC"), head_size=4, recurrent_std=1.0)
-    save_model(TaggerModel(config), tokenizer, folder, TAGGER)
+    encoder = average(tokenizer).to_dict()
+    chosen = config.of(encoder, *labels, head_size=4, recurrent_std=1.0)
+    save_random(model, chosen, tokenizer, folder, kind)
 
 
 def tag(folder: Path) -> Any:
@@ -152,9 +157,14 @@ def tag(folder: Path) -> Any:
     return found
 
 
+def parse(folder: Path) -> Any:
+    found = SentenceParser.from_pretrained(folder).parse(SENTENCES)
+    assert [each.tree.words() for each in found] == [each.words for each in found]
+    return [(str(each.tree), each.problem) for each in found]
+
+
 def make_language_model(folder: Path) -> None:
-    tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), "both")
-    torch.manual_seed(0)
+    tokenizer = MarkedTokenizer(words(), "both")
     config = LanguageModelConfig(
         vocab_size=tokenizer.vocab_size,
         hidden_size=8,
@@ -164,7 +174,7 @@ def make_language_model(folder: Path) -> None:
         bos_token_id=tokenizer.special.start[0],
         eos_token_id=tokenizer.special.end[0],
     )
-    save_model(LanguageModel(config), tokenizer, folder, LANGUAGE_MODEL)
+    save_random(LanguageModel, config, tokenizer, folder, LANGUAGE_MODEL)
 
 
 def perplexity(folder: Path) -> Any:
@@ -173,43 +183,23 @@ def perplexity(folder: Path) -> Any:
     return found.nats, found.tokens
 
 
-def save_classifier(folder: Path) -> None:
-    tokenizer = WordTokenizer.train(SENTENCES, vocab_size=100)
-    torch.manual_seed(0)
-    encoder = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6).to_dict()
-    config = ClassifierConfig(encoder=encoder, num_labels=2, pairs=True)
-    save_model(ClassifierModel(config), tokenizer, folder, SUPERVISED)
-
-
-def make_parser(folder: Path) -> None:
-    tokenizer = CharNgramTokenizer.train(SENTENCES, vocab_size=200, orders=[2, 3])
-    torch.manual_seed(0)
-    words = AveragingConfig(vocab_size=tokenizer.vocab_size, hidden_size=6).to_dict()
-    config = ParserConfig.of(words, list("ABC"), ["NP", "S+VP"], head_size=4, recurrent_std=1.0)
-    save_model(ParserModel(config), tokenizer, folder, PARSER)
-
-
-def parse(folder: Path) -> Any:
-    found = SentenceParser.from_pretrained(folder).parse(SENTENCES)
-    assert [each.tree.words() for each in found] == [each.words for each in found]
-    return [(str(each.tree), each.problem) for each in found]
-
-
-def marked() -> tuple[MarkedTokenizer, dict[str, Any]]:
-    """A tokenizer, and what configs say of it."""
-    tokenizer = MarkedTokenizer(WordTokenizer.train(SENTENCES, vocab_size=100), "end")
+def save_writer(model: Any, config: Any, kind: Any, sizes: dict[str, int], folder: Path) -> None:
+    tokenizer = MarkedTokenizer(words(), "end")
     (end,) = tokenizer.special.end
     marks = {"eos_token_id": end, "decoder_start_token_id": end}
-    return tokenizer, {"vocab_size": tokenizer.vocab_size, "hidden_size": 8, **marks}
+    settings = {"vocab_size": tokenizer.vocab_size, "hidden_size": 8, **marks, **sizes}
+    save_random(model, config(**settings), tokenizer, folder, kind)
 
 
-def make_generative(model: Any, config: Any, folder: Path) -> None:
-    tokenizer, sizes = marked()
-    sizes |= {"num_attention_heads": 2, "encoder_layers": 1, "intermediate_size": 8}
-    torch.manual_seed(0)
-    save_model(model(config(**sizes)), tokenizer, folder, GENERATIVE)
-
-
+LATENT = {"num_attention_heads": 2, "encoder_layers": 1, "intermediate_size": 8}
+CONV = {
+    "embedding_size": 8,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "max_position_embeddings": 64,
+}
+TEMPLATED = {"embedding_size": 8, "template_vocab_size": parse_tokenizer().vocab_size}
+TEMPLATED |= {"template_hidden_size": 4, "template_embedding_size": 4}
 SHORT = GenerationOptions(beams=2, max_tokens=8)
 
 
@@ -219,32 +209,14 @@ def reconstruct(folder: Path) -> Any:
     return generator.model.variables(), found
 
 
-def make_gated_conv(folder: Path) -> None:
-    tokenizer, sizes = marked()
-    sizes |= {"embedding_size": 8, "encoder_layers": 1, "decoder_layers": 1}
-    torch.manual_seed(0)
-    model = GatedConvModel(GatedConvConfig(**sizes, max_position_embeddings=64))
-    save_model(model, tokenizer, folder, TRANSLATION)
-
-
 def translate(folder: Path) -> Any:
     return Translator.from_pretrained(folder).translate(SENTENCES[:3], beams=2, max_tokens=8)
-
-
-def make_scpn(folder: Path) -> None:
-    tokenizer, sizes = marked()
-    templates = {"template_vocab_size": parse_tokenizer().vocab_size, "template_hidden_size": 4}
-    torch.manual_seed(0)
-    config = ScpnConfig(**sizes, embedding_size=8, **templates, template_embedding_size=4)
-    save_model(ScpnModel(config), tokenizer, folder, TRANSLATION)
 
 
 def paraphrase(folder: Path) -> Any:
     templates = [["( ROOT ( S ( NP ) ( VP ) ) )"]] * 2
     return TemplatedWriter.from_pretrained(folder).write(SENTENCES[:2], templates, SHORT)
 
-
-# ---- data ----
 
 VECTORS = "".join(
     f"word{n} {' '.join(f'{x:.3f}' for x in np.random.default_rng(n).normal(size=8))}\n"
@@ -289,7 +261,7 @@ def pairs_of(folder: Path) -> Any:
 
 
 def unpacked(folder: Path) -> Any:
-    """What an archive holds; where it is refused, nothing is left."""
+    """Return the content of an archive, or check that no files are left if it is refused."""
     (path,) = folder.iterdir()
     target = folder / "out"
     try:
@@ -303,7 +275,7 @@ def unpacked(folder: Path) -> Any:
 
 
 def converted(folder: Path) -> Any:
-    """The vectors of a converted release; where it is refused, nothing is left."""
+    """Return vectors of a converted release, or check that no files are left."""
     (path,) = folder.iterdir()
     target = folder / "out"
     try:
@@ -314,19 +286,23 @@ def converted(folder: Path) -> Any:
     return SentenceEncoder.from_pretrained(target, num_threads=1).encode(SENTENCES)
 
 
+def release() -> tuple[dict[str, int], np.ndarray]:
+    vocabulary = sorted({word for text in SENTENCES for word in text.lower().split()})[:80]
+    table = np.random.default_rng(0).normal(size=(len(vocabulary), 6)).astype(np.float32)
+    return {word: row for row, word in enumerate(vocabulary)}, table
+
+
 def make_theano(folder: Path) -> None:
-    words = sorted({word for text in SENTENCES for word in text.lower().split()})[:80]
-    table = np.random.default_rng(0).normal(size=(len(words), 6)).astype(np.float32)
-    value = [table, {word: row for row, word in enumerate(words)}]
+    rows, table = release()
+    value = [table, rows]
     (folder / "model.pickle").write_bytes(pickle.dumps(value, 2))
 
 
 def make_torch(folder: Path, is_zip: bool) -> None:
-    words = sorted({word for text in SENTENCES for word in text.lower().split()})[:80]
-    table = torch.from_numpy(np.random.default_rng(0).normal(size=(len(words), 6)))
+    rows, table = release()
     value = {
-        "state_dict": {"embedding.weight": table.float()},
-        "vocab": {word: row for row, word in enumerate(words)},
+        "state_dict": {"embedding.weight": torch.from_numpy(table)},
+        "vocab": rows,
         "args": Namespace(model="avg", pool="mean", zero_unk=1, ngrams=0, lower_case=1),
     }
     torch.save(value, folder / "model.pt", _use_new_zipfile_serialization=is_zip)
@@ -351,7 +327,7 @@ def make_results(folder: Path) -> None:
 
 
 def report(folder: Path) -> Any:
-    """The page of both; where it is refused, nothing is left."""
+    """Return the pages of a report, or check that no files are left."""
     try:
         sections = merge([folder / "one", folder / "two"])
         pages = write_page(sections, folder / "report")
@@ -367,8 +343,6 @@ def recipe(folder: Path) -> str:
 
 
 def writes(name: str, data: bytes) -> Callable[[Path], None]:
-    """A function that writes one file."""
-
     def write(folder: Path) -> None:
         (folder / name).write_bytes(data)
 
@@ -387,16 +361,24 @@ SUBJECTS: dict[str, Subject] = {
     "model of n-grams": average_of(lambda: CharNgramTokenizer.train(SENTENCES, vocab_size=300)),
     "recurrent model": Subject(make_recurrent, encode),
     "mixture": Subject(make_mixture, encode),
-    "predictor": Subject(make_predictor, predict),
-    "tagger": Subject(make_tagger, tag),
+    "predictor": Subject(partial(make_head, RelatednessModel, RelatednessConfig), predict),
+    "tagger": Subject(lambda f: make_structured(TaggerModel, TaggerConfig, TAGGER, f, TAGS), tag),
     "language model": Subject(make_language_model, perplexity),
-    "classifier": Subject(save_classifier, predict),
-    "parser": Subject(make_parser, parse),
-    "BGT": Subject(partial(make_generative, BGTModel, BGTConfig), reconstruct),
-    "MGT": Subject(partial(make_generative, MGTModel, MGTConfig), reconstruct),
+    "classifier": Subject(
+        partial(make_head, ClassifierModel, ClassifierConfig, num_labels=2, pairs=True), predict
+    ),
+    "parser": Subject(
+        lambda f: make_structured(ParserModel, ParserConfig, PARSER, f, TAGS, ["NP", "S+VP"]), parse
+    ),
+    "BGT": Subject(partial(save_writer, BGTModel, BGTConfig, GENERATIVE, LATENT), reconstruct),
+    "MGT": Subject(partial(save_writer, MGTModel, MGTConfig, GENERATIVE, LATENT), reconstruct),
     "Marian": Subject(save_marian, translate),
-    "gated convolution": Subject(make_gated_conv, translate),
-    "SCPN": Subject(make_scpn, paraphrase),
+    "gated convolution": Subject(
+        partial(save_writer, GatedConvModel, GatedConvConfig, TRANSLATION, CONV), translate
+    ),
+    "SCPN": Subject(
+        partial(save_writer, ScpnModel, ScpnConfig, TRANSLATION, TEMPLATED), paraphrase
+    ),
     **{
         f"vectors.txt{end}": Subject(writes(f"v.txt{end}", pack(VECTORS)), read_vectors)
         for end, pack in PACKED.items()

@@ -1,4 +1,4 @@
-"""Each command that writes names the file and the disk that is full, and leaves no part of it."""
+"""Commands on a full disk name the file and leave no partial one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.errors import DiskError, disk_error
 
-FULL = "/dev/full"  # a device that takes nothing
+FULL = "/dev/full"
 COMMANDS = {
     "encode": "encode english TEXT --output OUT.npy",
     "encode to parquet": "encode english TEXT --output OUT/",
@@ -55,14 +55,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk of 32 kB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(folder)]
     try:
         subprocess.run(mount, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"no disk can be mounted here: {error}")
+        pytest.skip(f"cannot mount a disk: {error}")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
@@ -88,9 +87,9 @@ def test_a_command_names_the_file_and_the_full_disk(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists(FULL), reason="no device that is always full")
+@pytest.mark.skipif(not os.path.exists(FULL), reason="/dev/full does not exist")
 @pytest.mark.parametrize("name", PRINTING)
-def test_a_command_that_prints_to_a_full_disk_says_so(name: str, files: dict[str, str]) -> None:
+def test_a_command_that_prints_to_a_full_disk_fails(name: str, files: dict[str, str]) -> None:
     command = [sys.executable, "-m", "paraphrastic_hf.cli.main", *filled(PRINTING[name], files)]
     with open(FULL, "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -101,7 +100,7 @@ def test_a_command_that_prints_to_a_full_disk_says_so(name: str, files: dict[str
 
 
 @pytest.mark.parametrize("library", ["numpy", "safetensors", "torch"])
-def test_the_errors_of_libraries_are_failures_of_a_disk(library: str, disk: Path) -> None:
+def test_disk_errors_of_libraries_are_recognized(library: str, disk: Path) -> None:
     import numpy as np
     import torch
     from safetensors.numpy import save_file
@@ -119,10 +118,10 @@ def test_the_errors_of_libraries_are_failures_of_a_disk(library: str, disk: Path
     assert str(disk) in str(found)
 
 
-def test_what_a_thread_meets_of_a_full_disk_is_told_once(
+def test_disk_errors_in_threads_are_not_printed(
     files: dict[str, str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """TensorBoard writes by a thread of its own."""
+    """TensorBoard writes in a thread."""
 
     def write(error: Exception) -> None:
         raise error

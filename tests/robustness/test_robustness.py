@@ -1,4 +1,4 @@
-"""A few cases of what `make test-damaged` and `make test-sanitized` try by the thousand."""
+"""A few cases of `make test-damaged`, and tests of its tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUICK = ["vectors.txt", "vectors.zip", "pairs.tsv.gz", "archive.zip", "archive.t
     "name",
     [pytest.param(each, marks=() if each == "recipe" else pytest.mark.slow) for each in QUICK],
 )
-def test_damaged_files_are_refused_or_read(name: str, tmp_path: Path) -> None:
+def test_damaged_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
     counts, failures = damaged.try_subject(name, 10, 0, tmp_path)
     assert not failures
     assert counts.total() == 10
@@ -42,16 +42,11 @@ def hang(folder: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="readers run in forks")
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [
-        (crash, "-9"),
-        (refuse, "ValueError"),
-        pytest.param(hang, "hung", marks=pytest.mark.slow),
-    ],
+    [(crash, "-9"), (refuse, "ValueError"), pytest.param(hang, "hung", marks=pytest.mark.slow)],
 )
-def test_a_crash_a_hang_and_an_error_of_others_are_failures(
+def test_crashes_hangs_and_other_errors_are_failures(
     wrong: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that does this with what is damaged, and reads what is not."""
     good = SUBJECTS["recipe"]
 
     def read(folder: Path) -> object:
@@ -71,7 +66,7 @@ def test_a_crash_a_hang_and_an_error_of_others_are_failures(
     assert all(message in failure for failure in failures)
 
 
-def test_damage_is_a_function_of_its_seed_and_changes_the_file(tmp_path: Path) -> None:
+def test_damage_depends_only_on_its_seed(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     content = b'{"a": 1, "b": "text", "c": [2, 3.5]}' * 9
     found = set()

@@ -1,4 +1,4 @@
-"""Short runs: recipes written and trained, what they leave, and two processes that train one."""
+"""Helpers that write recipes, train them and read the results."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ model: {{hidden_size: 8}}
 training: {{epochs: 1, mega_batch: 1}}
 run: {{development: none}}
 """
+DISTILLATION = f"""
+kind: distillation
+data: {{sources: [{PAIRS}]}}
+teachers: [tiny]
+tokenizer: {{kind: word, vocab_size: 100}}
+model: {{hidden_size: 8}}
+training: {{epochs: 1, batch_size: 20}}
+run: {{development: none}}
+"""
 SMALL = ["--vocab_size", "250", "--hidden_size", "24", "--batch_size", "8", "--development", "none"]
 SMALL += ["--mega_batch", "3", "--anneal_steps", "4", "--epochs", "4"]
 COMMAND = "import sys\nfrom paraphrastic_hf.cli.main import main\nsys.exit(main(sys.argv[1:]))"
@@ -41,24 +50,22 @@ train = partial(run.train, progress=False)
 
 
 def written(folder: Path, text: str) -> Path:
-    """The path of a recipe of this text."""
     path = folder / "recipe.yaml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def recipe_of(folder: Path, text: str, *options: str) -> Any:
-    """The recipe of this text, with command-line options."""
     return load_recipe(written(folder, text), options)
 
 
 def small_recipe(folder: Path, *options: str) -> Any:
-    """Twenty-odd steps on the demo pairs, by sentencepiece."""
+    """Return a recipe of about 20 steps on the demo pairs with SentencePiece."""
     return recipe_of(folder, f"data: {{sources: [{PAIRS}]}}", *SMALL, *options)
 
 
 def trained(folder: Path, text: str, *options: str, **more: Any) -> Path:
-    """The folder of a finished run."""
+    """Train and return the output folder."""
     train(recipe_of(folder, text, *options), folder / "out", **more)
     return folder / "out"
 
@@ -68,19 +75,18 @@ def record(output: Path) -> dict[str, Any]:
 
 
 def card(output: Path) -> str:
-    """The model's card, on one line."""
+    """Return the model card on one line."""
     return " ".join((output / "README.md").read_text(encoding="utf-8").split())
 
 
 def log(output: Path, key: str = "step") -> list[dict[str, Any]]:
-    """The lines of a run's log that have a key, less their times."""
+    """Return the lines of a run's log with a key, without times."""
     lines = (output / "logs" / "train.jsonl").read_text(encoding="utf-8").splitlines()
     found = [line for line in map(json.loads, lines) if key in line]
     return [{k: v for k, v in line.items() if k != "seconds"} for line in found]
 
 
 def logged(output: Path, key: str) -> list[float]:
-    """The values of one key of a run's log."""
     return [line[key] for line in log(output, key)]
 
 
@@ -89,12 +95,10 @@ def weights(output: Path) -> dict[str, torch.Tensor]:
 
 
 def table(output: Path) -> torch.Tensor:
-    """The embeddings of an average."""
     return weights(output)["embedding.weight"]
 
 
 def assert_equal_weights(found: Path, expected: Path) -> None:
-    """To the bit."""
     one, other = weights(found), weights(expected)
     assert one.keys() == other.keys()
     for name, weight in one.items():
@@ -109,7 +113,7 @@ def assert_close_weights(found: Path, expected: Path, **tolerance: float) -> Non
 
 @contextmanager
 def breaking_at(step: int) -> Iterator[None]:
-    """Runs end at this step, from 0, without any notice."""
+    """Make runs crash at this step, from 0."""
     of_loop = TrainingLoop._step
 
     def broken(loop: TrainingLoop, *arguments: Any) -> Any:
@@ -126,17 +130,11 @@ def breaking_at(step: int) -> Iterator[None]:
 def train_in_two_processes(
     recipe: Path, output: Path, *options: str, before: str = "", ends_with: int = 0
 ) -> str:
-    """As torchrun begins them, which sets these variables.
+    """Train as torchrun does and return the standard error of both processes.
 
     Args:
-        recipe: Path of the recipe.
-        output: Folder of the run.
-        options: Further arguments of the command.
-        before: Code to run before it in each process.
-        ends_with: The exit status that both must have.
-
-    Returns:
-        What both wrote to standard error.
+        before: Code to run first in each process.
+        ends_with: Expected exit status of both.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -151,7 +149,7 @@ def train_in_two_processes(
         )
     wait([rank.sentinel for rank in ranks], timeout=180)
     for rank in ranks:
-        rank.join(60)  # no longer: where one has failed, the other waits for it
+        rank.join(60)  # if one has failed, the other waits for it
         rank.kill()
         rank.join()
     said = "".join(path.read_text()[-3000:] for path in errors)
@@ -160,7 +158,7 @@ def train_in_two_processes(
 
 
 def told_apart(output: Path) -> float:
-    """How much nearer paraphrases are than strangers, in cosine units."""
+    """Return how much closer paraphrases are than other pairs, in cosine units."""
     first, second = (list(side) for side in zip(*ROWS, strict=True))
     encoder = SentenceEncoder.from_pretrained(output)
     together = encoder.similarity_pairwise(first, second).mean()

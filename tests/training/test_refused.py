@@ -1,4 +1,4 @@
-"""Settings without a meaning are refused by an error that names them, and leave no folder."""
+"""Invalid settings are refused with an error that names them, and write nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paraphrastic_hf.training.engine.recipe import SourceArguments
 from paraphrastic_hf.training.kinds import load_recipe
 from tests.data_root import write_supervised
 from tests.trained import FAMILIES
-from tests.training.runs import BITEXT, PAIRS, recipe_of, trained, written
+from tests.training.runs import BITEXT, DISTILLATION, PAIRS, recipe_of, trained, written
 
 OTHERS = {
     "minimum_risk": f"""
@@ -24,23 +24,24 @@ data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], target_language: en,
 candidates: {{count: 4}}
 cost: {{metric: half}}
 """,
-    "distillation": f"""
-kind: distillation
-data: {{sources: [{PAIRS}]}}
-teachers: [english]
-tokenizer: {{kind: word, vocab_size: 100}}
-model: {{hidden_size: 8}}
-run: {{development: none}}
-""",
+    "distillation": DISTILLATION,
     "three languages": FAMILIES["mgt"].replace(
         "[en, fr]}", f"[en, fr]}}, {{path: {BITEXT}, languages: [zh, en]}}"
     ),
     "plain": f"data: {{sources: [{PAIRS}]}}\n",
 }
-# A recipe, options, and what the message must hold.
+# recipe | options | text in the message
 TABLES: dict[type[ParaphrasticError], str] = {
     RecipeError: """
 word | --pooling last | model.pooling
+word | --margin 2.5 | training.margin
+word | --margin .nan | nan
+word | --learning_rate 0 | training.learning_rate
+word | --batch_size 0 | training.batch_size
+word | --batch_size -9999999999999999999999999999999999999999 | training.batch_size
+word | --vocab_size 2 | tokenizer.vocab_size
+word | --negatives hard | 'hard'
+word | --seed -1 | seed
 word | --variant 2 --model.kind recurrent | model.variant
 word | --cell gru --model.kind recurrent | cell
 word | --model.kind charagram | char_ngram
@@ -195,7 +196,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("error", "name", "options", "key"), ROWS)
-def test_a_setting_without_a_meaning_is_refused(
+def test_an_invalid_setting_is_refused(
     error: type[ParaphrasticError], name: str, options: str, key: str, data: Path, tmp_path: Path
 ) -> None:
     text = {**FAMILIES, **OTHERS}[name]
@@ -221,7 +222,7 @@ def test_a_setting_without_a_meaning_is_refused(
         ("data: {sources: [{dataset: {name: sts, confg: sts14}}]}", "config"),
     ],
 )
-def test_a_text_that_is_no_recipe_is_refused(text: str, key: str, tmp_path: Path) -> None:
+def test_an_invalid_recipe_is_refused(text: str, key: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=re.escape(key)):
         trained(tmp_path, text)
 
@@ -236,7 +237,7 @@ PLAIN = ("gated_conv", "minimum_risk", "bgt", "scpn", "language_model")
         ("distillation", "swap", "true"),
     ],
 )
-def test_a_key_of_a_source_that_nothing_would_read_is_refused(
+def test_a_source_key_without_effect_is_refused(
     name: str, key: str, value: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path, {**FAMILIES, **OTHERS}[name])
@@ -245,7 +246,7 @@ def test_a_key_of_a_source_that_nothing_would_read_is_refused(
     load_recipe(path, ["--sources", "[{path: pairs.tsv, weight: 1, swap: false}]"])  # defaults
 
 
-def test_a_key_of_a_dataset_that_nothing_would_read_is_refused(tmp_path: Path) -> None:
+def test_a_dataset_key_without_effect_is_refused(tmp_path: Path) -> None:
     recipe = recipe_of(tmp_path, FAMILIES["gated_conv"])
     given = SourceArguments("rows", languages=["en", "fr"], swap=True)
     with pytest.raises(RecipeError, match="swap of rows"):

@@ -1,4 +1,4 @@
-"""Searches: grids, the order of trials, and what is kept, shared, resumed and refused."""
+"""Hyperparameter search."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from paraphrastic_hf.training import search as module
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.progress import Progress
 from paraphrastic_hf.training.search import Trial, table, tune, with_settings
-from tests.training.runs import train
+from tests.training.runs import PAIRS, recipe_of, train
 
-PAIRS = Path(__file__).parents[2] / "recipes" / "demo" / "pairs.tsv"
 SMALL = ["--vocab_size", "250", "--hidden_size", "16", "--batch_size", "16", "--epochs", "2"]
 SMALL += ["--mega_batch", "1", "--anneal_steps", "0", "--learning_rate", "1e-2"]
+PLAIN = f"data: {{sources: [{PAIRS}]}}"
 GRID = {"training.margin": [0.2, 0.8], "model.embedding_dropout": [0.0, 0.3]}
 
 
@@ -30,9 +30,8 @@ def root(sts_folder: Path) -> Path:
 
 
 def small_recipe(folder: Path, *overrides: str) -> ContrastiveRecipe:
-    path = folder / "recipe.yaml"
-    path.write_text(f"data: {{sources: [{json.dumps(str(PAIRS))}]}}", encoding="utf-8")
-    return read_recipe(ContrastiveRecipe, path, [*SMALL, *overrides])
+    recipe: ContrastiveRecipe = recipe_of(folder, PLAIN, *SMALL, *overrides)
+    return recipe
 
 
 def search(
@@ -41,7 +40,7 @@ def search(
     return tune(recipe, grid, output, data_root=root, **options)
 
 
-def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, root: Path) -> None:
+def test_trials_equal_single_runs_and_the_best_is_kept(tmp_path: Path, root: Path) -> None:
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     trials = search(recipe, output, root)
     assert len({json.dumps(trial.settings) for trial in trials}) == 4
@@ -60,7 +59,7 @@ def test_every_trial_is_the_run_it_says_and_the_best_is_kept(tmp_path: Path, roo
     ]
 
 
-def test_trials_of_a_text_share_its_tokens(
+def test_trials_with_equal_tokenizers_share_tokenized_text(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = []
@@ -75,8 +74,7 @@ def test_trials_of_a_text_share_its_tokens(
     assert folders[0] == folders[1] != folders[2] == folders[3]
 
 
-def test_a_search_goes_on(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped in its third trial: the first two are not run again, and the result is the same."""
+def test_a_search_resumes(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = small_recipe(tmp_path)
     whole = search(recipe, tmp_path / "whole", root)
     runs = []
@@ -92,14 +90,14 @@ def test_a_search_goes_on(tmp_path: Path, root: Path, monkeypatch: pytest.Monkey
         search(recipe, tmp_path / "out", root)
     again = search(recipe, tmp_path / "out", root)
     assert len(runs) == 3 + 2
-    assert runs[2] == runs[3]  # in the same folder, where its checkpoint is
+    assert runs[2] == runs[3]  # the folder with its checkpoint
     assert [(t.settings, t.score) for t in again] == [(t.settings, t.score) for t in whole]
     assert search(recipe, tmp_path / "out", root) == again
     assert len(runs) == 5
 
 
 @pytest.mark.slow
-def test_a_larger_grid_adds_to_what_was_tried(tmp_path: Path, root: Path) -> None:
+def test_a_larger_grid_keeps_finished_trials(tmp_path: Path, root: Path) -> None:
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     few = search(recipe, output, root, sampler="random", trials=2)
     assert len(few) == 2
@@ -109,7 +107,7 @@ def test_a_larger_grid_adds_to_what_was_tried(tmp_path: Path, root: Path) -> Non
     assert all(trial in more for trial in few)
 
 
-def test_trials_of_other_text_are_not_compared(tmp_path: Path, root: Path) -> None:
+def test_a_search_with_other_text_is_refused(tmp_path: Path, root: Path) -> None:
     own, output = tmp_path / "own.tsv", tmp_path / "out"
     own.write_bytes(PAIRS.read_bytes())
     recipe = small_recipe(tmp_path, "--sources", str(own))
@@ -120,10 +118,10 @@ def test_trials_of_other_text_are_not_compared(tmp_path: Path, root: Path) -> No
         search(recipe, output, root, {"training.margin": [0.2, 0.8]})
 
 
-def test_what_fails_is_recorded_and_tried_again(
+def test_failed_trials_are_recorded_and_repeated(
     tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dot products go with any margin, cosines up to 2: of four settings one is refused."""
+    """Margins with cosines are at most 2, so that one of four settings is refused."""
     grid = {"training.similarity": ["cosine", "dot"], "training.margin": [0.4, 3.0]}
     recipe, output = small_recipe(tmp_path), tmp_path / "out"
     trials = search(recipe, output, root, grid)
@@ -134,10 +132,10 @@ def test_what_fails_is_recorded_and_tried_again(
     runs = []
     monkeypatch.setattr(module, "train", lambda *args, **options: runs.append(args))
     assert search(recipe, output, root, grid)[-1].error == trials[-1].error
-    assert not runs  # the good ones are not run again; the bad one does not come to a run
+    assert not runs  # the settings are refused before a run
 
 
-def test_a_search_where_all_fails_says_why(tmp_path: Path, root: Path) -> None:
+def test_a_search_of_failed_trials_gives_the_reason(tmp_path: Path, root: Path) -> None:
     recipe = small_recipe(tmp_path, "--sources", "nowhere.tsv")
     with pytest.raises(RecipeError, match=r"nowhere\.tsv"):
         search(recipe, tmp_path / "out", root)
@@ -150,7 +148,7 @@ def test_a_search_where_all_fails_says_why(tmp_path: Path, root: Path) -> None:
         ({"model.layers": [None, 2]}, "model.layers 2"),
     ],
 )
-def test_a_value_that_fits_no_trial_is_refused(
+def test_a_value_that_is_invalid_in_every_trial_is_refused(
     grid: dict, key: str, tmp_path: Path, root: Path
 ) -> None:
     with pytest.raises(RecipeError, match=key):
@@ -158,7 +156,11 @@ def test_a_value_that_fits_no_trial_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_no_search_is_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_searches_are_refused(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(RecipeError, match="'luck'"):
+        search(small_recipe(tmp_path), tmp_path / "out", root, sampler="luck")
     without = small_recipe(tmp_path, "--development", "none")
     with pytest.raises(RecipeError, match="--development"):
         search(without, tmp_path / "out", root)
@@ -171,7 +173,7 @@ def test_no_search_is_refused(tmp_path: Path, root: Path, monkeypatch: pytest.Mo
     with pytest.raises(RecipeError, match="mine"):
         search(small_recipe(tmp_path), tmp_path / "mine", root)
     search(small_recipe(tmp_path), tmp_path / "out", root, trials=1)
-    with pytest.raises(RecipeError, match="out"):  # of another recipe
+    with pytest.raises(RecipeError, match="out"):  # another recipe
         search(small_recipe(tmp_path, "--seed", "2"), tmp_path / "out", root)
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(RecipeError, match="torchrun"):
@@ -180,7 +182,7 @@ def test_no_search_is_refused(tmp_path: Path, root: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ContrastiveRecipe]:
-    """The recipes of all trials; many epochs score high, and a margin above 1 fails."""
+    """The recipes of all trials; at least 15 epochs score 1, and margins above 1 fail."""
     runs: list[ContrastiveRecipe] = []
 
     def scored(recipe: ContrastiveRecipe, output: Path, **_: object) -> Progress:
@@ -198,21 +200,16 @@ def tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ContrastiveRe
 
 
 def walk(runs: list[ContrastiveRecipe], folder: Path, root: Path, sampler: str, seed: int) -> list:
-    """The order in which a sampler goes through a grid of six settings, of which three fail."""
+    """Return the order in which a sampler tries six settings, of which three fail."""
     runs.clear()
     grid = {"training.margin": [0.4, 1.5], "training.negatives": ["max", "mix", "rand"]}
     recipe = small_recipe(folder, "--seed", str(seed))
-    search(
-        recipe,
-        folder / f"{sampler}{seed}{len(list(folder.iterdir()))}",
-        root,
-        grid,
-        sampler=sampler,
-    )
+    output = folder / f"{sampler}{seed}{len(list(folder.iterdir()))}"
+    search(recipe, output, root, grid, sampler=sampler)
     return [(run.training.margin, run.training.negatives) for run in runs]
 
 
-def test_every_sampler_tries_everything_once_in_an_order_of_its_own(
+def test_every_sampler_tries_all_settings_once_in_its_own_order(
     tmp_path: Path, root: Path, tried: list[ContrastiveRecipe]
 ) -> None:
     grid = [(margin, name) for margin in (0.4, 1.5) for name in ("max", "mix", "rand")]
@@ -224,20 +221,17 @@ def test_every_sampler_tries_everything_once_in_an_order_of_its_own(
 
 
 @pytest.mark.slow
-def test_tpe_looks_where_scores_were_high(
-    tmp_path: Path,
-    root: Path,
-    tried: list[ContrastiveRecipe],
-    monkeypatch: pytest.MonkeyPatch,
+def test_tpe_prefers_high_scores(
+    tmp_path: Path, root: Path, tried: list[ContrastiveRecipe], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 20 numbers of epochs, those from 15 up score high: a quarter, by chance."""
-    monkeypatch.setattr(module, "_check", lambda *_: None)  # of 400 settings
+    """At least 15 of 20 epochs score high, a quarter of the grid."""
+    monkeypatch.setattr(module, "_check", lambda *_: None)  # slow for 400 settings
     grid = {"training.epochs": list(range(20)), "training.batch_size": list(range(1, 21))}
     for seed in range(3):
         recipe = small_recipe(tmp_path, "--seed", str(seed))
         search(recipe, tmp_path / f"out{seed}", root, grid, sampler="tpe", trials=25)
     late = [run.training.epochs >= 15 for end in (25, 50, 75) for run in tried[end - 10 : end]]
-    assert sum(late) > 11  # of 30; by chance 7
+    assert sum(late) > 11  # of 30 (by chance 7)
 
 
 def test_the_tables_name_every_trial(
@@ -275,12 +269,7 @@ def test_a_damaged_journal_is_named(
         search(recipe, output, root, {"training.epochs": [1, 2]})
 
 
-def test_an_unknown_sampler_is_refused(tmp_path: Path, root: Path) -> None:
-    with pytest.raises(RecipeError, match="'luck'"):
-        search(small_recipe(tmp_path), tmp_path / "out", root, sampler="luck")
-
-
-def test_values_are_read_and_typed_by_their_keys() -> None:
+def test_grid_values_have_the_types_of_their_keys() -> None:
     texts = ["margin=1,1e-1", "tokenizer.orders=[2,3],[3]", "model.vectors=null,a.txt"]
     grid = parse_grid(ContrastiveRecipe, texts)
     assert grid == {
@@ -306,6 +295,6 @@ def test_values_are_read_and_typed_by_their_keys() -> None:
         ([], "--grid"),
     ],
 )
-def test_what_is_no_grid_is_refused(texts: list[str], key: str) -> None:
+def test_an_invalid_grid_is_refused(texts: list[str], key: str) -> None:
     with pytest.raises(RecipeError, match=key):
         parse_grid(ContrastiveRecipe, texts)

@@ -1,4 +1,4 @@
-"""Two processes train the model that one trains."""
+"""Two processes train the same model as one."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ CONTRASTIVE = {
     "adam": ["--batch_size", "8"],
     "adagrad": ["--batch_size", "7", "--optimizer", "adagrad"],
     "both": ["--batch_size", "7", "--objective", "both", *ONE_BATCH, "--matryoshka", "8", "16"],
-    # the last batch is of one pair
+    # the last batch has one pair
     "infonce": ["--batch_size", "59", "--objective", "infonce", *ONE_BATCH],
 }
 
 
 @pytest.mark.parametrize("name", CONTRASTIVE)
-def test_pairs_train_alike(name: str, tmp_path: Path) -> None:
+def test_contrastive_runs_agree(name: str, tmp_path: Path) -> None:
     path, one, two = written(tmp_path, WORDS), tmp_path / "one", tmp_path / "two"
     options = CONTRASTIVE[name]
     train(recipe_of(tmp_path, WORDS, *options), one)
-    if name == "adam":  # as the README says; the others differ in no more than in who starts them
+    if name == "adam":  # with the command of the README
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         command += ["--nproc_per_node=2", "-m", "paraphrastic_hf.cli.main", "train", str(path)]
         command += ["--output", str(two), "--quiet", *options]
@@ -62,11 +62,11 @@ def test_pairs_train_alike(name: str, tmp_path: Path) -> None:
     assert len(log(two)) == len(log(one))
     for found, expected in zip(log(two), log(one), strict=True):  # process 0 sees half of a batch
         assert found == pytest.approx(expected, rel=2e-2)
-    if name in ("adam", "adagrad"):  # sums in another order, over a few dozen steps
+    if name in ("adam", "adagrad"):  # sums are in another order
         assert_close_weights(two, one, atol=2e-4, rtol=1e-3)
         return
-    # Adam makes whole steps of a gradient that is nearly zero, as a softmax has many: a few numbers
-    # in a hundred may part. That gradients are equal is tested in test_contrastive.py.
+    # A softmax has many gradients near zero, of which Adam makes whole steps, so up to 2 % of the
+    # weights may differ more. `test_contrastive.py` compares the gradients.
     assert_close_weights(two, one, atol=3e-3, rtol=0)
     assert float(((table(two) - table(one)).abs() > 2e-4).float().mean()) < 0.02
 
@@ -82,7 +82,7 @@ ALONE = ["--reconstructs", "[]", "--language_variables", "false", "--variational
 OTHERS = {
     "language_model": (["--dropout", "0", "--epochs", "4"], 5e-3),
     "bgt": (["--dropout", "0", "--sample", "false", "--epochs", "3"], 5e-2),
-    # no weight is without a gradient, for which several processes would wait
+    # every weight needs a gradient, or processes would wait for it
     "mgt": (["--dropout", "0", *ALONE, "--epochs", "3"], 5e-2),
     "gated_conv": (
         ["--dropout", "0", "--epochs", "2", "--anneal", "0.5", "--development", "held_out"],
@@ -94,8 +94,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_kinds_train_alike(name: str, tmp_path: Path) -> None:
-    """Sums come in another order, and Adam makes whole steps of what is nearly zero."""
+def test_runs_of_other_kinds_agree(name: str, tmp_path: Path) -> None:
     options, atol = OTHERS[name]
     root = write_supervised(tmp_path / "data")
     train(recipe_of(tmp_path, FAMILIES[name], *options), tmp_path / "one", data_root=root)
@@ -105,9 +104,9 @@ def test_other_kinds_train_alike(name: str, tmp_path: Path) -> None:
     assert_close_weights(tmp_path / "two", tmp_path / "one", atol=atol, rtol=1e-2)
 
 
-def test_minimum_risk_trains_alike(tmp_path: Path) -> None:
-    """With dropout the two would draw other masks."""
+def test_minimum_risk_runs_agree(tmp_path: Path) -> None:
     start = write_marian(tmp_path)
+    # processes would draw different dropout masks
     AutoModelForSeq2SeqLM.from_pretrained(start, dropout=0.0).save_pretrained(tmp_path / "start")
     AutoTokenizer.from_pretrained(start).save_pretrained(tmp_path / "start")
     text = RECIPE.format(start=tmp_path / "start", pairs=write_pairs(tmp_path))
@@ -131,7 +130,7 @@ Objective.loss = spoilt
 """
 
 
-def test_what_is_not_finite_in_one_process_is_trained_into_none(tmp_path: Path) -> None:
+def test_a_nan_in_one_process_stops_all(tmp_path: Path) -> None:
     options = ["--optimizer", "nesterov", "--momentum", "0.9", "--checkpoint_every", "1"]
     path, output = written(tmp_path, WORDS), tmp_path / "two"
     said = train_in_two_processes(path, output, *options, before=NAN_IN_ONE, ends_with=2)

@@ -1,7 +1,6 @@
-"""The kinds of encoder that a recipe can name, known without importing torch.
+"""The kinds of encoder for recipes, listed without importing torch.
 
-Those of this package are the names of the files in `models/encoders/`. `register_encoder` adds
-others. `CODE` stands for any class that Python can import.
+The package's kinds are the file names in `models/encoders/`. `register_encoder` adds others.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from pathlib import Path
 from paraphrastic_hf.config.recipe import CODE
 
 FOLDER = Path(__file__).parents[1] / "models" / "encoders"
-NOT_KINDS = ("__init__", "mixed")  # a mixture is named by the key `parts`
+NOT_KINDS = ("__init__", "mixed")  # recipes define a mixture with the key `parts`
 ENCODER_KINDS = [
     *sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NOT_KINDS),
     CODE,

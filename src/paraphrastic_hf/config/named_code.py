@@ -1,4 +1,4 @@
-"""Code outside this package that a recipe names: a cost of minimum risk training, a teacher."""
+"""Import code outside this package that a recipe names, such as a cost or a teacher."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from paraphrastic_hf.errors import RecipeError
 
 
 def imported(name: str, key: str) -> Callable[..., Any]:
-    """A function or class of any code that Python can import.
+    """Import a function or class.
 
     Args:
         name: `module:function` or `module:Class`.
-        key: The key of a recipe that names it, for the message.
+        key: Recipe key of the name, for the error message.
 
     Raises:
-        RecipeError: There is no such module or name, or it is no function and no class.
+        RecipeError: The name cannot be imported or called.
 
     Example:
         >>> imported("math:sqrt", "cost.name")(9)
@@ -28,8 +28,8 @@ def imported(name: str, key: str) -> Callable[..., Any]:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise RecipeError(
-            f"{key} must be module:function of what Python can import, got {name!r} ({error})"
+            f"{key} must be an importable module:function, got {name!r} ({error})"
         ) from error
     if not callable(found):
-        raise RecipeError(f"{key}: {name} is no function")
+        raise RecipeError(f"{key} must be a function or class, got {name!r}")
     return found  # type: ignore[no-any-return]

@@ -1,7 +1,6 @@
-"""Finds a recipe by name: the recipes of the papers come with the package.
+"""Find the papers' recipes by name.
 
-In a checkout they are in `recipes/` at its top; `setup.py` copies them, with the small texts that
-they name, into the wheel.
+In a checkout they are in the top-level `recipes/`. `setup.py` copies them into the wheel.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ RECIPES = next(
 )
 _NUMBERS = {"two": "2", "twenty": "20"}
 _MINUTES = re.compile(rf"(under )?({'|'.join(_NUMBERS)}|[\d.]+) minutes", re.IGNORECASE)
-_ENDING = re.compile(r"\.(tsv|csv|jsonl|parquet)(\.(gz|xz|bz2))?$", re.IGNORECASE)  # of text
+_TEXT_FILE = re.compile(r"\.(tsv|csv|jsonl|parquet)(\.(gz|xz|bz2))?$", re.IGNORECASE)
 
 
 def find_recipe(name: str | Path) -> Path:
-    """The file of a recipe.
+    """Return the file of a recipe.
 
     Args:
-        name: A file; or the name of a recipe that comes with the package, `own` or
-            `simple-and-effective-2019/own`, with or without `recipes/` before it and `.yaml` after
-            it; or `bgt` for `small-bgt`, or an ending that only one name has. A file comes
-            first; what begins with `.` or `~` is a file.
+        name: A file, or the name of a packaged recipe, such as `own`,
+            `simple-and-effective-2019/own` or `recipes/simple-and-effective-2019/own.yaml`. Part of
+            a name also works: `bgt` means `small-bgt`, else the only name that ends with `-bgt`.
+            Existing files take precedence. A name that begins with `.` or `~` must be a file.
 
     Raises:
-        RecipeError: There is none, or there are several; the message names them, or the nearest.
+        RecipeError: No recipe matches, or several do.
 
     Example:
         >>> find_recipe("own").name
@@ -44,45 +43,42 @@ def find_recipe(name: str | Path) -> Path:
         True
     """
     if Path(name).is_file():
-        if _ENDING.search(str(name)):
+        if _TEXT_FILE.search(str(name)):
             raise RecipeError(
-                f"{name} is text by its name and no recipe: name the recipe first, and then what "
-                f"it is to read, as in own --sources {name}"
+                f"{name} is a text file, not a recipe. Name the recipe first, as in: "
+                f"own --sources {name}"
             )
         return Path(name)
     wanted = Path(name).as_posix().removeprefix("recipes/").removesuffix(".yaml").rstrip("/")
     known = recipe_names()
-    is_path = str(name).startswith((".", "~"))  # as a name of the package's never does
-    found = [] if is_path else [f for f in known if wanted in (f, f.partition("/")[2])]
+    candidates = [] if str(name).startswith((".", "~")) else known
+    found = [full for full in candidates if wanted in (full, full.partition("/")[2])]
     if len(found) == 1:
         return RECIPES / f"{found[0]}.yaml"
     if found:
-        raise RecipeError(f"several recipes are named {wanted}; choose {' or '.join(found)}")
+        raise RecipeError(f"Several recipes are named {wanted}. Choose {' or '.join(found)}.")
     within = [full for full in known if full.startswith(f"{wanted}/")]
     if within:
-        raise RecipeError(f"{wanted} holds several recipes; choose {', '.join(within)}")
-    small = [] if is_path else [f for f in known if f.endswith(f"/small-{wanted}")]
-    ending = small or ([] if is_path else [f for f in known if f.endswith(f"-{wanted}")])
+        raise RecipeError(f"{wanted} is a folder of recipes. Choose one: {', '.join(within)}")
+    small = [full for full in candidates if full.endswith(f"/small-{wanted}")]
+    ending = small or [full for full in candidates if full.endswith(f"-{wanted}")]
     if len(ending) == 1:
-        print(f"{name} is taken for the recipe {ending[0]}", file=sys.stderr)
+        print(f"Using the recipe {ending[0]} for {name}", file=sys.stderr)
         return RECIPES / f"{ending[0]}.yaml"
-    raise RecipeError(
-        f"there is no recipe {str(name)!r}, neither a file nor one of the package's; "
-        f"{_nearest(wanted, known)}"
-    )
+    raise RecipeError(f"No recipe or file named {str(name)!r}. {_nearest(wanted, known)}")
 
 
 def recipe_names() -> list[str]:
-    """The recipes that come with the package, as `folder/name`."""
+    """Return the packaged recipes, as `folder/name`."""
     return sorted(
         path.relative_to(RECIPES).with_suffix("").as_posix() for path in RECIPES.glob("*/*.yaml")
     )
 
 
 def describe_recipes() -> list[tuple[str, str, str]]:
-    """Return the name, the training minutes and a summary of every packaged recipe.
+    """Return the name, training minutes and summary of every packaged recipe.
 
-    Both come from the comment at the top of the recipe. Minutes are blank if it has none.
+    Minutes and summary come from the comment at the top of the recipe. Minutes may be empty.
     """
     described = []
     for name in recipe_names():
@@ -96,7 +92,7 @@ def describe_recipes() -> list[tuple[str, str, str]]:
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    """The end of the message: recipes whose name, with or without its folder, is similar."""
+    """Suggest recipes with a similar name, with or without the folder."""
     last = wanted.rpartition("/")[2]
     stems = {full.partition("/")[2] for full in known}
     close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)
@@ -104,6 +100,6 @@ def _nearest(wanted: str, known: list[str]) -> str:
         of_that_name = difflib.get_close_matches(last, stems, n=1, cutoff=0.6)
         close += [full for full in known if full.partition("/")[2] in of_that_name]
     if close:
-        return f"did you mean {' or '.join(dict.fromkeys(close))}?"
+        return f"Did you mean {' or '.join(dict.fromkeys(close))}?"
     folders = dict.fromkeys(full.partition("/")[0] for full in known)
-    return f"name a file, or one of those in {', '.join(folders)}"
+    return f"Name a file, or a recipe from {', '.join(folders)}."

@@ -1,8 +1,4 @@
-"""YAML text to plain values, within bounds.
-
-What is too deep, too much or too large is refused, so that whoever reads the values can walk
-through them and show them.
-"""
+"""Parse YAML within limits on depth, number of values and size of integers."""
 
 from __future__ import annotations
 
@@ -13,32 +9,32 @@ import yaml
 
 from paraphrastic_hf.errors import RecipeError
 
-MOST_VALUES = 100_000  # in a text; each use of a YAML alias counts
-DEEPEST = 50  # lists and mappings within each other
-MOST_BITS = 1023  # of a whole number; the largest float has one more
-MOST_DIGITS = 2 * MOST_BITS  # written in any base, with underscores
+MOST_VALUES = 100_000  # each use of a YAML alias counts
+DEEPEST = 50  # nested lists and mappings
+MOST_BITS = 1023  # of an integer (the largest float has one more)
+MOST_DIGITS = 2 * MOST_BITS  # characters of an integer in any base, with underscores
+TOO_DEEP = f"it is nested more than {DEEPEST} deep"
 TOO_MANY = f"it has more than {MOST_VALUES:,} values"
-TOO_LARGE = f"it has a number of more than {MOST_BITS:,} binary digits"
+TOO_LARGE = f"it has an integer of more than {MOST_BITS:,} bits"
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """YAML whose mappings name no key twice; plain YAML would drop the first.
+    """Loader that refuses duplicate keys, multiplying merges (`<<`) and very long integers.
 
-    Loading takes time proportional to the text: merges (`<<`) that multiply, and integers too long
-    to convert fast, are refused.
+    Loading therefore takes time proportional to the text.
     """
 
-    pairs = 0  # of all mappings, those merged included
+    pairs = 0  # in all mappings, including merged pairs
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         own = (key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge")
         seen = set()
         for key in (self.construct_object(key, deep=True) for key in own):
             if not isinstance(key, Hashable):
-                continue  # the base class refuses it
+                continue  # the base class raises
             if key in seen:
                 raise yaml.constructor.ConstructorError(
-                    "while reading a mapping", node.start_mark, f"the key {key!r} is there twice"
+                    "while reading a mapping", node.start_mark, f"duplicate key {key!r}"
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
@@ -59,28 +55,28 @@ _UniqueKeys.add_constructor("tag:yaml.org,2002:int", _UniqueKeys.construct_yaml_
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """The value of a YAML text, of a size that can be shown and walked through.
+    """Return the value of a YAML text.
 
     Args:
         text: YAML.
-        name: What it is, for messages.
+        name: What the text is, for error messages.
 
     Raises:
-        RecipeError: It is no YAML, names a key twice, is nested more than 50 deep, has more than
-            100,000 values, or a whole number of more than 1,023 binary digits.
+        RecipeError: The YAML is malformed, has a duplicate key, is nested more than 50 deep, has
+            more than 100,000 values, or an integer of more than 1,023 bits.
     """
     try:
         value = yaml.load(text, _UniqueKeys)
         _check_extent(value)
     except RecursionError as error:
-        raise RecipeError(f"cannot read {name}: it is nested more than {DEEPEST} deep") from error
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # of a number or a date, too
-        raise RecipeError(f"cannot read {name}: {str(error)[:500]}") from error
+        raise RecipeError(f"Cannot read {name}: {TOO_DEEP}") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # also from numbers and dates
+        raise RecipeError(f"Cannot read {name}: {str(error)[:500]}") from error
     return value
 
 
 def _check_extent(value: Any) -> None:
-    """Refuse, as a `ValueError`, what is too deep, too much or too large to be shown."""
+    """Raise ValueError if a value exceeds the limits."""
     left, values = [(value, 0)], 1
     while left:
         item, depth = left.pop()
@@ -96,5 +92,5 @@ def _check_extent(value: Any) -> None:
         if values > MOST_VALUES:
             raise ValueError(TOO_MANY)
         if depth == DEEPEST:
-            raise ValueError(f"it is nested more than {DEEPEST} deep")
+            raise ValueError(TOO_DEEP)
         left += [(part, depth + 1) for part in parts]

@@ -1,8 +1,7 @@
-"""YAML recipes to argument dataclasses and back.
+"""Convert YAML recipes to argument dataclasses and back.
 
-A recipe is a YAML file whose keys are the fields of a (nested) dataclass. One definition serves the
-file, the command line (`--margin 0.5` or `--training.margin 0.5`) and the help text. No knowledge
-of training lives here: the dataclasses are in `training/*arguments.py`.
+The keys of a recipe are the fields of a nested dataclass. One definition serves the file, the
+command line (`--margin 0.5` or `--training.margin 0.5`) and the help text.
 """
 
 from __future__ import annotations
@@ -25,22 +24,16 @@ from paraphrastic_hf.errors import RecipeError, nearest
 T = TypeVar("T")
 
 MOST_BYTES = 10_000_000  # of a recipe file
-FILE = "FILE"  # among the choices of a key: it also takes the path of a file
-CODE = "module:Class"  # among the choices of a key: it also takes code that Python can import
-CORPUS = "corpus"  # the kind of recipes that `paraphrastic corpus make` takes
-SAID = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+FILE = "FILE"  # among the choices of a key: the path of a file is allowed too
+CODE = "module:Class"  # among the choices of a key: importable code is allowed too
+CORPUS = "corpus"  # kind of the recipes for `paraphrastic corpus make`
+TYPE_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"  # of a record
 
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """The numbers that a field may hold; None where there is no bound.
-
-    Attributes:
-        at_least: The smallest number allowed.
-        at_most: The largest number allowed.
-        above: Numbers must be larger than this.
-        below: Numbers must be smaller than this.
-    """
+    """Bounds on the numbers of a field. `at_least` and `at_most` are inclusive."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -48,8 +41,7 @@ class Bounds:
     below: float | None = None
 
     def allow(self, value: float) -> bool:
-        """Whether a number lies within the bounds; NaN and infinities never do, unless there are
-        none."""
+        """Return whether a number is within the bounds. Any bound excludes NaN and infinities."""
         low, high, above, below = self.at_least, self.at_most, self.above, self.below
         if low is None and high is None and above is None and below is None:
             return True
@@ -62,19 +54,13 @@ class Bounds:
         )
 
     def __str__(self) -> str:
-        if self.at_least is not None:
-            if self.at_most is not None:
-                return f"from {self.at_least} to {self.at_most}"
-            if self.below is not None:
-                return f"{self.at_least} to below {self.below}"
-            return "0 or more" if self.at_least == 0 else f"at least {self.at_least}"
-        if self.above is not None:
-            if self.at_most is not None:
-                return f"above {self.above}, at most {self.at_most}"
-            if self.below is not None:
-                return f"above {self.above} and below {self.below}"
-            return "positive" if self.above == 0 else f"above {self.above}"
-        return f"at most {self.at_most}" if self.below is None else f"below {self.below}"
+        if self.at_least is not None and self.at_most is not None:
+            return f"from {self.at_least} to {self.at_most}"
+        if self.at_least == 0 and self.below is None:
+            return "0 or more"
+        low = {"at least": self.at_least, "above": self.above}
+        limits = {**low, "at most": self.at_most, "below": self.below}
+        return " and ".join(f"{name} {n}" for name, n in limits.items() if n is not None)
 
 
 def argument(
@@ -88,17 +74,17 @@ def argument(
     below: float | None = None,
     names: str = "",
 ) -> Any:
-    """A dataclass field with its help text and the values it may have.
+    """Return a dataclass field with a help text and allowed values.
 
     Args:
-        default: Its value where a recipe does not give one; a recipe must, if there is none.
-        help: What it is, for `--help` and for messages.
-        choices: The allowed values of a string; kept as given, so a list may grow.
-        at_least: Smallest value of a number, or of each number of a list.
-        at_most: Largest value.
-        above: Values must be larger than this.
-        below: Values must be smaller than this.
-        names: What a value is, for `places.named_weights`: `model`, or `weights`, also of a file.
+        default: Value of a missing key. Without a default, the key is required.
+        help: Text for `--help` and error messages.
+        choices: Allowed values of a string. They are kept by reference, so a list may grow.
+        at_least: Smallest number, also for each number of a list.
+        at_most: Largest number.
+        above: Exclusive lower bound.
+        below: Exclusive upper bound.
+        names: `model` for names of models, `weights` for other weight files (`named_weights`).
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -113,14 +99,11 @@ def argument(
 
 
 def check_bounds(arguments: Any, where: str = "") -> None:
-    """Refuse a number outside the bounds of its field, however deep it is nested.
+    """Raise RecipeError for a number outside the bounds of its field, at any depth.
 
     Args:
         arguments: An instance of a dataclass whose fields were made by `argument`.
         where: Dotted name of the instance in the recipe, for the message.
-
-    Raises:
-        RecipeError: There is such a number.
     """
     for field in dataclasses.fields(arguments):
         place, value = _join(where, field.name), getattr(arguments, field.name)
@@ -133,18 +116,16 @@ def check_bounds(arguments: Any, where: str = "") -> None:
 
 
 def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
-    """Read a recipe file into `cls`, with command-line overrides applied on top.
+    """Read a recipe file into the dataclass `cls` and apply command-line overrides.
 
     Args:
-        cls: The dataclass to fill.
-        path: YAML file, or the name of a recipe that comes with the package.
+        path: YAML file, or the name of a packaged recipe.
         overrides: Alternating `--key value...` strings, as left over by argparse. A key is dotted
-            (`training.margin`) or the last name alone where it is unambiguous (`margin`); several
+            (`training.margin`), or only its last name if that is unambiguous (`margin`). Several
             values make a list.
 
     Raises:
-        RecipeError: Missing or malformed file, an unknown key (the nearest valid name is
-            suggested), or a value of the wrong type.
+        RecipeError: The file is missing or malformed, or a key or value is invalid.
 
     Example:
         >>> import tempfile
@@ -161,36 +142,31 @@ def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
 
 
 def read_mapping(path: str | Path) -> dict[str, Any]:
-    """The keys and values of a recipe file, unchecked.
-
-    Raises:
-        RecipeError: The file is missing or malformed.
-    """
+    """Return the unchecked keys and values of a recipe file."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         text = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError(f"cannot read the recipe {path}: {error}") from error
+        raise RecipeError(f"Cannot read the recipe {path}: {error}") from error
     if len(content) > MOST_BYTES:
-        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, which no recipe has")
+        raise RecipeError(f"{path} has more than {MOST_BYTES:,} bytes, too many for a recipe")
     mapping = parse_yaml(text, f"the recipe {path}")
     if not isinstance(mapping, dict):
         raise RecipeError(
-            f"{path} must hold a mapping of keys to values, got {type(mapping).__name__}"
+            f"{path} must contain a mapping of keys to values, got {type(mapping).__name__}"
         )
     return mapping
 
 
 def kind_of(mapping: dict[str, Any]) -> Any:
-    """The `kind` of a recipe; without one, a recipe with a `task` is supervised, any other
-    contrastive."""
+    """Return the `kind` of a recipe, by default supervised with a `task`, else contrastive."""
     return mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
 
 
 def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
-    """`["--margin", "0.5", "--sources", "a.tsv", "b.tsv"]` -> `[("margin", 0.5), ("sources",
-    [...])]`."""
+    """Parse `["--margin", "0.5", "--sources", "a", "b"]` to
+    `[("margin", 0.5), ("sources", ["a", "b"])]`."""
     groups: list[tuple[str, list[str]]] = []
     for item in arguments:
         if item.startswith("--"):
@@ -199,22 +175,23 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
         elif groups:
             groups[-1][1].append(item)
         else:
-            raise RecipeError(f"expected --key before the value {item!r}")
+            raise RecipeError(f"The value {item!r} must follow a --key")
     parsed = []
     times = sum(key.rpartition(".")[2] == "sources" for key, _ in groups)
-    if times > 1:  # of any other key the last value counts, as command lines have it
-        raise RecipeError(f"--sources is given {times} times; give it once, with all its values")
+    if times > 1:  # for all other keys the last value counts
+        raise RecipeError(f"--sources is given {times} times. Give it once, with all its values.")
     for key, values in groups:
         if not values:
             raise RecipeError(f"--{key} needs a value")
-        named = f"the value of --{key}"  # what begins with * is a pattern of files, in quotes
+        named = f"the value of --{key}"
+        # A value that begins with * is a quoted file pattern, not a YAML alias.
         loaded = [v if v.startswith("*") else parse_yaml(v, named) for v in values]
         parsed.append((key, loaded if len(loaded) > 1 else loaded[0]))
     return parsed
 
 
 def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
-    """Put `value` at a dotted or unambiguous short `key` of a nested mapping, in place."""
+    """Set a dotted or unambiguous short `key` of a nested mapping in place."""
     *parents, leaf = full_key(cls, key).split(".")
     for parent in parents:
         cls = typing.get_type_hints(cls)[parent]
@@ -228,26 +205,22 @@ def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
 
 
 def full_key(cls: type, key: str) -> str:
-    """The dotted name of a key that is dotted, or its last name alone where that is unambiguous.
-
-    Raises:
-        RecipeError: There is none, or several.
-    """
+    """Return the dotted name of a key, or raise if it is unknown or ambiguous."""
     known = key_paths(cls)
     if key in known:
         return key
     matches = [name for name in known if name.rsplit(".", 1)[-1] == key]
     within = [name for name in known if name.startswith(f"{key}.")]
     if within:
-        raise RecipeError(f"{key} is a section of this recipe; set its keys, as in --{within[0]}")
+        raise RecipeError(f"{key} is a section of the recipe. Set its keys, as in --{within[0]}")
     if len(matches) != 1:
-        hint = f"it could be {' or '.join(matches)}" if matches else _nearest(key, known)
-        raise RecipeError(f"--{key} is not a key of this recipe; {hint}")
+        hint = f"It could be {' or '.join(matches)}." if matches else _nearest(key, known)
+        raise RecipeError(f"--{key} is not a key of this recipe. {hint}")
     return matches[0]
 
 
 def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
-    """Every leaf key of a nested dataclass, dotted, with its field."""
+    """Return every dotted leaf key of a nested dataclass with its field."""
     hints = typing.get_type_hints(cls)
     paths: dict[str, dataclasses.Field[Any]] = {}
     for field in dataclasses.fields(cls):
@@ -259,16 +232,15 @@ def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
 
 
 def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -> T:
-    """A checked instance of the dataclass `cls` from plain YAML values.
+    """Return a checked instance of the dataclass `cls` from plain YAML values.
 
     Args:
-        cls: The dataclass.
-        mapping: Its values by the names of its fields; or its short form, where it has one.
+        mapping: Values by field name, or the short form that `cls.from_shorthand` reads.
         where: Dotted name of the instance in the recipe, for messages.
-        start: The instance that keys left out are taken from; else each has its field's default.
+        start: Instance with the values of missing keys. By default they come from the fields.
 
     Raises:
-        RecipeError: An unknown key, a missing one, or a value of the wrong type or choice.
+        RecipeError: A key is unknown or missing, or a value has the wrong type or choice.
     """
     shorthand = getattr(cls, "from_shorthand", None)
     if shorthand is not None and not isinstance(mapping, dict):
@@ -280,7 +252,7 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
     for key in mapping:
         if key not in fields:
             raise RecipeError(
-                f"unknown recipe key {_join(where, key)!r}; {_nearest(str(key), fields)}"
+                f"Unknown recipe key {_join(where, key)!r}. {_nearest(str(key), fields)}"
             )
     values = {}
     for name, field in fields.items():
@@ -298,12 +270,9 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
 
 
 def convert_key(cls: type, key: str, value: Any) -> Any:
-    """A value for the dotted `key`, of its type and one of its choices.
+    """Convert a value for the dotted `key`, or raise for a wrong type or choice.
 
-    What depends on other keys, as most ranges, is checked when the whole is built.
-
-    Raises:
-        RecipeError: It is of another type, or none of the choices.
+    Bounds and other keys are checked when the whole recipe is built.
     """
     owner = cls
     *parents, leaf = key.split(".")
@@ -317,8 +286,8 @@ def _checked(
     hint: Any, field: dataclasses.Field[Any], value: Any, where: str, start: Any = None
 ) -> Any:
     if dataclasses.is_dataclass(hint) and field.default_factory is not dataclasses.MISSING:
-        # Keys of a section that are left out are those of the section's default, which may be
-        # others than the defaults of its class: two kinds of recipe share a class so.
+        # Missing keys come from the default of the section, which can differ from the defaults of
+        # its class if two kinds of recipe share that class.
         start = field.default_factory() if start is None else start
         return build(typing.cast(type, hint), value, where, start)
     converted = convert(hint, value, where)
@@ -332,7 +301,7 @@ def _checked(
 
 
 def names_file(value: object) -> TypeGuard[str]:
-    """Return whether a value is a file and not a name: names have no dot and no slash.
+    """Return whether a value is a path: it has a dot or a slash, which names do not.
 
     Example:
         >>> names_file("clean"), names_file("dev.tsv"), names_file("data/dev"), names_file(None)
@@ -342,11 +311,7 @@ def names_file(value: object) -> TypeGuard[str]:
 
 
 def convert(hint: Any, value: Any, where: str) -> Any:
-    """A value of the type `hint`, from plain YAML.
-
-    Raises:
-        RecipeError: It is of another type.
-    """
+    """Convert a plain YAML value to the type `hint`, or raise RecipeError."""
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), value, where)
     origin, options = typing.get_origin(hint), typing.get_args(hint)
@@ -369,30 +334,27 @@ def convert(hint: Any, value: Any, where: str) -> Any:
         except ValueError:
             pass
     if isinstance(value, bool) != (hint is bool) or not isinstance(value, hint):
-        raise RecipeError(f"{where} must be {SAID.get(hint, hint.__name__)}, got {value!r}")
+        raise RecipeError(f"{where} must be {TYPE_NAMES.get(hint, hint.__name__)}, got {value!r}")
     return value
 
 
 def to_mapping(arguments: Any) -> dict[str, Any]:
-    """The plain YAML mapping of a dataclass: the inverse of `build`."""
+    """Return the plain YAML mapping of a dataclass, the inverse of `build`."""
     return dataclasses.asdict(arguments)
 
 
 def to_yaml(arguments: Any) -> str:
-    """The resolved recipe as YAML text, every key written out."""
+    """Return a recipe as YAML text with all keys."""
     return yaml.safe_dump(to_mapping(arguments), sort_keys=False, allow_unicode=True)
 
 
-MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"
-
-
 def to_record(arguments: Any) -> bytes:
-    """The resolved recipe as the file that marks a folder as what it makes."""
+    """Return the contents of a `recipe.yaml` that marks an output folder."""
     return (MARK + to_yaml(arguments)).encode("utf-8")
 
 
 def is_record(path: Path) -> bool:
-    """Whether a file is of `to_record`, and no recipe that somebody wrote."""
+    """Return whether a file was written from `to_record`."""
     try:
         with path.open("rb") as file:
             return file.read(len(MARK)) == MARK.encode("utf-8")
@@ -407,8 +369,6 @@ def _join(where: str, name: object) -> str:
 def _nearest(key: str, names: typing.Iterable[str]) -> str:
     by_leaf = {name.rsplit(".", 1)[-1]: name for name in names}
     meant = nearest(key.rsplit(".", 1)[-1], by_leaf)
-    return (
-        f"did you mean {by_leaf[meant]!r}?"
-        if meant
-        else f"the keys are {', '.join(sorted(by_leaf))}"
-    )
+    if meant:
+        return f"Did you mean {by_leaf[meant]!r}?"
+    return f"Its keys are {', '.join(sorted(by_leaf))}."

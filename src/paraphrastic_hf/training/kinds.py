@@ -1,6 +1,6 @@
-"""The kinds of training: a recipe's `kind` names the keys it has and what a run of it does.
+"""The kinds of training, by the `kind` of a recipe.
 
-A new kind adds a recipe class, a class that answers to `TrainingJob`, and a line to `JOBS`.
+To add a kind, write a recipe class and a `TrainingJob`, and add them to `JOBS`.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 
 class Recipe(Protocol):
-    """What every recipe has, whatever its kind; `load_recipe` reads one."""
+    """The sections that all kinds of recipes share. `load_recipe` reads one from a file."""
 
     @property
     def kind(self) -> str:
-        """What is trained: a key of `JOBS`."""
+        """Key of `JOBS`."""
 
     @property
     def training(self) -> OptimizationArguments:
-        """The objective and its optimization."""
+        """Objective and optimization."""
 
     @property
     def run(self) -> RunArguments:
@@ -56,47 +56,43 @@ class Recipe(Protocol):
 
     @property
     def seed(self) -> int:
-        """Seed of all that is random."""
+        """Random seed."""
 
 
 class TrainingJob(Protocol):
-    """What one kind of recipe does in a run; `run.train` calls these in this order.
+    """The part of a run that depends on its kind; `run.train` calls the methods in this order.
 
-    Making one checks the recipe and reads what can be read at once, so that a mistake is found
-    before anything in the output folder is touched.
+    The constructor checks the recipe and reads small inputs, so that mistakes are found before the
+    output folder changes.
     """
 
     def __init__(self, recipe: Any, context: Context) -> None: ...
 
     def prepare(self, work: Path) -> None:
-        """Leave in `work` what the run reads: a tokenizer, tokenized text. It is called in the
-        first process alone, and again when the run resumes: what is there already stays."""
+        """Write the tokenizer and the tokenized text to `work`, unless they exist.
+
+        Called in the first process only, also when a run resumes.
+        """
 
     def build(self, work: Path) -> ParaphrasticModel:
-        """The model at its start, from what `prepare` left. Random weights have been seeded."""
+        """Return the initial model. The random generator is already seeded."""
 
     def objective(self, model: Any, accelerator: Accelerator) -> Objective:
-        """What the loop trains the model on."""
+        """Return the training objective."""
 
     def development(self) -> Callable[[Any], float] | None:
-        """A function from the model to its score on the development set, of which more is better;
-        None if there is no such set and the last weights are kept."""
+        """Return a function from the model to its development score, higher is better.
+
+        None without a development set, so that the run keeps the last weights.
+        """
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
-        """Write the finished model to `output`; what it comes to, for `run.json`."""
+        """Write the finished model to `output` and return its results for `run.json`."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a run is given beside its recipe.
-
-    Attributes:
-        data_root: Folder that the recipe's paths start from; else the variable PARAPHRASTIC_DATA,
-            else the working folder.
-        datasets: `datasets.Dataset` objects, or iterables of mappings, to train on besides the
-            recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
-        progress: Whether to show progress bars.
-    """
+    """Arguments of `run.train` that a `TrainingJob` needs besides the recipe."""
 
     data_root: str | Path | None = None
     datasets: Iterable[Any] = ()
@@ -105,8 +101,13 @@ class Context:
 
 @dataclass(frozen=True)
 class JobEntry:
-    """One kind of training: the class of its recipes, `module:class` of its `TrainingJob`, and what
-    its examples are called."""
+    """One kind of training.
+
+    Attributes:
+        recipe: Recipe class.
+        implementation: `module:class` of its `TrainingJob`.
+        examples: Plural name of its examples.
+    """
 
     recipe: type
     implementation: str
@@ -136,20 +137,20 @@ JOBS = {
 
 
 def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
-    """Read a recipe file of any kind, with command-line overrides applied on top.
+    """Read a recipe file of any kind and apply command-line overrides.
 
     Args:
-        path: YAML file, or the name of a recipe that comes with the package, such as `own` or
-            `simple-and-effective-2019/own`. Without a `kind`, a recipe with a `task` is supervised,
-            any other contrastive.
-        overrides: Alternating `--key value...` strings, as `recipe.read_recipe` takes them. With
-            `--start` the file's own tokenizer and encoder give way.
+        path: YAML file, or the name of a packaged recipe, such as `own` or
+            `simple-and-effective-2019/own`. Without a `kind`, a recipe with a `task` is supervised
+            and any other is contrastive.
+        overrides: Alternating `--key value...` strings, such as `["--margin", "0.5"]`. `--start`
+            replaces the tokenizer and the encoder of the file.
 
     Returns:
         An instance of the kind's recipe class.
 
     Raises:
-        RecipeError: Missing or malformed file, an unknown kind or key, or a wrong value.
+        RecipeError: The file is missing or malformed, or a kind, key or value is invalid.
 
     Example:
         >>> import tempfile
@@ -173,29 +174,21 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
         if kind_of(mapping) == own_kind:
             raise
         raise RecipeError(
-            f"{path} is a recipe of kind {own_kind}, and does not do with --kind "
-            f"{kind_of(mapping)} ({error}): leave --kind out, or name a recipe of that kind"
+            f"{path} is a recipe of kind {own_kind}, which does not fit --kind {kind_of(mapping)} "
+            f"({error}). Remove --kind, or use a recipe of that kind."
         ) from error
 
 
 def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> ContrastiveRecipe:
-    """Read a recipe of a sentence encoder, for what varies such recipes and no others.
-
-    Args:
-        path: As `load_recipe` takes it.
-        overrides: As `load_recipe` takes them.
-    """
+    """Read a recipe like `load_recipe`, or raise if it is not contrastive."""
     recipe = load_recipe(path, overrides)
     if not isinstance(recipe, ContrastiveRecipe):
-        raise RecipeError(
-            f"{path} is a recipe of kind {recipe.kind}; name one of sentence encoders (contrastive)"
-        )
+        raise RecipeError(f"{path} is a recipe of kind {recipe.kind}. Use a contrastive one.")
     return recipe
 
 
 def _make_room_for_start(mapping: dict[str, Any]) -> None:
-    """Take out of a recipe's file the tokenizer and the encoder, in whose place a `--start` comes;
-    what is left of `model` are the two dropouts."""
+    """Remove the tokenizer and the encoder, which `--start` replaces, except the two dropouts."""
     mapping.pop("tokenizer", None)
     model = mapping.pop("model", None)
     if isinstance(model, dict):
@@ -204,8 +197,6 @@ def _make_room_for_start(mapping: dict[str, Any]) -> None:
 
 
 def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
-    """Say whose key it is, where this kind has none of that name."""
-
     def has(owner: type) -> bool:
         names = key_paths(owner)
         return any(name == key or name.endswith(f".{key}") for name in names) or any(
@@ -216,19 +207,19 @@ def _refuse_key_of_another_kind(key: str, recipe_class: type) -> None:
     own = next(kind for kind, entry in JOBS.items() if entry.recipe is recipe_class)
     if owners and own not in owners:
         raise RecipeError(
-            f"--{key} is a key of kind {' and '.join(owners)}, and this recipe is of kind {own}: "
-            "leave it out"
+            f"--{key} is a key of kind {' and '.join(owners)}, not of this recipe's kind {own}. "
+            "Remove it."
         )
 
 
 def class_of(mapping: dict[str, Any]) -> type:
-    """The class of the recipe with these keys and values."""
+    """Return the class of a recipe, by its `kind`."""
     kind = kind_of(mapping)
     if kind == CORPUS:
-        raise RecipeError("this recipe makes a corpus: give it to `paraphrastic corpus make`")
+        raise RecipeError("kind corpus is for `paraphrastic corpus make`, not for training")
     if not isinstance(kind, str) or kind not in JOBS:
         raise RecipeError(
-            f"kind must be one of {', '.join(JOBS)}, got {kind!r}; those of a tokenizer and of an "
-            "encoder are --tokenizer.kind and --model.kind"
+            f"kind must be one of {', '.join(JOBS)}, got {kind!r}. The kinds of the tokenizer and "
+            "the encoder are --tokenizer.kind and --model.kind."
         )
     return JOBS[kind].recipe

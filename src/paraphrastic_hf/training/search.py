@@ -1,10 +1,8 @@
-"""A search for the settings of a recipe that score best on its development set, by Optuna.
+"""Hyperparameter search on the development set, with Optuna (thesis 3.2.2.1, 3.5.2, 3.7.2.3).
 
-The papers tune every system so: a grid of values of a few keys (thesis 3.2.2.1, 3.5.2, 3.7.2.3).
-The folder of a search holds `recipe.yaml`, its base; `optuna.log`, every trial; `trials.md`,
-`trials.tsv` and `trials.png`, the results; `best.yaml`, the recipe with the best settings; and
-`best/`, the model that they trained. While it runs, `trials/` holds the unfinished runs and `work/`
-the tokenized pairs that they share.
+The output folder holds `recipe.yaml` (the base), `optuna.log` (every trial), `trials.md`,
+`trials.tsv` and `trials.png` (the results), `best.yaml` and `best/` (the best recipe and model).
+During the search, `trials/` holds unfinished runs and `work/` the tokenized pairs they share.
 """
 
 from __future__ import annotations
@@ -27,12 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paraphrastic_hf.config.recipe import (
-    build,
-    set_key,
-    to_mapping,
-    to_yaml,
-)
+from paraphrastic_hf.config.recipe import build, set_key, to_mapping, to_yaml
 from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.hub.cards import run_card, write_card
@@ -50,7 +43,7 @@ from paraphrastic_hf.training.engine.score_units import unit_of
 logger = logging.getLogger(__name__)
 
 SAMPLERS = ("grid", "random", "tpe")
-TRIES = 20  # proposals of TPE that were tried already, before the first untried settings are taken
+TRIES = 20  # repeated proposals of TPE before the first untried settings are taken instead
 STUDY = "optuna.log"
 
 Settings = dict[str, Any]
@@ -62,11 +55,11 @@ class Trial:
     """One run of a search.
 
     Attributes:
-        settings: Values of the searched keys, by their full names.
-        score: Best development score of the run; None if it failed.
-        step: The mini-batch at which it was reached.
+        settings: Values of the searched keys, by full name.
+        score: Best development score of the run, or None if it failed.
+        step: Optimizer step of that score.
         seconds: Wall time of the run since it was last started.
-        error: Why it failed; None if it did not.
+        error: Error message of a failed run.
     """
 
     settings: Settings
@@ -87,32 +80,33 @@ def tune(
     datasets: Iterable[Any] = (),
     progress: bool = True,
 ) -> list[Trial]:
-    """Train with settings of a grid and leave the best recipe and its model in `output`.
+    """Train with settings from a grid and write the best recipe and its model to `output`.
 
-    The same call resumes an interrupted search: finished trials count, the one that was running
-    resumes from its checkpoint, and failed ones are repeated. More values may be given then.
+    The same call resumes an interrupted search. Finished trials are kept, the interrupted one
+    resumes from its checkpoint, and failed ones are repeated. The grid may then have more values.
 
     Args:
-        recipe: What all trials share, with the development set that decides.
-        grid: Values of each key, by its full name; `cli/tune.py` reads one.
+        recipe: Base recipe of all trials, with a development set.
+        grid: Values of each searched key, by full name, such as `training.margin`.
         output: Folder of the search.
-        sampler: `grid`, in order; `random`, in an order drawn by the recipe's seed; or `tpe`, where
-            scores were high (Bergstra et al., 2011).
-        trials: Most trials, earlier ones included; all settings if None.
-        data_root: Folder that recipe paths start from, as `train` takes it.
-        datasets: What to train on besides the recipe's sources, as `train` takes it.
+        sampler: `grid` for the order of the grid, `random` for an order drawn with the recipe's
+            seed, or `tpe` to prefer regions of high scores (Bergstra et al., 2011).
+        trials: Most trials, including earlier ones, or None for all settings.
+        data_root: As in `train`.
+        datasets: As in `train`.
         progress: Show progress bars.
 
     Returns:
         All trials, best first, failed ones last.
 
     Raises:
-        RecipeError: No development set, several processes, a value that fits no trial, `output`
-            holds something else or another grid, or every trial failed.
+        RecipeError: No development set, several processes, a value that is invalid in every trial,
+            an `output` with other files or another grid, or every trial failed.
         MissingExtraError: Optuna is not installed.
-        BusyError: Another process searches there.
+        BusyError: Another process is searching in `output`.
         DataError: The files of the development set do not exist.
-        CheckpointError: A checkpoint cannot be written, or the folder is damaged or of other text.
+        CheckpointError: A checkpoint cannot be written, or `output` is damaged or was made with
+            other text.
 
     Example:
         >>> from paraphrastic_hf import load_recipe
@@ -123,7 +117,7 @@ def tune(
     output = Path(output)
     _check(recipe, grid, sampler, trials)
     if "run.development" not in grid:
-        read_development(recipe.run.development, data_root)  # refused before the first trial
+        read_development(recipe.run.development, data_root)  # raises before the first trial
     options = {
         "data_root": data_root,
         "datasets": [_rereadable(item) for item in datasets],
@@ -140,7 +134,7 @@ def tune(
 
 
 def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:
-    """A recipe with some keys set; RecipeError if a value is wrong or does not fit the others."""
+    """Return a recipe with some keys changed and checked."""
     mapping = copy.deepcopy(to_mapping(recipe))
     for key, value in settings.items():
         set_key(ContrastiveRecipe, mapping, key, value)
@@ -150,20 +144,20 @@ def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveR
 
 
 def results(study: Any, grid: Grid) -> list[Trial]:
-    """The trials of an Optuna study: best first, equal ones in order, failed ones last."""
+    """Return the trials of an Optuna study: best first, ties in order, failed ones last."""
     values = {key: {_text(value): value for value in grid[key]} for key in grid}
     trials = [
         Trial(
             {key: values[key][trial.params[key]] for key in grid}, trial.value, **trial.user_attrs
         )
         for trial in study.trials
-        if trial.user_attrs  # others were interrupted, or proposed twice
+        if trial.user_attrs  # empty for interrupted and repeated proposals
     ]
     return sorted(trials, key=lambda trial: math.inf if trial.score is None else -trial.score)
 
 
 def table(trials: Sequence[Trial], development: str) -> list[str]:
-    """The trials as lines of Markdown, in the order given."""
+    """Return the trials as lines of Markdown."""
     keys = list(trials[0].settings)
     rows = [
         [
@@ -184,9 +178,9 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
     if sampler not in SAMPLERS:
         raise RecipeError(f"sampler must be one of {', '.join(SAMPLERS)}, got {sampler!r}")
     if recipe.run.development == "none":
-        raise RecipeError("a search needs a development set: --development clean")
+        raise RecipeError("A search needs a development set, such as --development clean")
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise RecipeError("a search runs in one process: start it without torchrun")
+        raise RecipeError("A search runs in one process. Start it without torchrun.")
     if trials is not None and trials < 1:
         raise RecipeError(f"trials must be at least 1, got {trials}")
     good: list[Settings] = []
@@ -200,13 +194,13 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
     for settings, reason in refused:
         for key, value in settings.items():
             if not any(other[key] == value for other in good):
-                raise RecipeError(f"{key} {value!r} fits no trial: {reason}")
+                raise RecipeError(f"{key} {value!r} is invalid in every trial: {reason}")
 
 
 def _open_study(output: Path, grid: Grid) -> Any:
-    """A new study with the finished trials of the earlier ones in the folder.
+    """Return a new study with the finished trials of earlier studies in the folder.
 
-    Each call of `tune` has a study of its own, since the values of one cannot change.
+    Each call of `tune` needs its own study, since Optuna cannot change the values of one.
     """
     import optuna
     from optuna.storages import JournalStorage, journal
@@ -223,8 +217,8 @@ def _open_study(output: Path, grid: Grid) -> Any:
             is_known = all(trial.params.get(key) in space[key].choices for key in space)
             if not is_known or trial.params.keys() != space.keys():
                 raise RecipeError(
-                    f"{output} holds a search of another grid, with {_listed(trial.params)}: keep "
-                    "its keys and values and add to them, or use another --output"
+                    f"{output} holds a search of another grid, with {_listed(trial.params)}. Keep "
+                    "all its keys and values, or use another --output."
                 )
         study = optuna.create_study(
             storage=storage, study_name=str(len(names)), direction="maximize"
@@ -232,13 +226,10 @@ def _open_study(output: Path, grid: Grid) -> Any:
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, RecipeError):
             raise
-        raise CheckpointError(f"{path} is damaged ({error}); use another --output") from error
+        raise CheckpointError(f"{path} is damaged ({error}). Use another --output.") from error
     study.add_trials(
         optuna.trial.create_trial(
-            params=trial.params,
-            distributions=space,
-            value=trial.value,
-            user_attrs=trial.user_attrs,
+            params=trial.params, distributions=space, value=trial.value, user_attrs=trial.user_attrs
         )
         for trial in found
     )
@@ -254,7 +245,7 @@ def _search(
     trials: int | None,
     options: dict[str, Any],
 ) -> None:
-    """Run what is left to try, keeping the best model and the tables of results up to date."""
+    """Run the remaining trials and update the best model and the results after each."""
     from optuna.trial import TrialState
 
     most = min(math.prod(map(len, grid.values())), trials or math.inf)
@@ -265,7 +256,7 @@ def _search(
             key: next(value for value in grid[key] if _text(value) == text)
             for key, text in trial.params.items()
         }
-        logger.info("trial %s of %s: %s", len(done) + 1, most, _listed(settings))
+        logger.info("Trial %s of %s: %s", len(done) + 1, most, _listed(settings))
         result = _run(settings, recipe, output, options)
         is_best = result.score is not None and all(
             other.score is None or result.score > other.score for other in done
@@ -275,15 +266,15 @@ def _search(
             trial.set_user_attr(name, getattr(result, name))
         study.tell(trial, result.score, state=None if result.score is not None else TrialState.FAIL)
         what = f"failed: {result.error}" if result.score is None else f"{result.score:.2f}"
-        logger.info("%s %s%s", recipe.run.development, what, ", the best so far" * is_best)
+        logger.info("%s %s%s", recipe.run.development, what, " (best so far)" * is_best)
         done = results(study, grid)
         _write_results(study, done, recipe.run.development, output)
     if done[0].score is None:
-        raise RecipeError(f"every trial failed, the first by: {done[0].error}")
+        raise RecipeError(f"Every trial failed. Error of the first: {done[0].error}")
 
 
 def _ask(study: Any, grid: Grid, sampler: str, seed: int, tried: list[tuple[str, ...]]) -> Any:
-    """The next trial, of settings that were not tried: a function of the seed and of these."""
+    """Return a trial with untried settings, determined by the seed and the tried settings."""
     from optuna.samplers import TPESampler
     from optuna.trial import TrialState
 
@@ -311,9 +302,9 @@ def _run(
     try:
         recipe = with_settings(base, settings)
         work = output / "work" / _corpus_name(recipe)
-        result = train(recipe, _folder(output, settings), work=work, **options)
+        result = train(recipe, output / "trials" / _digest(settings), work=work, **options)
     except (CheckpointError, BusyError):
-        raise  # a full disk, or another process, is no trait of the settings
+        raise  # a full disk or a second process is not the fault of the settings
     except (ParaphrasticError, ValueError, RuntimeError) as error:
         return Trial(settings, seconds=time.perf_counter() - started, error=str(error))
     seconds = round(time.perf_counter() - started, 1)
@@ -321,15 +312,15 @@ def _run(
 
 
 def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) -> None:
-    """Make the best model so far `best`; remove others, but the checkpoints of failed runs."""
-    folder = _folder(output, trial.settings)
+    """Move a best model to `best/` and remove others, except checkpoints of failed runs."""
+    folder = output / "trials" / _digest(trial.settings)
     if not is_best:
         if trial.score is not None:
             shutil.rmtree(folder)
         return
     shutil.rmtree(output / "best", ignore_errors=True)
     folder.rename(output / "best")
-    write_card(output / "best", run_card(output / "best"))  # which names its folder
+    write_card(output / "best", run_card(output / "best"))  # the card names its folder
     head = f"# {recipe.run.development} {trial.score:.2f} with {_listed(trial.settings)}\n"
     text = head + to_yaml(with_settings(recipe, trial.settings))
     write_bytes(output / "best.yaml", text.encode("utf-8"))
@@ -351,13 +342,13 @@ def _write_results(study: Any, trials: Sequence[Trial], development: str, output
 
 
 def _plot(study: Any, label: str, path: Path) -> None:
-    """Draw a panel for each key, with the score of every trial over the value that it had."""
+    """Plot the scores of all trials over the values of each key."""
     import matplotlib.pyplot as plt
     import numpy as np
     from optuna.visualization.matplotlib import plot_slice
 
     with plt.rc_context({"backend": "agg"}), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the function is experimental
+        warnings.simplefilter("ignore")  # `plot_slice` is experimental
         axes: Any = np.ravel(np.asarray(plot_slice(study, target_name=label)))
         for axis in axes:
             labels = [text.get_text().strip("'") for text in axis.get_xticklabels()]
@@ -368,12 +359,12 @@ def _plot(study: Any, label: str, path: Path) -> None:
 
 
 def _every(grid: Grid) -> Iterator[Settings]:
-    """All settings of a grid; the last key changes fastest."""
+    """Return all settings of a grid, with the last key changing fastest."""
     return (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
 
 
 def _space(grid: Grid) -> dict[str, Any]:
-    """The grid as Optuna knows it: values are texts, since some are lists."""
+    """Return the grid as Optuna distributions of texts, since it does not support lists."""
     from optuna.distributions import CategoricalDistribution
 
     return {key: CategoricalDistribution(list(map(_text, values))) for key, values in grid.items()}
@@ -392,18 +383,14 @@ def _listed(settings: Mapping[str, Any]) -> str:
 
 
 def _rereadable(item: Any) -> Any:
-    """A dataset that every trial can read from its start."""
+    """Return a dataset that can be read several times."""
     if isinstance(item, tuple):
         return _rereadable(item[0]), *item[1:]
     return list(item) if isinstance(item, Iterator) else item
 
 
-def _folder(output: Path, settings: Settings) -> Path:
-    return output / "trials" / _digest(settings)
-
-
 def _corpus_name(recipe: ContrastiveRecipe) -> str:
-    """Equal for recipes whose tokenizers and tokenized pairs are the same."""
+    """Return a name that is equal for recipes with equal tokenizers and tokenized pairs."""
     tokenizers = [to_mapping(encoder.tokenizer) for encoder in recipe.encoders]
     return _digest(
         [
@@ -411,7 +398,7 @@ def _corpus_name(recipe: ContrastiveRecipe) -> str:
             recipe.start or tokenizers,
             recipe.training.exclude,
             recipe.seed,
-            recipe.run.development == "clean-and-bitext",  # which holds pairs out
+            recipe.run.development == "clean-and-bitext",  # holds out pairs
         ]
     )
 

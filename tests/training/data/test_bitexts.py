@@ -1,4 +1,4 @@
-"""Translations between several languages: which pairs there are, and how often each is seen."""
+"""Bitext between several languages and its sampling."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paraphrastic_hf.training.data.bitexts import Bitexts
+from paraphrastic_hf.training.data.corpus import language_shares
 
 
 def corpus(*pairs: tuple[str, str]) -> Any:
@@ -22,7 +23,7 @@ def corpus(*pairs: tuple[str, str]) -> Any:
     return Corpus(languages=codes, language=language)
 
 
-def test_sides_are_in_one_order_whichever_way_a_source_has_them() -> None:
+def test_sides_are_in_the_order_of_languages() -> None:
     found = Bitexts.of(corpus(("en", "fr"), ("fr", "en"), ("de", "en")), ["en", "fr", "de"])
     assert found.languages == [("en", "fr"), ("en", "de")]
     assert found.sides.tolist() == [[0, 1], [3, 2], [5, 4]]
@@ -38,34 +39,27 @@ def many(french: int, german: int) -> Bitexts:
     return Bitexts.of(corpus(*pairs), ["en", "fr", "de"])
 
 
-def test_every_pair_is_seen_once_where_languages_are_not_evened() -> None:
+def test_exponents_balance_languages() -> None:
     assert many(6, 2).draw(1.0, np.random.default_rng(0)).tolist() == list(range(8))
-
-
-def test_languages_are_seen_equally_often_at_exponent_zero() -> None:
+    assert language_shares(many(9, 1).counts(), 0.5) == pytest.approx([0.75, 0.25])
     bitexts = many(9, 3)
     drawn = bitexts.draw(0.0, np.random.default_rng(0))
     assert np.bincount(bitexts.bitext[drawn]).tolist() == [6, 6]
     french, german = drawn[drawn < 9], drawn[drawn >= 9]
-    assert len(set(french.tolist())) == 6  # drawn anew each epoch, none twice
+    assert len(set(french.tolist())) == 6  # without repetition, and new each epoch
     assert np.bincount(german, minlength=12)[9:].tolist() == [2, 2, 2]
     other = bitexts.draw(0.0, np.random.default_rng(1))
     assert set(other[other < 9].tolist()) != set(french.tolist())
 
 
-def test_half_way_between_shares_go_by_the_square_root() -> None:
-    assert many(9, 1).shares(0.5) == pytest.approx([0.75, 0.25])
-
-
-def test_translations_count_alike_by_language_as_in_the_thesis() -> None:
-    """5.13.1: N / (N + 1) for each of N languages beside English, 1 / (N + 1) for English."""
+def test_translation_weights_balance_languages() -> None:
+    """N / (N + 1) for each of N languages besides English, 1 / (N + 1) for English (5.13.1)."""
     expected = {"en": 1 / 3, "fr": 2 / 3, "de": 2 / 3}
     assert many(6, 6).translation_weights() == pytest.approx(expected)
-    assert many(6000, 2).translation_weights() == pytest.approx(expected)  # evening is another key
-    two = Bitexts.of(corpus(("en", "fr")), ["en", "fr"])
-    assert two.translation_weights() == pytest.approx({"en": 1 / 2, "fr": 1 / 2})
+    assert many(6000, 2).translation_weights() == pytest.approx(expected)
+    assert many(1, 0).translation_weights() == pytest.approx({"en": 1 / 2, "fr": 1 / 2})
 
 
-def test_english_feeds_the_meaning_no_more_often_than_others() -> None:
+def test_languages_reconstruct_equally_often() -> None:
     assert many(3, 3).first_chosen() == pytest.approx([1 / 3, 1 / 3])
-    assert Bitexts.of(corpus(("en", "fr")), ["en", "fr"]).first_chosen() == pytest.approx([0.5])
+    assert many(1, 0).first_chosen() == pytest.approx([0.5])

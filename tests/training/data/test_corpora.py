@@ -1,4 +1,4 @@
-"""A recipe's sources may be corpora that builders read."""
+"""Corpora and files as sources of a recipe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from paraphrastic_hf.training.data.corpus import (
 from paraphrastic_hf.training.data.sources import read_sources
 from paraphrastic_hf.training.engine.paths import DATA_ROOT_VARIABLE, dataset_folder
 from paraphrastic_hf.training.engine.recipe import SourceArguments
-from paraphrastic_hf.training.kinds import load_recipe
 from tests.training.runs import recipe_of
 
 EN = ["a cat sleeps", "a dog barks", "no"]
@@ -50,10 +49,10 @@ def root(tmp_path: Path) -> Path:
         ({}, ["en", "fr"], 3),
         ({"options": {"min_words": 2}}, ["en", "fr"], 2),
         ({"data_dir": "eval/multi30k"}, ["en", "fr"], 3),
-        ({}, ["x", "y"], 3),  # languages of the recipe win over the corpus's
+        ({}, ["x", "y"], 3),  # languages of the recipe take precedence
     ],
 )
-def test_a_corpus_is_found_and_brings_its_languages(
+def test_a_corpus_is_read_with_its_languages(
     more: dict[str, Any], languages: list[str], count: int, root: Path
 ) -> None:
     dataset = {"name": "multi30k", "config": "en-fr", **more}
@@ -64,7 +63,7 @@ def test_a_corpus_is_found_and_brings_its_languages(
     assert found.source.name == "multi30k en-fr"
 
 
-def test_a_corpus_that_is_nowhere_is_to_be_downloaded_unless_a_folder_was_given(
+def test_a_missing_corpus_is_downloaded_unless_a_folder_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dataset = recipe(dataset={"name": "multi30k"}).data.sources[0].dataset
@@ -76,13 +75,9 @@ def test_a_corpus_that_is_nowhere_is_to_be_downloaded_unless_a_folder_was_given(
     with pytest.raises(DataError, match=str(tmp_path)):
         read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
     (tmp_path / "eval" / "sick2014").mkdir(parents=True)
-    with pytest.raises(DataError, match="multi30k"):
-        read_sources(recipe(dataset={"name": "multi30k"}), tmp_path)
-
-
-def test_an_unknown_corpus_or_key_is_named(root: Path) -> None:
-    with pytest.raises(DataError, match="multi30k"):
-        read_sources(recipe(dataset={"name": "multi3k"}), root)
+    for name in ("multi30k", "multi3k"):
+        with pytest.raises(DataError, match="multi30k"):
+            read_sources(recipe(dataset={"name": name}), tmp_path)
 
 
 def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -93,17 +88,15 @@ def test_bad_rows_of_a_corpus_are_counted(root: Path, caplog: pytest.LogCaptureF
     assert caplog.records
 
 
-def test_what_stands_beside_a_pair_goes_with_it(tmp_path: Path) -> None:
-    """A score and a text, of a TSV file by number and of a dataset by name; a pair without a known
-    token is left out with all that stands beside it."""
+def test_further_columns_stay_with_their_pairs(tmp_path: Path) -> None:
+    """Pairs without a known token are left out with their further columns."""
     path = tmp_path / "pairs.tsv"
     path.write_text("a cat\tcats\t0.5\t(S (NP))\nzzz\tzzz\t9\t(X)\na dog\tdogs\t0.25\t(S (VP))\n")
     rows = [{"one": "a cat", "two": "a dog", "cosine": 0.75, "tree": None}]
     text = f"data: {{sources: [{{path: {path}, beside: {{score: 3, parse: 4}}}}]}}"
-    (tmp_path / "recipe.yaml").write_text(text)
-    recipe = load_recipe(tmp_path / "recipe.yaml")
     other = SourceArguments("rows", columns=["one", "two"], beside={"score": "cosine"})
-    sources = read_sources(recipe, None, [(datasets.Dataset.from_list(rows), other)])
+    given = [(datasets.Dataset.from_list(rows), other)]
+    sources = read_sources(recipe_of(tmp_path, text), None, given)
     tokenizer = WordTokenizer(["a", "cat", "cats", "dog", "dogs", "s", "np", "vp"])
     corpus = build_corpus(sources, tokenizer, tmp_path / "corpus")
     assert len(corpus) == 3
@@ -113,7 +106,7 @@ def test_what_stands_beside_a_pair_goes_with_it(tmp_path: Path) -> None:
     assert np.isnan(load_corpus(tmp_path / "corpus").beside["score"]).sum() == 0
 
 
-def test_columns_of_a_file_are_named_by_number(tmp_path: Path) -> None:
+def test_file_columns_are_selected_by_number(tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("1\ta\tb\t0.5\n2\tc\td\t0.25\n")
 
     def sources(columns: str, beside: str) -> Any:
@@ -134,23 +127,21 @@ def test_columns_of_a_file_are_named_by_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
-def test_a_share_of_bad_rows_stops_a_run_unless_the_recipe_allows_it(
+def test_too_large_a_share_of_bad_rows_stops_a_run(
     share: float, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "pairs.tsv").write_text("a cat\tthe cat\n" + "no tab here\n" * 4)
     data = f"{{sources: [{tmp_path / 'pairs.tsv'}], max_bad_rows: {share}}}"
-    (tmp_path / "recipe.yaml").write_text(f"data: {data}")
-    recipe = load_recipe(tmp_path / "recipe.yaml")
+    recipe = recipe_of(tmp_path, f"data: {data}")
     if share < 0.8:
         with pytest.raises(DataError, match=r"pairs\.tsv:2"):
             read_sources(recipe, None)
         return
     assert read_sources(recipe, None)[0].pairs == [("a cat", "the cat")]
-    assert " 1 " in caplog.text  # too few to learn from
+    assert " 1 " in caplog.text  # warning of too few pairs
 
 
-def test_a_corpus_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
-    """Its arrays had other names, and its record no columns."""
+def test_a_corpus_in_an_older_format_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text('{"names": ["a.tsv"]}')
     assert not has_columns(tmp_path)
     write_columns(tmp_path, {"score": np.ones(2)}, {})

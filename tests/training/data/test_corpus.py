@@ -1,4 +1,4 @@
-"""What an epoch sees of each source."""
+"""Sampling of sources in an epoch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from paraphrastic_hf.text.contract import SpecialIds
 from paraphrastic_hf.text.ragged import Ragged
 from paraphrastic_hf.training.contrastive.job import Contrastive
 from paraphrastic_hf.training.data.corpus import PairCorpus, seen_in_epoch, size_of_epoch
-from paraphrastic_hf.training.kinds import Context, load_recipe
-
-TEXT = Path(__file__).parents[3] / "recipes" / "default"
+from paraphrastic_hf.training.kinds import Context
+from tests.training.runs import BITEXT, recipe_of
 
 
 @pytest.mark.parametrize("weights", [[1, 1, 1], [0, 2, 0.5], [2.25, 0.1, 1 / 3], [0, 0, 0]])
-def test_every_epoch_has_the_size_that_is_told(weights: list[float]) -> None:
-    source = np.repeat([0, 1], [7, 5]).astype(np.int32)  # nothing of the third
+def test_every_epoch_has_the_predicted_size(weights: list[float]) -> None:
+    source = np.repeat([0, 1], [7, 5]).astype(np.int32)  # the third source is empty
     for epoch in range(3):
         seen = seen_in_epoch(source, weights, np.random.default_rng(epoch))
         assert len(seen) == size_of_epoch(source, weights)
@@ -28,7 +27,7 @@ def test_every_epoch_has_the_size_that_is_told(weights: list[float]) -> None:
 
 
 def corpus_of(*sources: tuple[str, str, int, float]) -> PairCorpus:
-    """Pairs of an empty text, so many of each two languages, with a weight."""
+    """Return a corpus of empty pairs from the languages, number of pairs and weight of sources."""
     pairs = [(a, b) for a, b, count, _ in sources for _ in range(count)]
     names = sorted({code for pair in pairs for code in pair})
     return PairCorpus(
@@ -45,10 +44,10 @@ def corpus_of(*sources: tuple[str, str, int, float]) -> PairCorpus:
     )
 
 
-def test_languages_are_evened_by_what_an_epoch_sees_of_them() -> None:
+def test_languages_are_balanced_by_weighted_counts() -> None:
     corpus = corpus_of(
         ("en", "fr", 60, 1), ("fr", "en", 20, 2), ("en", "ar", 100, 0.04), ("en", "en", 25, 1)
-    )  # 100, 4 and 25 pairs an epoch
+    )  # 100, 4 and 25 pairs per epoch
     assert corpus.evened(1) is corpus
     shares = np.array([100, 100, 4, 25]) ** 0.5
     scale = 129 / (10 + 2 + 5)
@@ -59,24 +58,25 @@ def test_languages_are_evened_by_what_an_epoch_sees_of_them() -> None:
     assert abs(even.pairs_in_epoch - corpus.pairs_in_epoch) <= 2
 
 
-def test_sources_that_an_epoch_does_not_see_stay_unseen() -> None:
+def test_balancing_keeps_a_weight_of_zero() -> None:
     corpus = corpus_of(("en", "fr", 10, 1), ("en", "ar", 5, 0), ("en", "de", 0, 3))
     assert corpus.evened(0).weights == [1, 0, 3]
     assert corpus_of(("en", "fr", 10, 0)).evened(0).weights == [0]
 
 
-def test_a_recipe_asks_for_it(tmp_path: Path) -> None:
-    (tmp_path / "recipe.yaml").write_text(
+def test_a_recipe_balances_languages(tmp_path: Path) -> None:
+    recipe = recipe_of(
+        tmp_path,
         f"data: {{language_exponent: 0, sources: ["
-        f"{{path: {TEXT / 'en-fr.tsv'}, languages: [en, fr]}}, "
-        f"{{path: {TEXT / 'en-de.tsv'}, languages: [en, de], max_pairs: 20}}]}}\n"
+        f"{{path: {BITEXT}, languages: [en, fr]}}, "
+        f"{{path: {BITEXT.with_name('en-de.tsv')}, languages: [en, de], max_pairs: 20}}]}}\n"
         "tokenizer: {kind: word, vocab_size: 100}\nmodel: {hidden_size: 8}\n"
-        "run: {development: none}\n"
+        "run: {development: none}\n",
     )
-    kind = Contrastive(load_recipe(tmp_path / "recipe.yaml"), Context())
-    kind.prepare(tmp_path / "work")
-    kind.build(tmp_path / "work")
-    french, german = np.bincount(kind.corpus.source)  # less pairs without a known token
+    job = Contrastive(recipe, Context())
+    job.prepare(tmp_path / "work")
+    job.build(tmp_path / "work")
+    french, german = np.bincount(job.corpus.source)  # without pairs of unknown tokens
     assert french > german
     wanted = (french + german) / 2
-    np.testing.assert_allclose(np.array(kind.corpus.weights) * [french, german], wanted)
+    np.testing.assert_allclose(np.array(job.corpus.weights) * [french, german], wanted)

@@ -1,4 +1,4 @@
-"""Text in another language than declared is noticed."""
+"""Text in another language than declared gives a warning."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def warnings(caplog: pytest.LogCaptureFixture, *sources: SourcePairs) -> list[st
         ([("en-fr", "en", "fr"), ("en-fr", "eng", "fr")], [r"\beng\b"]),  # two codes for one
     ],
 )
-def test_text_that_is_not_as_declared_is_noticed(
+def test_text_in_another_language_gives_a_warning(
     sources: list[tuple[str, ...]], noticed: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     found = warnings(caplog, *(source(*each) for each in sources))
@@ -46,16 +46,13 @@ def test_text_that_is_not_as_declared_is_noticed(
     assert all(re.search(key, text) for key, text in zip(noticed, found, strict=True))
 
 
-def test_scripts_without_spaces_and_from_right_to_left_are_told_apart() -> None:
-    texts = [
-        "猫正在墙上睡觉，外面下着雨",
-        "猫は壁の上で眠っています",
-        "القطة تنام على الجدار في الليل",
-    ]
+def test_scripts_without_spaces_and_from_right_to_left_are_distinguished() -> None:
+    arabic = "القطة تنام على الجدار في الليل"
+    texts = ["猫正在墙上睡觉，外面下着雨", "猫は壁の上で眠っています", arabic]
     assert languages_of(texts) == ["zh", "ja", "ar"]
 
 
-def test_without_the_package_nothing_is_looked_at(
+def test_without_py3langid_the_extra_is_named(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

@@ -1,4 +1,4 @@
-"""The score that picks a checkpoint."""
+"""Development scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paraphrastic_hf.training.kinds import load_recipe
 from tests.evaluation.sts_files import PAIRS, write_lines
 from tests.training.runs import card, record, train
 
-# In the plane, in degrees from `cat`; the second set orders its three pairs the other way round.
+# Angles of word vectors in degrees. The two sets order their three pairs in opposite ways.
 DEGREES = {"cat": 0, "feline": 10, "dog": 40, "stone": 80}
 SIMILAR = ["cat\tfeline\t9", "cat\tdog\t5", "cat\tstone\t1"]
 RELATED = ["cat\tfeline\t1", "cat\tdog\t5", "cat\tstone\t9"]
@@ -45,15 +45,15 @@ def model() -> tuple[AveragingModel, WordTokenizer]:
     return encoder, WordTokenizer(list(DEGREES))
 
 
-def test_similar_words_count_twice_and_related_ones_against(root: Path) -> None:
-    """rho is 1 on the first and -1 on the second: 2 x 100 + 100."""
+def test_ws353_tuning_by_hand(root: Path) -> None:
+    """rho is 1 on the first set and -1 on the second: 2 x 100 + 100."""
     encoder, tokenizer = model()
     score = development_scorer("ws353-tuning", tokenizer, read_development("ws353-tuning", root))
     assert score is not None
     assert score(encoder) == pytest.approx(300)
 
 
-def test_no_development_set_is_no_score() -> None:
+def test_without_a_development_set_there_is_no_score() -> None:
     assert development_scorer("none", model()[1], read_development("none", None)) is None
 
 
@@ -68,8 +68,7 @@ def test_a_missing_folder_or_root_is_named(tmp_path: Path, monkeypatch: pytest.M
         read_development("ws353-tuning", None)
 
 
-def test_the_clean_set_is_the_mean_of_its_three_whatever_their_sizes(tmp_path: Path) -> None:
-    """r is 1 on the first set, -1 on the second, and that of three cosines on the last."""
+def test_the_clean_score_is_the_unweighted_mean_of_three_sets(tmp_path: Path) -> None:
     down = ["cat\tfeline\t1", "cat\tstone\t5"]
     folder = tmp_path / "eval"
     benchmark = ["g\tf\t2012\t1\t5\tcat\tfeline", "g\tf\t2012\t2\t1\tcat\tstone"]
@@ -84,13 +83,8 @@ def test_the_clean_set_is_the_mean_of_its_three_whatever_their_sizes(tmp_path: P
     encoder, tokenizer = model()
     score = development_scorer("clean", tokenizer, pairs)
     assert score is not None
-    assert score(encoder) == pytest.approx(100 / 3 * (1 - 1 + pearson_of_three()), abs=0.01)
-
-
-def pearson_of_three() -> float:
-    """Of the cosines of 10, 80 and 40 degrees with 1, 5 and 3."""
-    cosines = np.cos(np.deg2rad([10, 80, 40]))
-    return float(np.corrcoef(cosines, [1, 5, 3])[0, 1])
+    last = np.corrcoef(np.cos(np.deg2rad([10, 80, 40])), [1, 5, 3])[0, 1]
+    assert score(encoder) == pytest.approx(100 / 3 * (1 - 1 + last), abs=0.01)
 
 
 def recipe_of(folder: Path, *overrides: str) -> Any:
@@ -104,7 +98,7 @@ def recipe_of(folder: Path, *overrides: str) -> Any:
 
 
 @pytest.mark.parametrize("values", [["5", "4", "1"], ["1", "1", "0"], []])
-def test_a_file_of_pairs_picks_the_checkpoint(values: list[str], tmp_path: Path) -> None:
+def test_a_file_of_pairs_selects_the_checkpoint(values: list[str], tmp_path: Path) -> None:
     pairs = [line.split("\t") for line in PAIRS.read_text(encoding="utf-8").splitlines()][:12]
     rows = [
         (a, pairs[n + 1 - n % 3][1], *values[2 * (n % 3 == 0) : 2 * (n % 3 == 0) + 1])
@@ -129,7 +123,7 @@ def test_a_file_of_pairs_picks_the_checkpoint(values: list[str], tmp_path: Path)
     assert str(tmp_path) not in shown
 
 
-def test_a_development_file_that_changed_is_another_run(tmp_path: Path) -> None:
+def test_a_changed_development_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "dev.tsv"
     for text, error in (("a cat\tthe cat\n" * 5, None), ("a dog\tthe dog\n" * 5, CheckpointError)):
         path.write_text(text, encoding="utf-8")
@@ -138,18 +132,17 @@ def test_a_development_file_that_changed_is_another_run(tmp_path: Path) -> None:
             train(recipe, tmp_path / "out")
 
 
-def test_a_development_set_that_is_none_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_an_unknown_development_set_is_refused_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="'claen'"):
         recipe_of(tmp_path, "--development", "claen")
     recipe = recipe_of(tmp_path, "--development", "claen.tsv")
-    with pytest.raises(RecipeError, match=r"claen\.tsv"):
-        check_text(recipe, None)
-    with pytest.raises(RecipeError, match=r"claen\.tsv"):
-        train(recipe, tmp_path / "out")
+    for check in (check_text, train):
+        with pytest.raises(RecipeError, match=r"claen\.tsv"):
+            check(recipe, tmp_path / "out" if check is train else None)
     assert not (tmp_path / "out").exists()
 
 
-def test_the_p_value_of_a_score_of_parts_is_of_their_weighted_sum() -> None:
+def test_the_p_value_is_of_the_weighted_sum_of_parts() -> None:
     random = np.random.default_rng(5)
     gold = random.normal(size=(2, 60))
     weak, strong = (

@@ -1,4 +1,4 @@
-"""Pairs of bitext that pick a checkpoint and that training never sees."""
+"""Bitext pairs held out of training for model selection."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def retrieval(encode: Encode, held_out: HeldOut) -> float:
     return float(np.mean([each.score for each in judged_retrieval(encode, held_out)]))
 
 
-def test_a_twentieth_is_held_out_and_no_more_than_the_bound() -> None:
+def test_one_in_twenty_pairs_is_held_out_up_to_a_limit() -> None:
     for count, held in ((100, 5), (20 * MOST + 5000, MOST)):
         sources, found = hold_out([source(numbered(count), "en", "fr")])
         assert len(found["en-fr"]) == held
@@ -48,8 +48,7 @@ def test_a_twentieth_is_held_out_and_no_more_than_the_bound() -> None:
         assert not set(found["en-fr"]) & set(sources[0].pairs)
 
 
-def test_no_sentence_of_a_held_out_pair_is_trained_on_in_its_languages() -> None:
-    """Each sentence is in two pairs, once in capitals."""
+def test_held_out_sentences_are_not_trained_on_in_their_languages() -> None:
     pairs = [*numbered(200), *numbered(200, "THE", "un"), *numbered(200, "a", "LE")]
     sources, found = hold_out([source(pairs, "en", "fr"), source(numbered(9), "en", "en")])
     kept = [{side.lower() for side in of} for of in zip(*sources[0].pairs, strict=True)]
@@ -58,14 +57,13 @@ def test_no_sentence_of_a_held_out_pair_is_trained_on_in_its_languages() -> None
     assert sources[1].pairs == numbered(9)
 
 
-def test_no_held_out_sentence_has_two_translations() -> None:
+def test_held_out_sentences_are_distinct() -> None:
     pairs = [(f"the {i % 40}", f"le {i}") for i in range(400)]
     _, found = hold_out([source(pairs, "en", "fr")])
     assert len({first for first, _ in found["en-fr"]}) == len(found["en-fr"]) == 20
 
 
-def test_the_choice_hangs_on_the_pairs_alone() -> None:
-    """Other orders and sides, and pairs of other languages beside them, change nothing."""
+def test_order_sides_and_other_languages_do_not_change_the_choice() -> None:
     pairs, german = numbered(300), numbered(40, "the", "das")
     _, found = hold_out([source(pairs, "en", "fr")])
     turned = [(b, a) for a, b in pairs[::-1]]
@@ -77,8 +75,7 @@ def test_the_choice_hangs_on_the_pairs_alone() -> None:
     assert all(first.startswith("das") for first, _ in again["de-en"])
 
 
-def test_pairs_that_no_translator_made_are_none_to_choose_by() -> None:
-    """Mined ones; but those that share a sentence with a held-out pair are not trained on."""
+def test_mined_pairs_are_not_held_out_but_filtered() -> None:
     mined = replace(source(numbered(100, "the", "un"), "en", "fr"), source=MINED)
     alone = replace(source(numbered(60), "en", "de"), source=replace(MINED, languages=["en", "de"]))
     sources, found = hold_out([source(numbered(100), "en", "fr"), mined, alone])
@@ -91,7 +88,7 @@ def test_pairs_that_no_translator_made_are_none_to_choose_by() -> None:
         hold_out([mined])
 
 
-def test_what_stands_beside_pairs_goes_with_them() -> None:
+def test_further_columns_are_filtered_with_their_pairs() -> None:
     pairs = numbered(40)
     names = [f"{a} {b}" for a, b in pairs]
     sources, _ = hold_out([source(pairs, "en", "fr", name=names)])
@@ -100,7 +97,7 @@ def test_what_stands_beside_pairs_goes_with_them() -> None:
 
 
 @pytest.mark.parametrize(("count", "language"), [(100, "en"), (19, "fr")])
-def test_without_enough_bitext_the_way_out_is_named(count: int, language: str) -> None:
+def test_too_little_bitext_is_refused(count: int, language: str) -> None:
     with pytest.raises(DataError, match="clean-and-bitext"):
         hold_out([source(numbered(count), "en", language)])
 
@@ -112,8 +109,7 @@ def test_damaged_held_out_pairs_are_named(content: str, tmp_path: Path) -> None:
         read_held_out(tmp_path)
 
 
-def test_retrieval_is_the_mean_of_languages() -> None:
-    """All of one are found; of the other one in one direction and two in the other."""
+def test_retrieval_is_averaged_over_languages() -> None:
     vectors = {"a": [1, 0], "b": [0, 1], "x": [1, 0.1], "y": [0.1, 1], "z": [1, 0.2]}
 
     def encode(texts: list[str]) -> np.ndarray:
@@ -136,7 +132,9 @@ training: {{epochs: 2, batch_size: 10, mega_batch: 1, learning_rate: 0.01}}
 
 
 @pytest.mark.parametrize("kind", ["contrastive", "generative"])
-def test_a_run_never_sees_what_it_is_picked_by(kind: str, tmp_path: Path, sts_folder: Path) -> None:
+def test_a_run_does_not_train_on_held_out_pairs(
+    kind: str, tmp_path: Path, sts_folder: Path
+) -> None:
     work, more = tmp_path / "kept", ["--development", "clean-and-bitext"]
     output = trained(tmp_path, RECIPES[kind], *more, data_root=sts_folder.parent, work=work)
     lines = BITEXT.read_text(encoding="utf-8").splitlines()

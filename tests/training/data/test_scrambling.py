@@ -1,4 +1,4 @@
-"""Scrambling before or after the negatives are chosen (Wieting and Gimpel, 2017, section 4.2)."""
+"""Scrambling before or after negatives are chosen (Wieting and Gimpel, 2017, section 4.2)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BEFORE = ["--scramble_before_negatives", "true"]
 
 
 def task(folder: Path, *options: str) -> ContrastiveObjective:
-    """An LSTM that starts wide, so that the order of words matters."""
+    """An LSTM with large initial weights, so that word order matters."""
     wide = ["--initializer_std", "1", "--embedding_dropout", "0.1", "--scramble", "1"]
     return task_of(small_recipe(folder, *WORD, *LSTM, *wide, *options), folder)
 
 
 def hardest(task: ContrastiveObjective, sentences: np.ndarray, texts: list[np.ndarray]) -> list:
-    """Of each of the interleaved sentences the hardest negative, from these ids."""
+    """Return the hardest negatives of interleaved sentences with these token ids."""
     vectors = []
     with torch.no_grad():
         for ids in texts:
@@ -40,7 +40,9 @@ def hardest(task: ContrastiveObjective, sentences: np.ndarray, texts: list[np.nd
 
 
 @pytest.mark.parametrize("is_before", [True, False])
-def test_negatives_are_the_hardest_of_either_order(is_before: bool, tmp_path: Path) -> None:
+def test_negatives_are_the_hardest_before_or_after_scrambling(
+    is_before: bool, tmp_path: Path
+) -> None:
     found = task(tmp_path, *(BEFORE if is_before else []))
     epoch, step = 1, 100
     batches = list(found.mega_batch(epoch, 0, step))
@@ -55,7 +57,6 @@ def test_negatives_are_the_hardest_of_either_order(is_before: bool, tmp_path: Pa
 
 
 def test_a_sentence_keeps_its_order_for_an_epoch(tmp_path: Path) -> None:
-    """Whatever batch it is in: so the steps train on what the negatives were chosen by."""
     found = task(tmp_path, *BEFORE)
     sentences = np.arange(20)
     together = found._texts(sentences, 1, 7)
@@ -71,24 +72,22 @@ def test_a_sentence_keeps_its_order_for_an_epoch(tmp_path: Path) -> None:
 def test_an_order_is_drawn_for_each_step_or_for_the_epoch(
     swaps: list[str], order: list[str], tmp_path: Path
 ) -> None:
-    """Before the negatives one draw a sentence and epoch, after them one a step."""
     found = task(tmp_path, *order, *swaps)
     plain = found.corpus.sentences.select(np.arange(20), found.max_length)
     one, same, later = (found._texts(np.arange(20), 1, step).ids for step in (7, 7, 8))
     assert np.array_equal(one, same)
     assert np.array_equal(one, later) == bool(order)
-    assert 0 < (one != plain.ids).mean() < (0.9 if swaps else 1)  # swaps leave some in place
+    assert 0 < (one != plain.ids).mean() < (0.9 if swaps else 1)  # swaps move only some tokens
 
 
-def test_a_mini_batch_scrambled_before_chooses_from_its_own_vectors(tmp_path: Path) -> None:
-    """Without dropout they are those of training, so nothing is computed twice."""
+def test_without_dropout_vectors_for_negatives_are_reused_in_training(tmp_path: Path) -> None:
     options = ["--embedding_dropout", "0", "--mega_batch", "1"]
     before, after = task(tmp_path, *options, *BEFORE), task(tmp_path, *options)
     assert next(before.mega_batch(0, 0, 0)).negatives is None
     assert next(after.mega_batch(0, 0, 0)).negatives is not None
 
 
-def test_one_sided_no_negative_of_a_second_side_is_read(tmp_path: Path) -> None:
+def test_a_one_sided_hinge_has_negatives_of_first_sides_only(tmp_path: Path) -> None:
     found = task(tmp_path, "--hinge", "one_sided")
     two_sided = task(tmp_path)
     two_sided.model.load_state_dict(found.model.state_dict())
@@ -97,8 +96,7 @@ def test_one_sided_no_negative_of_a_second_side_is_read(tmp_path: Path) -> None:
         assert one.sentences.shape == (3, one.pairs.shape[1])
 
 
-def test_swaps_keep_the_tokens_and_the_marks_and_move_as_many_as_the_mean_says() -> None:
-    """Of 18 tokens two draws are the same pair once in 153: two swaps move three or four."""
+def test_swaps_keep_tokens_and_marks_and_follow_a_poisson_distribution() -> None:
     ids = np.tile(np.array([[2, *range(10, 28), 3, 0]]), (400, 1))
     mask = (ids > 0).astype(np.int64)
     movable = ids[0] >= 10
@@ -109,17 +107,17 @@ def test_swaps_keep_the_tokens_and_the_marks_and_move_as_many_as_the_mean_says()
     assert (np.sort(moved, 1) == np.sort(ids, 1)).all()
     assert (moved[:, [0, 19, 20]] == [2, 3, 0]).all()
     places = (moved != ids).sum(1)
-    assert 0.10 < (places == 0).mean() < 0.20  # none of a Poisson distribution of mean 2: 0.135
-    assert 0.22 < (places == 2).mean() < 0.33  # one: 0.271
-    assert abs(places.mean() - 3.7) < 0.4  # 4 for two swaps, less what coincides
+    assert 0.10 < (places == 0).mean() < 0.20  # Poisson of mean 2: no swap 0.135
+    assert 0.22 < (places == 2).mean() < 0.33  # one swap 0.271
+    assert abs(places.mean() - 3.7) < 0.4  # 4 for two swaps, minus overlaps
 
 
-def test_a_text_of_one_token_has_nothing_to_swap() -> None:
+def test_a_single_token_is_not_swapped() -> None:
     keys = swap_keys(np.array([False, True, False]), 50.0, np.random.default_rng(1))
     assert keys.tolist() == [0, 1 / 3, 2 / 3]
 
 
-def test_sides_apart_are_scrambled_each_by_its_own_chance(tmp_path: Path) -> None:
+def test_sides_apart_are_scrambled_independently(tmp_path: Path) -> None:
     together = task(tmp_path, "--scramble", "0.5")._plan(0)[1].reshape(-1, 2)
     apart = task(tmp_path, "--scramble", "0.5", "--scramble_sides", "apart")._plan(0)[1]
     assert (together[:, 0] == together[:, 1]).all()

@@ -1,4 +1,4 @@
-"""Tokenizers of recipes: what they say of characters that have no part in a text's ids."""
+"""Warnings of characters that a tokenizer drops."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ def settings(**more: object) -> TokenizerArguments:
     return TokenizerArguments(kind="sentencepiece", vocab_size=60, **more)  # type: ignore[arg-type]
 
 
-def test_characters_that_are_often_dropped_are_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_frequently_dropped_characters_are_named(caplog: pytest.LogCaptureFixture) -> None:
     train_tokenizer(settings(character_coverage=0.98), LINES, 1)
     (said,) = (each for each in caplog.records if "character_coverage" in each.getMessage())
     assert set("0123456789") & set(str(said.args[1]))  # type: ignore[index]
 
 
 @pytest.mark.parametrize("more", [{"character_coverage": 1.0}, {"keep_unknown": True}])
-def test_nothing_is_said_where_nothing_is_dropped(
+def test_without_dropped_characters_there_is_no_warning(
     more: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
     train_tokenizer(settings(**{"character_coverage": 0.98, **more}), LINES, 1)
     assert "character_coverage" not in caplog.text
 
 
-def test_of_many_lines_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_regular_sample_of_lines_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizers, "SAMPLE", 10)
     sample: list[str] = []
     lines = [str(number) for number in range(100)]

@@ -1,4 +1,4 @@
-"""What was saved comes back to the bit, and damage never costs more than one checkpoint."""
+"""Checkpoints restore training bit for bit, and damage costs at most one checkpoint."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FILES = ["model.safetensors", "optimizer.safetensors", "state.json"]
 
 
 class Run:
-    """A model of 20 rows in training; batches are a function of the step."""
+    """Training of a small model, with batches that depend only on the step."""
 
     def __init__(self, optimizer: str = "adam", seed: int = 0, vocab_size: int = 20) -> None:
         torch.manual_seed(seed)
@@ -63,7 +63,6 @@ class Run:
 
 
 def saved_run(root: Path) -> Run:
-    """Checkpoints at steps 5 and 10."""
     run = Run()
     for step in (5, 10):
         run.train(step - 5, step)
@@ -82,7 +81,7 @@ def flip_a_bit(path: Path) -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
-def test_a_checkpoint_comes_back_to_the_bit(optimizer: str, tmp_path: Path) -> None:
+def test_a_checkpoint_is_restored_bit_for_bit(optimizer: str, tmp_path: Path) -> None:
     run, fresh = Run(optimizer), Run(optimizer, seed=1)
     run.train(0, 7)
     run.save(tmp_path, 7, epoch=2, best=0.5)
@@ -97,23 +96,15 @@ def test_a_checkpoint_comes_back_to_the_bit(optimizer: str, tmp_path: Path) -> N
         assert found[name].dtype == tensor.dtype, name
 
 
-def test_the_newest_are_kept_by_number(tmp_path: Path) -> None:
+def test_the_newest_checkpoints_are_kept(tmp_path: Path) -> None:
     run = Run()
+    assert run.load(tmp_path / "none") is None
     run.train(0, 1)
-    for step in (8, 9, 10, 100):
-        run.save(tmp_path, step, keep=3)
+    for note, step in enumerate((8, 9, 10, 100, 100)):
+        run.save(tmp_path, step, keep=3, note=note)
     kept = [int(path.name.removeprefix("step-")) for path in list_checkpoints(tmp_path)]
     assert kept == [9, 10, 100]
-
-
-def test_without_checkpoints_there_is_nothing_to_load(tmp_path: Path) -> None:
-    assert Run().load(tmp_path / "none") is None
-
-
-def test_saving_a_step_again_replaces_it(tmp_path: Path) -> None:
-    saved_run(tmp_path).save(tmp_path, 10, note="again")
-    assert Run().load(tmp_path)["note"] == "again"
-    assert len(list_checkpoints(tmp_path)) == 2
+    assert run.load(tmp_path)["note"] == 4
 
 
 @pytest.mark.parametrize(
@@ -143,9 +134,9 @@ def test_a_damaged_state_costs_one_checkpoint(content: str, tmp_path: Path) -> N
     assert Run().load(tmp_path)["note"] == "at 5"
 
 
-def test_no_whole_checkpoint_of_this_model_is_an_error(tmp_path: Path) -> None:
+def test_other_models_and_only_damaged_checkpoints_are_errors(tmp_path: Path) -> None:
     saved_run(tmp_path)
-    with pytest.raises(CheckpointError):
+    with pytest.raises(CheckpointError, match="step-0000000010"):
         Run(vocab_size=21).load(tmp_path)
     for path, name in zip(list_checkpoints(tmp_path), FILES, strict=False):
         truncate(path / name)
@@ -153,7 +144,7 @@ def test_no_whole_checkpoint_of_this_model_is_an_error(tmp_path: Path) -> None:
         Run().load(tmp_path)
 
 
-def test_what_a_killed_write_left_is_not_a_checkpoint(tmp_path: Path) -> None:
+def test_a_partial_checkpoint_is_ignored_and_replaced(tmp_path: Path) -> None:
     run = saved_run(tmp_path)
     (tmp_path / "step-0000000015.part").mkdir()
     (tmp_path / "step-0000000015.part" / "model.safetensors").write_bytes(b"half")
@@ -164,7 +155,7 @@ def test_what_a_killed_write_left_is_not_a_checkpoint(tmp_path: Path) -> None:
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
-    """Make one step of a write fail, as a full disk does; the renaming is the last."""
+    """Make one step of a write fail as on a full disk."""
     replace = os.replace
     owner, name = {"writing": (checkpoint, "save_file"), "syncing": (os, "fsync")}.get(
         when, (os, "replace")
@@ -178,14 +169,10 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, when: str) -> None:
     monkeypatch.setattr(owner, name, fail)
 
 
-WHEN = ["writing", "syncing", "renaming"]
-
-
-@pytest.mark.parametrize("when", WHEN)
-def test_a_full_disk_leaves_what_was_written_before(
+@pytest.mark.parametrize("when", ["writing", "syncing", "renaming"])
+def test_a_full_disk_keeps_earlier_files(
     when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A resumed run may write the step it resumed from again."""
     root, path = tmp_path / "checkpoints", tmp_path / "best" / "model.safetensors"
     run = saved_run(root)
     save_weights(run.model, path)
@@ -207,7 +194,9 @@ def test_a_full_disk_leaves_what_was_written_before(
     assert os.listdir(path.parent) == ["model.safetensors"]
 
 
-def test_lost_best_weights_leave_the_last(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_best_weights_keep_the_last(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     model = nn.Linear(2, 2)
     before = model.weight.detach().clone()
     load_weights(model, tmp_path / "best.safetensors")

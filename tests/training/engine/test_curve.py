@@ -1,4 +1,4 @@
-"""The picture of a training curve: what it is drawn from, and where it is left out."""
+"""The plot of a run's training curves."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-import yaml
 from matplotlib.axes import Axes
 
-from paraphrastic_hf.config.packaged_recipes import find_recipe
-from paraphrastic_hf.config.recipe import to_yaml
+from paraphrastic_hf.config.recipe import to_mapping
 from paraphrastic_hf.training.engine.curve import Curve, labels_of, read_curves, write_curve
 from paraphrastic_hf.training.engine.score_units import NATS, scored_on
 from paraphrastic_hf.training.kinds import load_recipe
-from tests.training.runs import PAIRS, card, trained
+from tests.training.runs import PAIRS, card, recipe_of, trained
 
 SMALL = f"""
 data: {{sources: [{PAIRS}]}}
@@ -42,7 +40,7 @@ def write_log(folder: Path, lines: list[dict[str, float]]) -> Path:
     return path
 
 
-def test_every_quantity_of_the_log_is_a_curve_but_times(tmp_path: Path) -> None:
+def test_every_logged_value_except_times_is_a_curve(tmp_path: Path) -> None:
     assert read_curves(write_log(tmp_path, LOG)) == {
         "lr": Curve([2], [1e-3]),
         "loss": Curve([2, 3], [0.9, 0.7]),
@@ -53,13 +51,10 @@ def test_every_quantity_of_the_log_is_a_curve_but_times(tmp_path: Path) -> None:
 
 
 def labels(folder: Path, *options: str) -> dict[str, str]:
-    """Of the axes, where the recipe is of `options`."""
-    (folder / "recipe.yaml").write_text(SMALL, encoding="utf-8")
-    recipe = load_recipe(folder / "recipe.yaml", options)
-    return labels_of(yaml.safe_load(to_yaml(recipe)))
+    return labels_of(to_mapping(recipe_of(folder, SMALL, *options)))
 
 
-def test_the_axes_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
+def test_labels_name_the_unit_of_the_score_and_negatives_that_harden(tmp_path: Path) -> None:
     hard = labels(tmp_path, "--development", "clean")
     assert "harden" in hard["loss"]
     assert "clean" in hard["development"]
@@ -80,13 +75,12 @@ def test_the_axes_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_p
         ("language-model/smoke", NATS),
     ],
 )
-def test_the_unit_of_a_score_is_that_of_the_task(name: str, unit: str) -> None:
+def test_the_task_determines_the_unit_of_a_score(name: str, unit: str) -> None:
     for options in ([], ["--development", "mine.tsv"]):
-        recipe = load_recipe(find_recipe(name), options)
-        assert unit in scored_on(yaml.safe_load(to_yaml(recipe)))[1]
+        assert unit in scored_on(to_mapping(load_recipe(name, options)))[1]
 
 
-def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -> None:
+def test_the_plot_does_not_depend_on_training_times(tmp_path: Path) -> None:
     pictures = []
     for number, factor in enumerate((1, 7)):
         folder = tmp_path / str(number)
@@ -99,7 +93,7 @@ def test_the_picture_does_not_depend_on_how_long_training_took(tmp_path: Path) -
     assert pictures[0].startswith(b"\x89PNG")
 
 
-def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) -> None:
+def test_each_gauge_has_its_own_panel(tmp_path: Path) -> None:
     heights = []
     gauges: list[dict[str, float]] = [
         {},
@@ -119,7 +113,7 @@ def test_what_is_measured_now_and_then_has_a_panel_of_its_own(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("names", "columns"), [(5, 0), (6, 1), (9, 2), (40, 5)])
-def test_names_without_room_stand_beside_a_panel(names: int, columns: int, tmp_path: Path) -> None:
+def test_long_legends_stand_beside_their_panel(names: int, columns: int, tmp_path: Path) -> None:
     gauges = {f"kl/{number}": 2.0 + number for number in range(names)}
     write_log(tmp_path, [LOG[0], {"step": 6, **gauges}])
     with mock.patch.object(Axes, "plot", autospec=True, side_effect=Axes.plot) as plot:
@@ -130,14 +124,14 @@ def test_names_without_room_stand_beside_a_panel(names: int, columns: int, tmp_p
     assert width == 700 + 130 * columns
 
 
-def test_without_a_logged_step_there_is_no_picture_and_an_old_one_goes(tmp_path: Path) -> None:
+def test_without_a_logged_step_an_old_plot_is_removed(tmp_path: Path) -> None:
     write_log(tmp_path, [])
     (tmp_path / "training.png").write_bytes(b"of another run")
     write_curve(tmp_path)
     assert not (tmp_path / "training.png").exists()
 
 
-def test_without_matplotlib_a_run_ends_well_and_its_card_shows_no_picture(
+def test_without_matplotlib_a_run_has_no_plot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("matplotlib", "matplotlib.figure"):
@@ -148,7 +142,7 @@ def test_without_matplotlib_a_run_ends_well_and_its_card_shows_no_picture(
     assert "training.png" not in card(output)
 
 
-def test_a_run_leaves_the_picture_of_its_log(tmp_path: Path) -> None:
+def test_a_run_plots_its_log(tmp_path: Path) -> None:
     output = trained(tmp_path, SMALL)
     picture = (output / "training.png").read_bytes()
     assert read_curves(output / "logs" / "train.jsonl")["loss"].steps == [4, 8, 12]

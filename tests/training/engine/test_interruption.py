@@ -1,4 +1,4 @@
-"""A run that stops anywhere goes on when it is started again, and ends as an unbroken one."""
+"""An interrupted run resumes and ends like an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -19,71 +19,46 @@ from tests.trained import FAMILIES
 from tests.training.engine import test_kills
 from tests.training.runs import (
     BITEXT,
-    PAIRS,
+    DISTILLATION,
     assert_equal_weights,
     breaking_at,
     log,
     recipe_of,
     train,
-    written,
 )
 
-DISTILLATION = f"""
-kind: distillation
-data: {{sources: [{PAIRS}]}}
-teachers: [tiny]
-tokenizer: {{kind: word, vocab_size: 100}}
-model: {{hidden_size: 8}}
-training: {{epochs: 1, batch_size: 20}}
-run: {{development: none}}
-"""
 UNEVEN = FAMILIES["mgt"].replace(
     "[en, fr]}", f"[en, fr]}}, {{path: {BITEXT}, languages: [en, de], max_pairs: 9}}"
 )
 OFTEN = ["--checkpoint_every", "2", "--log_every", "1"]
-SGD = ["--optimizer", "sgd", "--momentum", "0.9", "--learning_rate", "0.1"]
-RUNS: dict[str, tuple[str, list[str]]] = {
-    "contrastive": (test_kills.CONTRASTIVE, []),
-    "generative": (test_kills.GENERATIVE, []),
-    "language_model": (test_kills.LANGUAGE_MODEL, []),
-    "translation": (test_kills.TRANSLATION, []),
-    "dropout": (FAMILIES["word"], ["--embedding_dropout", "0.3", "--negatives", "mix"]),
-    "mixture": (FAMILIES["mixture"], ["--scramble", "0.3", "--lambda_w", "1e-3"]),
-    # pulled to a start that a resumed run no longer has
+RUNS = {  # recipe and options
+    **test_kills.RUNS,
+    "dropout": (FAMILIES["word"], "--embedding_dropout 0.3 --negatives mix"),
+    "mixture": (FAMILIES["mixture"], "--scramble 0.3 --lambda_w 1e-3"),
+    # lambda_c needs the initial values, which a resumed run does not have
     "identity_rnn": (
         FAMILIES["recurrent"],
-        [
-            "--cell",
-            "identity_rnn",
-            "--bidirectional",
-            "false",
-            "--pooling",
-            "last",
-            "--lambda_c",
-            "1",
-        ],
+        "--cell identity_rnn --bidirectional false --pooling last --lambda_c 1",
     ),
-    "charagram": (FAMILIES["charagram"], ["--lambda_all", "1e-6"]),
-    "relatedness": (FAMILIES["relatedness"], ["--head.dropout", "0.2", "--batch_size", "4"]),
-    "tagging": (FAMILIES["tagging"], [*SGD, "--head.dropout", "0.2", "--batch_size", "4"]),
-    "parsing": (FAMILIES["parsing"], ["--batch_size", "1"]),
-    # uneven languages are drawn anew each epoch
-    "mgt": (UNEVEN, ["--language_exponent", "0.3", "--contrastive", "5"]),
-    "center": (FAMILIES["bgt"], ["--center", "8", "--batch_tokens", "60"]),
-    "annealed": (
-        FAMILIES["marian"],
-        ["--anneal", "0.1", "--development", "held_out", "--batch_tokens", "60"],
+    "charagram": (FAMILIES["charagram"], "--lambda_all 1e-6"),
+    "relatedness": (FAMILIES["relatedness"], "--head.dropout 0.2 --batch_size 4"),
+    "tagging": (
+        FAMILIES["tagging"],
+        "--optimizer sgd --momentum 0.9 --learning_rate 0.1 --head.dropout 0.2 --batch_size 4",
     ),
-    "paraphrase": (FAMILIES["scpn"], []),
-    "distillation": (DISTILLATION, []),
+    "parsing": (FAMILIES["parsing"], "--batch_size 1"),
+    "mgt": (UNEVEN, "--language_exponent 0.3 --contrastive 5"),
+    "center": (FAMILIES["bgt"], "--center 8 --batch_tokens 60"),
+    "annealed": (FAMILIES["marian"], "--anneal 0.1 --development held_out --batch_tokens 60"),
+    "paraphrase": (FAMILIES["scpn"], ""),
+    "distillation": (DISTILLATION, ""),
 }
-
 QUICK = ("contrastive", "mixture", "tagging", "mgt", "annealed")
 
 
 @pytest.fixture
 def signals_at(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
-    """Signals by the number of the step, from 0, in which they are sent; each is sent once."""
+    """Signals to send, by step from 0."""
     plan: dict[int, list[int]] = {}
     of_loop = TrainingLoop._step
 
@@ -98,8 +73,7 @@ def signals_at(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[int]]:
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    """What Python and the system do of themselves; a shell has its jobs in the background ignore
-    SIGINT."""
+    """The default handlers; shells make background jobs ignore SIGINT."""
     before = [
         (signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler)),
         (signal.SIGTERM, signal.signal(signal.SIGTERM, signal.SIG_DFL)),
@@ -113,12 +87,12 @@ def handlers() -> Iterator[None]:
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in RUNS if n not in QUICK)]
 )
-def test_weights_logs_and_files_are_those_of_an_unbroken_run(
+def test_weights_logs_and_files_equal_those_of_an_uninterrupted_run(
     name: str, tmp_path: Path, signals_at: dict[int, list[int]]
 ) -> None:
-    """It breaks off without notice after a third, and Ctrl-C stops it after two thirds."""
-    text, options = RUNS[name]
-    options = options if name in vars(test_kills) else [*OFTEN, "--epochs", "3", *options]
+    """The run crashes after a third and gets Ctrl-C after two thirds."""
+    text, settings = RUNS[name]
+    options = [*OFTEN, "--epochs", "3", *settings.split()]
     recipe, root = recipe_of(tmp_path, text, *options), write_supervised(tmp_path / "data")
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     last = train(recipe, whole, data_root=root).step
@@ -136,11 +110,11 @@ def test_weights_logs_and_files_are_those_of_an_unbroken_run(
 
 @pytest.fixture
 def recipe(tmp_path: Path) -> Path:
-    return written(tmp_path, test_kills.CONTRASTIVE)
+    return test_kills.write_run("contrastive", tmp_path)
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_command_keeps_where_it_is_and_goes_on_from_there(
+def test_an_interrupted_command_writes_a_checkpoint_and_resumes(
     number: int,
     status: int,
     recipe: Path,
@@ -152,7 +126,7 @@ def test_the_command_keeps_where_it_is_and_goes_on_from_there(
     checkpoints = tmp_path / "out" / "checkpoints"
     signals_at[6] = [number]
     assert main(command) == status
-    # two mini-batches to a mega-batch
+    # a mega-batch has two mini-batches
     assert sorted(os.listdir(checkpoints)) == ["step-0000000006", "stopped-0000000008"]
     assert "step 8" in capsys.readouterr().err.splitlines()[-1]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -174,7 +148,7 @@ def test_a_second_signal_stops_at_once(
     assert os.listdir(tmp_path / "out" / "checkpoints") == ["step-0000000006"]
 
 
-def test_signals_that_are_handled_elsewhere_or_in_other_threads_are_left_alone() -> None:
+def test_signals_with_other_handlers_or_in_other_threads_are_not_deferred() -> None:
     def own(number: int, frame: object) -> None:
         pass
 
@@ -199,6 +173,6 @@ def test_signals_that_are_handled_elsewhere_or_in_other_threads_are_left_alone()
     assert found == [signal.default_int_handler]
 
 
-def test_a_signal_after_the_last_look_at_it_is_not_lost() -> None:
+def test_a_signal_after_the_last_check_is_not_lost() -> None:
     with pytest.raises(KeyboardInterrupt), Interruption():
         signal.raise_signal(signal.SIGINT)

@@ -1,8 +1,4 @@
-"""A run that `kill -9` ends anywhere ends as an unbroken one does: equal weights, logs and picture.
-
-Training is a sequence of file operations with arithmetic between. The run is killed just before
-one of them, at twenty places from the first to the last, and started again.
-"""
+"""A run that is killed before any file operation resumes with equal weights, logs and plot."""
 
 from __future__ import annotations
 
@@ -11,49 +7,37 @@ from pathlib import Path
 
 import pytest
 
+from paraphrastic_hf.config.recipe import to_yaml
 from tests import fresh
-from tests.training.runs import BITEXT, PAIRS, assert_equal_weights, log
+from tests.trained import FAMILIES
+from tests.training.runs import assert_equal_weights, log, recipe_of, written
 
 pytestmark = pytest.mark.slow
 
 POINTS = 20
-CONTRASTIVE = f"""
-data: {{sources: [{PAIRS}]}}
-tokenizer: {{kind: word, vocab_size: 200}}
-model: {{hidden_size: 8}}
-training: {{epochs: 4, batch_size: 8, mega_batch: 2, anneal_steps: 4, lambda_w: 0.01}}
-run: {{development: none, checkpoint_every: 5, log_every: 3}}
-"""
-LANGUAGE_MODEL = f"""
-kind: language_model
-data: {{sources: [{PAIRS}], held_out: 10}}
-tokenizer: {{kind: word, vocab_size: 200}}
-model: {{hidden_size: 8, heads: 2, feed_forward: 16, layers: 1}}
-training: {{epochs: 2, batch_tokens: 100, accumulate: 2, warmup_steps: 2}}
-run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
-"""
-GENERATIVE = f"""
-kind: generative
-data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], held_out: 5}}
-tokenizer: {{kind: word, vocab_size: 200, marks: end}}
-model: {{hidden_size: 8, heads: 2, feed_forward: 16, encoder_layers: 1}}
-training:
-  {{epochs: 4, batch_tokens: 100, accumulate: 2, warmup_steps: 2, candidates: 20, aggressive: true}}
-run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4, development: held_out}}
-"""
-TRANSLATION = f"""
-kind: translation
-data: {{sources: [{{path: {BITEXT}, languages: [en, fr]}}], held_out: 5}}
-tokenizer: {{kind: word, vocab_size: 200, marks: end}}
-model: {{hidden_size: 8, encoder_layers: 1, decoder_layers: 1}}
-training:
-  {{epochs: 4, batch_tokens: 100, accumulate: 2, optimizer: nesterov, momentum: 0.9,
-    learning_rate: 0.2, clip: 0.1, schedule: constant, warmup_steps: 0,
-    anneal: 0.5, anneal_from: 2, average: 2}}
-run: {{checkpoint_every: 5, log_every: 3, evaluate_every: 4}}
-"""
-# Every run is a fork of one process that has imported all and trained nothing. Its arguments are a
-# recipe and a folder, where it leaves the folder `whole`, and `killed-N` for every point N.
+RUNS = {  # recipe and options
+    "contrastive": (
+        FAMILIES["word"],
+        "--epochs 4 --batch_size 8 --mega_batch 2 --anneal_steps 4 --lambda_w 0.01",
+    ),
+    "language_model": (
+        FAMILIES["language_model"],
+        "--epochs 2 --batch_tokens 100 --accumulate 2 --evaluate_every 4",
+    ),
+    "generative": (
+        FAMILIES["bgt"],
+        "--epochs 4 --batch_tokens 100 --accumulate 2 --candidates 20 --aggressive true "
+        "--evaluate_every 4 --development held_out",
+    ),
+    "translation": (
+        FAMILIES["gated_conv"],
+        "--epochs 4 --batch_tokens 100 --accumulate 2 --optimizer nesterov --momentum 0.9 "
+        "--learning_rate 0.2 --clip 0.1 --schedule constant --warmup_steps 0 --anneal 0.5 "
+        "--anneal_from 2 --average 2 --evaluate_every 4 --development held_out",
+    ),
+}
+# Every run is a fork of one process that has imported everything. Arguments: a recipe, a folder for
+# the runs `whole` and `killed-N`, and the number of points N.
 PROGRAM = """
 import gc, os, signal, sys
 from pathlib import Path
@@ -74,8 +58,8 @@ def write_numbers(curves, path, labels):
         partial.write_text(repr(sorted(curves.items())))
 
 
-curve.draw = write_numbers  # of the picture, what it shows: to draw it takes longer than a run
-known_languages()  # the model that tells languages apart takes longer to read than a run
+curve.draw = write_numbers  # drawing takes longer than a run
+known_languages()  # loading the language identifier takes longer than a run
 recipe, folder = load_recipe(sys.argv[1]), Path(sys.argv[2])
 points = int(sys.argv[3])
 KINDS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
@@ -119,7 +103,7 @@ total, _, code = in_a_fork(folder / "whole")
 assert code == 0
 for module in (folder / "modules").read_text().split():
     try:
-        __import__(module)  # so that each fork need not
+        __import__(module)  # once for all forks
     except ImportError:
         pass
 gc.freeze()
@@ -133,15 +117,17 @@ for number in range(points):
 """
 
 
+def write_run(name: str, folder: Path) -> Path:
+    """Write a recipe of `RUNS`."""
+    text, options = RUNS[name]
+    often = ["--checkpoint_every", "5", "--log_every", "3"]
+    return written(folder, to_yaml(recipe_of(folder, text, *options.split(), *often)))
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="runs are forks of one process")
-@pytest.mark.parametrize(
-    "recipe",
-    [CONTRASTIVE, LANGUAGE_MODEL, GENERATIVE, TRANSLATION],
-    ids=["contrastive", "language", "generative", "translation"],
-)
-def test_a_run_killed_anywhere_ends_as_an_unbroken_one(recipe: str, tmp_path: Path) -> None:
-    (tmp_path / "recipe.yaml").write_text(recipe, encoding="utf-8")
-    arguments = str(tmp_path / "recipe.yaml"), str(tmp_path), str(POINTS)
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_killed_anywhere_ends_like_an_uninterrupted_one(name: str, tmp_path: Path) -> None:
+    arguments = str(write_run(name, tmp_path)), str(tmp_path), str(POINTS)
     done = fresh.run(PROGRAM, *arguments, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     whole = tmp_path / "whole"

@@ -1,4 +1,4 @@
-"""A run that is given more epochs goes on from its last checkpoint."""
+"""A recipe with more epochs or steps resumes a run from its last checkpoint."""
 
 from __future__ import annotations
 
@@ -21,29 +21,24 @@ from tests.training.runs import (
     train,
 )
 
-# A checkpoint brings tables up to date, which rounds: both runs have one at every step.
-EACH_STEP = ["--checkpoint_every", "1", "--log_every", "1"]
+# Checkpoints bring tables up to date, which rounds, so both runs write one at every step.
+EACH_STEP = ["--checkpoint_every", "1", "--log_every", "1", "--schedule", "constant"]
 QUICK = ("contrastive", "tagging", "annealed")
-FIXED_KL = {"generative", "mgt", "center"}  # kinds with a weight of the KL that rises by default
+FIXED_KL = {"generative", "mgt", "center"}  # kinds whose KL weight rises by default
 
 
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in RUNS if n not in QUICK)]
 )
 def test_a_run_trained_longer_equals_a_long_run(name: str, tmp_path: Path) -> None:
-    text, options = RUNS[name]
-    options = [
-        *EACH_STEP,
-        "--schedule",
-        "constant",
-        *options,
-        *(["--kl_rise", "0"] if name in FIXED_KL else []),
-    ]
+    text, settings = RUNS[name]
+    kl = ["--kl_rise", "0"] if name in FIXED_KL else []
+    options = [*EACH_STEP, *settings.split(), *kl]
     root = write_supervised(tmp_path / "data")
     short, long = (recipe_of(tmp_path, text, *options, "--epochs", n) for n in "24")
     whole, longer = tmp_path / "whole", tmp_path / "longer"
     expected = train(long, whole, data_root=root)
-    with breaking_at(expected.step // 4):  # in the first epoch: an unfinished run goes on as well
+    with breaking_at(expected.step // 4):  # an unfinished run can be lengthened too
         train(short, longer, data_root=root)
     train(recipe_of(tmp_path, text, *options, "--epochs", "3"), longer, data_root=root)
     found = train(long, longer, data_root=root)
@@ -51,7 +46,7 @@ def test_a_run_trained_longer_equals_a_long_run(name: str, tmp_path: Path) -> No
     assert found == expected
     assert_equal_weights(longer, whole)
     assert log(longer) == log(whole)
-    assert train(long, longer, data_root=root).step == expected.step  # now it is finished
+    assert train(long, longer, data_root=root).step == expected.step  # finished
     with pytest.raises(RecipeError, match="epochs: 2"):
         train(short, longer, data_root=root)
 
@@ -74,7 +69,7 @@ def test_other_recipes_do_not_lengthen_a_run(options: list[str], key: str, tmp_p
     assert record(tmp_path / "out") == before
 
 
-def test_only_the_text_of_a_run_lengthens_it(tmp_path: Path) -> None:
+def test_a_run_is_not_lengthened_with_other_text(tmp_path: Path) -> None:
     text = CONTRASTIVE.replace(str(PAIRS), str(tmp_path / "pairs.tsv"))
     shutil.copy(PAIRS, tmp_path / "pairs.tsv")
     train(recipe_of(tmp_path, text), tmp_path / "out")

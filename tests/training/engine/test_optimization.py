@@ -1,4 +1,4 @@
-"""Learning rates, weight decay, and which tables have row-sparse gradients."""
+"""Learning rates, weight decay and row-sparse tables."""
 
 from __future__ import annotations
 
@@ -31,17 +31,12 @@ def test_schedules_by_hand() -> None:
     assert found[15] == 1  # sqrt(4 / 16)
 
 
-def test_a_run_shorter_than_its_warmup_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_shorter_than_its_warmup_gives_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     arguments = OptimizationArguments(learning_rate=1e-3, warmup_steps=400)
     warn_of_warmup(arguments, 400)
     assert not caplog.records
     warn_of_warmup(arguments, 100)
     assert "0.00025" in caplog.text
-
-
-def averages() -> AveragingModel:
-    torch.manual_seed(0)
-    return AveragingModel(AveragingConfig(vocab_size=9, hidden_size=4))
 
 
 @pytest.mark.parametrize(
@@ -52,16 +47,16 @@ def averages() -> AveragingModel:
         ({"optimizer": "sgd"}, False),
         ({"weight_decay": 0.1}, False),
         ({"betas": [0.9, 0.98]}, True),
-        ({"betas": [0.95, 0.9]}, False),  # the first average outlasts the root of the second
+        ({"betas": [0.95, 0.9]}, False),  # beta_1 > sqrt(beta_2)
     ],
 )
-def test_tables_are_sparse_where_a_step_may(settings: dict[str, object], is_sparse: bool) -> None:
-    model = averages()
+def test_tables_are_sparse_if_possible(settings: dict[str, object], is_sparse: bool) -> None:
+    model = AveragingModel(AveragingConfig(vocab_size=9, hidden_size=4))
     use_sparse_tables(model, OptimizationArguments(**settings))
     assert model.embedding.sparse == is_sparse
 
 
-def test_a_model_that_does_not_ask_has_dense_tables_and_stock_adam() -> None:
+def test_a_model_without_sparse_tables_gets_stock_adam() -> None:
     config = LanguageModelConfig(
         vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1
     )
@@ -71,8 +66,7 @@ def test_a_model_that_does_not_ask_has_dense_tables_and_stock_adam() -> None:
     assert isinstance(make_optimizer(model, arguments), torch.optim.AdamW)
 
 
-def test_weight_decay_is_that_of_adamw() -> None:
-    """On dense gradients, through the optimizer of tables."""
+def test_weight_decay_on_dense_gradients_equals_adamw() -> None:
     ours, torchs = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
     settings = {"lr": 0.1, "betas": (0.8, 0.9), "weight_decay": 0.3}
     optimizers = RowAdam([ours], **settings), torch.optim.AdamW([torchs], **settings)

@@ -1,6 +1,8 @@
-"""A step on the rows a batch uses comes to the same as a step on the whole table."""
+"""Row-sparse steps equal dense steps."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
@@ -36,7 +38,6 @@ def parameter(*shape: int) -> nn.Parameter:
 
 
 def test_a_dense_gradient_gets_adam_as_published() -> None:
-    """In float64, where only the order of operations differs from the slow loop."""
     weight = parameter(5)
     start = weight.tolist()
     gradients = torch.randn(30, 5, generator=seeded(1), dtype=torch.float64)
@@ -48,7 +49,7 @@ def test_a_dense_gradient_gets_adam_as_published() -> None:
 
 
 def usage(steps: int, size: int) -> list[list[int]]:
-    """Rows used at each step: row 0 always, and each next one half as often."""
+    """Rows used at each step: row 0 always, each following row half as often."""
     chance = 0.5 ** torch.arange(size)
     return [
         torch.nonzero(torch.rand(size, generator=seeded(s)) < chance)[:, 0].tolist()
@@ -56,25 +57,27 @@ def usage(steps: int, size: int) -> list[list[int]]:
     ]
 
 
-def train_table(
-    steps: int, size: int, is_sparse: bool, optimizer_of: type, decay: bool = False
-) -> Tensor:
-    """The same gradients, row-sparse or as large as the table."""
-    weight = parameter(size, 3)
-    optimizer = optimizer_of([weight], lr=LR)
+def gradients_of_rows(steps: int, size: int, dim: int, dtype: torch.dtype) -> Iterator[Tensor]:
     for step, rows in enumerate(usage(steps, size)):
-        if decay:
-            optimizer.param_groups[0]["lr"] = LR * (1 - step / steps)
-        values = torch.randn(len(rows), 3, generator=seeded(1000 + step), dtype=torch.float64)
-        gradient = row_sparse(rows, values, size)
-        weight.grad = gradient if is_sparse else gradient.to_dense()
-        optimizer.step()
-    if isinstance(optimizer, RowAdam):
-        optimizer.catch_up()
-    return weight.detach()
+        values = torch.randn(len(rows), dim, generator=seeded(1000 + step), dtype=torch.float64)
+        yield row_sparse(rows, values.to(dtype), size)
 
 
-@pytest.fixture(params=[300, RowAdam.WINDOW], ids=["often level", "never level"])
+def trained(
+    start: Tensor, gradients: Iterable[Tensor], decay: float = 0.0, eps: float = 1e-8
+) -> tuple[RowAdam, Tensor, Tensor]:
+    """Return `RowAdam` and its table before catching up, and the table of dense Adam."""
+    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    optimizers = RowAdam([table], lr=LR, eps=eps), torch.optim.Adam([dense], lr=LR, eps=eps)
+    for step, gradient in enumerate(gradients):
+        table.grad, dense.grad = gradient, gradient.to_dense()
+        for optimizer in optimizers:
+            optimizer.param_groups[0]["lr"] = LR * (1 - step * decay)
+            optimizer.step()
+    return optimizers[0], table.detach(), dense.detach()
+
+
+@pytest.fixture(params=[300, RowAdam.WINDOW], ids=["short window", "long window"])
 def window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RowAdam, "WINDOW", request.param)
 
@@ -82,30 +85,24 @@ def window(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(("steps", "decay"), [(1, False), (300, False), (301, True), (650, True)])
 @pytest.mark.usefixtures("window")
 def test_row_adam_on_sparse_gradients_is_dense_adam(steps: int, decay: bool) -> None:
-    """Rows move by about 1; what differs is eps, taken once a gap, and single-precision rates."""
-    found = train_table(steps, 12, True, RowAdam, decay)
-    expected = train_table(steps, 12, False, torch.optim.Adam, decay)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    gradients = gradients_of_rows(steps, 12, 3, torch.float64)
+    ours, table, dense = trained(parameter(12, 3).detach(), gradients, decay / steps)
+    ours.catch_up()
+    # Rows move by about 1. Eps is applied once per gap, and rates are in single precision.
+    torch.testing.assert_close(table, dense, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_table_may_have_rows_at_some_steps_and_all_at_others(dtype: torch.dtype) -> None:
-    mixed, dense = parameter(6, 2).to(dtype), parameter(6, 2).to(dtype)
-    mixed, dense = (nn.Parameter(weight.detach()) for weight in (mixed, dense))
-    ours, theirs = RowAdam([mixed], lr=LR, eps=0.0), torch.optim.Adam([dense], lr=LR, eps=0.0)
-    for step, rows in enumerate(usage(40, 6)):
-        values = torch.randn(len(rows), 2, generator=seeded(step), dtype=torch.float64).to(dtype)
-        mixed.grad = row_sparse(rows, values, 6)
-        if not step or step % 5 == 3:  # so that all rows have moved, and no second moment is 0
-            mixed.grad = torch.randn(6, 2, generator=seeded(step), dtype=torch.float64).to(dtype)
-        dense.grad = mixed.grad.to_dense() if mixed.grad.is_sparse else mixed.grad
-        ours.step()
-        theirs.step()
+def test_a_table_may_alternate_between_sparse_and_dense_gradients(dtype: torch.dtype) -> None:
+    gradients = list(gradients_of_rows(40, 6, 2, dtype))
+    for step in (0, *range(3, 40, 5)):  # the first step makes every second moment positive
+        gradients[step] = torch.randn(6, 2, generator=seeded(step), dtype=torch.float64).to(dtype)
+    ours, table, dense = trained(parameter(6, 2).detach().to(dtype), gradients, eps=0.0)
     ours.catch_up()
-    torch.testing.assert_close(mixed, dense, rtol=0, atol=LR / 1000)
+    torch.testing.assert_close(table, dense, rtol=0, atol=LR / 1000)
 
 
-def test_a_gradient_in_another_order_in_memory_is_the_same_gradient() -> None:
+def test_the_memory_layout_of_a_gradient_does_not_matter() -> None:
     plain, turned = parameter(4, 3), parameter(4, 3)
     for step in range(5):
         plain.grad = torch.randn(4, 3, generator=seeded(step), dtype=torch.float64)
@@ -115,7 +112,7 @@ def test_a_gradient_in_another_order_in_memory_is_the_same_gradient() -> None:
     torch.testing.assert_close(turned, plain)
 
 
-def test_two_tables_each_catch_up_by_their_own_steps() -> None:
+def test_tables_catch_up_independently() -> None:
     together = [parameter(6, 2), parameter(6, 2)]
     alone = [parameter(6, 2), parameter(6, 2)]
     optimizers = [RowAdam(together, lr=LR), RowAdam(alone[:1], lr=LR), RowAdam(alone[1:], lr=LR)]
@@ -143,7 +140,6 @@ def train_model(kind: str, is_sparse: bool) -> list[Tensor]:
     target = torch.randn(8, 4, generator=seeded(1))
     seen = []
     for step in range(60):
-        # Squared, so that a few rows are in every batch and most in few.
         ids = (torch.rand(8, 5, generator=seeded(step)) ** 4 * 30).long()
         embedding = model(ids, pooled_only=True).sentence_embedding
         seen.append(embedding.detach())
@@ -154,8 +150,8 @@ def train_model(kind: str, is_sparse: bool) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("kind", ["adam", "adagrad"])
-def test_a_model_is_read_as_if_its_table_were_trained_densely(kind: str) -> None:
-    """Single precision over 60 steps: differences stay a thousandth of a step."""
+def test_forward_passes_see_the_densely_trained_table(kind: str) -> None:
+    # Single precision over 60 steps: differences stay below a thousandth of a step.
     for found, expected in zip(train_model(kind, True), train_model(kind, False), strict=True):
         torch.testing.assert_close(found, expected, rtol=0, atol=LR / 1000)
 
@@ -166,16 +162,8 @@ def test_rows_and_values_by_hand() -> None:
     assert (rows.tolist(), values.tolist()) == ([0, 2], [[2.0], [4.0]])
 
 
-def with_gradients() -> list[nn.Parameter]:
-    """A dense gradient, 3, and a row-sparse one, 1 and 3 in the same row: joint norm 5."""
-    dense, sparse, without = parameter(1), parameter(4, 1), parameter(2)
-    dense.grad = torch.tensor([3.0], dtype=torch.float64)
-    sparse.grad = row_sparse([2, 2], torch.tensor([[1.0], [3.0]], dtype=torch.float64), 4)
-    return [dense, sparse, without]
-
-
 def clipped(parameters: list[nn.Parameter], limit: float) -> float:
-    """The norm before clipping."""
+    """Clip gradients and return their norm before."""
     gradients = gradients_of(parameters)
     norm = nn.utils.get_total_norm(gradients).item()
     clip_gradients(gradients, norm, limit)
@@ -184,8 +172,10 @@ def clipped(parameters: list[nn.Parameter], limit: float) -> float:
 
 @pytest.mark.parametrize(("limit", "share"), [(2.5, 0.5), (5.0, 1), (1e9, 1)])
 def test_clipping_by_hand(limit: float, share: float) -> None:
-    """At a joint norm of 5, a limit of 2.5 halves every gradient."""
-    dense, sparse, without = with_gradients()
+    """Gradients of 3 and, in one row, 1 + 3 have a joint norm of 5."""
+    dense, sparse, without = parameter(1), parameter(4, 1), parameter(2)
+    dense.grad = torch.tensor([3.0], dtype=torch.float64)
+    sparse.grad = row_sparse([2, 2], torch.tensor([[1.0], [3.0]], dtype=torch.float64), 4)
     assert clipped([dense, sparse, without], limit) == pytest.approx(5)
     assert dense.grad.tolist() == [3 * share]
     assert sparse.grad.to_dense()[:, 0].tolist() == [0, 0, 4 * share, 0]
@@ -203,41 +193,31 @@ def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("compiled", "window")
-def test_single_precision_comes_to_dense_adam_within_rounding() -> None:
-    """Compiled or not, over windows of missed steps."""
-    size, steps = 40, 700
-    start = torch.randn(size, 17, generator=seeded(0))
-    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
-    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
-    for step, rows in enumerate(usage(steps, size)):
-        values = torch.randn(len(rows), 17, generator=seeded(step))
-        table.grad = row_sparse(rows, values, size)
-        dense.grad = table.grad.to_dense()
-        ours.step()
-        theirs.step()
+def test_single_precision_equals_dense_adam_up_to_rounding() -> None:
+    gradients = gradients_of_rows(700, 40, 17, torch.float32)
+    ours, table, dense = trained(torch.randn(40, 17, generator=seeded(0)), gradients)
     ours.catch_up()
     torch.testing.assert_close(table, dense, atol=2e-4, rtol=1e-4)
 
 
 @pytest.mark.usefixtures("compiled")
-def test_a_gradient_far_back_is_made_up_in_full_once() -> None:
-    """600 steps with rows 0 and 1 alone, row 1 in the first only; row 2 never has a gradient."""
+def test_a_row_catches_up_once_on_600_missed_steps() -> None:
+    """Row 1 has a gradient in the first step only, row 2 never."""
     start = torch.randn(3, 5, generator=seeded(0))
-    table, dense = nn.Parameter(start.clone()), nn.Parameter(start.clone())
-    ours, theirs = RowAdam([table], lr=LR), torch.optim.Adam([dense], lr=LR)
-    for step in range(600):
-        rows = [0] if step else [0, 1]
-        values = torch.randn(len(rows), 5, generator=seeded(step))
-        table.grad = row_sparse(rows, values, 3)
-        dense.grad = table.grad.to_dense()
-        ours.step()
-        theirs.step()
-    ours._catch_up(table, ours.param_groups[0], torch.tensor([1, 2, 1, 1]))
-    torch.testing.assert_close(table[1:], dense[1:], atol=1e-6, rtol=1e-5)
+    used = [[0, 1], *[[0]] * 599]
+    gradients = (
+        row_sparse(rows, torch.randn(len(rows), 5, generator=seeded(step)), 3)
+        for step, rows in enumerate(used)
+    )
+    ours, _, dense = trained(start, gradients)
+    group = ours.param_groups[0]
+    (table,) = group["params"]
+    ours._catch_up(table, group, torch.tensor([1, 2, 1, 1]))
+    torch.testing.assert_close(table[1:].detach(), dense[1:], atol=1e-6, rtol=1e-5)
     assert torch.equal(table[2], start[2])
 
 
-def test_arrays_that_do_not_belong_together_are_refused() -> None:
+def test_mismatched_arrays_are_refused() -> None:
     if row_adam.update is None:
         pytest.skip("_rows.c is not compiled")
     tables = [np.zeros((4, 2), np.float32) for _ in range(3)]

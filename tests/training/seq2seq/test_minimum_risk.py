@@ -21,7 +21,7 @@ from paraphrastic_hf.errors import CheckpointError, DataError, ModelError, Recip
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.losses.minimum_risk import PROBABILITIES
 from paraphrastic_hf.metrics.costs import make_cost
-from paraphrastic_hf.training.engine.memory import way_out
+from paraphrastic_hf.training.engine.memory import what_to_lower
 from paraphrastic_hf.training.kinds import Context, load_recipe
 from paraphrastic_hf.training.minimum_risk import recipe as minimum_risk_arguments
 from paraphrastic_hf.training.minimum_risk.candidates import (
@@ -256,7 +256,9 @@ def test_reference_decides_whether_it_is_a_candidate(
 
 
 def test_memory_errors_name_keys_of_the_recipe() -> None:
-    assert "candidates.count" in way_out(load_recipe("beyond-bleu-2019/small-minimum-risk", []))
+    assert "candidates.count" in what_to_lower(
+        load_recipe("beyond-bleu-2019/small-minimum-risk", [])
+    )
 
 
 def test_rows_of_banned_tokens_do_not_change(recipe: Path, tmp_path: Path, start: Path) -> None:

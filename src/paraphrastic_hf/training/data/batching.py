@@ -1,7 +1,7 @@
-"""Steps and the batches they are made of; batches of about equally many tokens.
+"""Batches of about equally many tokens, grouped into optimizer steps.
 
-A transformer wants many tokens a step (thesis, Figure 6), padded batches want texts of like length,
-and memory wants small ones: so a step may take several batches, whose gradients add up.
+Transformers train better with many tokens per step (thesis, Figure 6), so a step may accumulate the
+gradients of several small batches. Texts in a batch have similar lengths, to limit padding.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Step:
-    """What one step of the optimizer learns from.
+    """The batches of one optimizer step.
 
     Attributes:
-        batches: The batches whose losses, and so gradients, add up; often one.
-        size: Examples of the epoch that it uses up, those of other processes included.
-        frozen: Parameters that it leaves as they are, whatever their gradients.
+        batches: Batches whose gradients are accumulated, often one.
+        size: Number of examples, including those of other processes.
+        frozen: Parameters that the step does not change.
     """
 
     batches: Sequence[Any]
@@ -36,19 +36,18 @@ def plan_batches(
     random: np.random.Generator,
     noise: float = 0.1,
 ) -> list[np.ndarray]:
-    """Cut an epoch into batches of texts of like length, in random order.
+    """Cut an epoch into batches of texts of similar length, in random order.
 
-    Texts are sorted by length, a little disturbed so that batches differ from epoch to epoch, and
-    cut where the padded rectangle would grow beyond the budget.
+    Texts are sorted by length plus noise, so that batches differ between epochs, and cut where the
+    padded batch would exceed the budget.
 
     Args:
         lengths: (examples,) tokens of each text.
-        max_tokens: Most tokens of a batch, padding included; a text that is longer is a batch of
-            its own.
-        noise: Standard deviation of the disturbance, as a share of the length; 0 for none.
+        max_tokens: Most tokens in a batch, padding included. A longer text gets its own batch.
+        noise: Standard deviation of the noise, as a share of the length.
 
     Returns:
-        The numbers of the texts of each batch; every text is in exactly one.
+        The text numbers of each batch. Every text is in exactly one.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -64,27 +63,21 @@ def plan_batches(
 
 
 def plan_pair_batches(
-    lengths: np.ndarray,
-    *,
-    max_tokens: int,
-    max_examples: int,
-    random: np.random.Generator,
+    lengths: np.ndarray, *, max_tokens: int, max_examples: int, random: np.random.Generator
 ) -> list[np.ndarray]:
-    """Cut an epoch into batches of pairs of like lengths, in random order (thesis, 5.6.2).
+    """Cut an epoch into batches of pairs of similar lengths, in random order (thesis, 5.6.2).
 
-    Texts of both sides are padded, so pairs go together whose first sides are equally long, and
-    whose second sides are nearly so. Pairs are sorted by the length of one side, and among equal
-    ones by that of the other, up and down in turn, so that neighbors differ little; pairs of equal
-    lengths are in random order. They are cut where the padded sides together would grow beyond the
-    budget.
+    Pairs are sorted by the length of the first side. Ties are sorted by the second side, ascending
+    and descending in turn, so that neighbors differ little. Pairs of equal lengths are shuffled.
+    Batches are cut where both padded sides together would exceed the budget.
 
     Args:
         lengths: Tokens of each side, (pairs, 2).
-        max_tokens: Most tokens of a batch, those of both sides and padding included; a longer pair
-            is a batch of its own.
+        max_tokens: Most tokens of both sides of a batch, padding included. A longer pair gets its
+            own batch.
 
     Returns:
-        The numbers of the pairs of each batch; every pair is in exactly one.
+        The pair numbers of each batch. Every pair is in exactly one.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -107,8 +100,7 @@ def _cut(
     max_examples: int,
     random: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Examples in an order, cut where the padded sides together would grow beyond the budget; the
-    batches in random order. `lengths` is (examples, sides)."""
+    """Cut ordered examples into batches and shuffle these. `lengths` is (examples, sides)."""
     batches, start, longest = [], 0, [0] * lengths.shape[1]
     for place, sides in enumerate(lengths[order].tolist()):
         longest = list(map(max, longest, sides))

@@ -1,4 +1,4 @@
-"""Translations between any two of several languages, and how often each is seen (thesis, 5.12)."""
+"""Bitext between any two of several languages, and its sampling (thesis, 5.12)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Bitexts:
     Attributes:
         languages: The two languages of each bitext, in an order that all bitexts share.
         sides: (pairs, 2) numbers of the sentences, in the order of the bitext's languages.
-        bitext: (pairs,) number of the bitext that each pair is of.
+        bitext: (pairs,) number of each pair's bitext.
     """
 
     languages: list[tuple[str, str]]
@@ -32,10 +32,10 @@ class Bitexts:
 
     @classmethod
     def of(cls, corpus: PairCorpus, order: Sequence[str]) -> Bitexts:
-        """The bitexts of a corpus whose every pair is of two languages.
+        """Group the pairs of a corpus by language pair.
 
         Args:
-            order: Codes of all its languages; of a bitext, the one named first here comes first.
+            order: Codes of all languages, which sets the order of the sides of each bitext.
         """
         place = np.array([order.index(code) for code in corpus.languages])
         sentences = np.arange(2 * len(corpus)).reshape(-1, 2)
@@ -48,39 +48,36 @@ class Bitexts:
         return cls(languages, sides, bitext)
 
     def select(self, chosen: np.ndarray) -> Bitexts:
-        """Some of the pairs, by number or by a mask."""
+        """Select pairs by number or by a mask."""
         return replace(self, sides=self.sides[chosen], bitext=self.bitext[chosen])
 
     def grouped(self) -> dict[tuple[str, str], np.ndarray]:
-        """The sides of the pairs of each bitext that has any, by its languages."""
+        """Return the `sides` of each non-empty bitext, by its languages."""
         found = {pair: self.sides[self.bitext == i] for i, pair in enumerate(self.languages)}
         return {pair: sides for pair, sides in found.items() if len(sides)}
 
     def codes(self) -> set[str]:
-        """The languages of its pairs."""
+        """Return the languages of all pairs."""
         return {code for pair in self.grouped() for code in pair}
 
     def counts(self) -> np.ndarray:
-        """Pairs of each bitext."""
+        """Return the number of pairs of each bitext."""
         return np.bincount(self.bitext, minlength=len(self.languages))
 
-    def shares(self, exponent: float) -> np.ndarray:
-        """The share of an epoch's pairs that each bitext has: proportional to its pairs to the
-        power of `exponent`."""
-        return language_shares(self.counts(), exponent)
-
     def draw(self, exponent: float, random: np.random.Generator) -> np.ndarray:
-        """The numbers of an epoch's pairs, as many as there are.
+        """Draw the pair numbers of an epoch, as many as there are pairs.
 
-        With exponent 1 each is seen once. Else a bitext has the share that `shares` says: its pairs
-        are seen so many whole times, and the rest are drawn anew each epoch.
+        With exponent 1, each pair is used once. Otherwise the share of a bitext is proportional to
+        its size to the power of `exponent`. Its pairs are repeated as often as fits, and the rest
+        is drawn anew each epoch.
 
         Args:
-            exponent: 0 for equally many pairs of each bitext, 1 for as many as it has.
+            exponent: 0 for equal numbers of pairs, 1 for sampling in proportion to the data.
         """
         if exponent == 1:
             return np.arange(len(self))
-        ends = np.round(np.cumsum(self.shares(exponent)) * len(self)).astype(int)
+        shares = language_shares(self.counts(), exponent)
+        ends = np.round(np.cumsum(shares) * len(self)).astype(int)
         wanted = np.diff(ends, prepend=0)
         chosen = []
         for number, count in enumerate(wanted.tolist()):
@@ -91,15 +88,20 @@ class Bitexts:
         return np.concatenate(chosen)
 
     def first_chosen(self) -> np.ndarray:
-        """For each bitext, how often the first side's meaning serves reconstruction (footnote 24 of
-        chapter 5): every language serves equally often where all bitexts are seen equally often."""
+        """Return how often each bitext reconstructs from its first side's semantic vector.
+
+        With equally frequent bitexts, every language is used equally often (thesis, chapter 5,
+        footnote 24).
+        """
         found = first_side_probabilities(self.languages)
         return np.array([found[pair] for pair in self.languages])
 
     def translation_weights(self) -> dict[str, float]:
-        """The weight of translation into each language (thesis, 5.13.1): N / (N + 1) for each of N
-        languages beside English, and 1 / (N + 1) for English, which is in every bitext; so all
-        count alike where bitexts are seen equally often."""
+        """Return the loss weight of translation into each language (thesis, 5.13.1).
+
+        For English bitexts with N other languages, it is N / (N + 1) for each of these and
+        1 / (N + 1) for English. With equally frequent bitexts, all languages then count equally.
+        """
         bitexts = [pair for pair, n in zip(self.languages, self.counts(), strict=True) if n]
         count = Counter(language for pair in bitexts for language in pair)
         return {code: len(bitexts) / (len(count) * n) for code, n in count.items()}
@@ -114,15 +116,15 @@ def plan_bitext_batches(
     max_examples: int,
     random: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Cut an epoch into batches of pairs of like lengths and the same languages, in random order.
+    """Cut an epoch into batches of pairs of similar lengths and equal languages, in random order.
 
     Args:
-        exponent: How even languages are, as `Bitexts.draw` takes it.
+        exponent: As in `Bitexts.draw`.
         lengths: Tokens of each side, (pairs, 2).
-        max_tokens: Most tokens of a batch, as `plan_pair_batches` takes it.
+        max_tokens: As in `plan_pair_batches`.
 
     Returns:
-        The numbers of the pairs of each batch.
+        The pair numbers of each batch.
     """
     drawn = bitexts.draw(exponent, random)
     plan = []
@@ -132,6 +134,6 @@ def plan_bitext_batches(
             lengths[own], max_tokens=max_tokens, max_examples=max_examples, random=random
         )
         plan += [own[batch] for batch in batches]
-    if len(bitexts.languages) > 1:  # those of one bitext are in random order already
+    if len(bitexts.languages) > 1:  # batches of a single bitext are shuffled already
         plan = [plan[number] for number in random.permutation(len(plan))]
     return plan

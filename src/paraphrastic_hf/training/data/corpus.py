@@ -1,14 +1,12 @@
-"""Tokenized text on disk, memory-mapped: built once a run, read by every process and resume.
+"""Memory-mapped tokenized text, built once per run and read by every process and resumed run.
 
-A corpus is a folder of named columns (`write_columns`): arrays of numbers, or token ids of many
-texts. What a kind of training reads of it is a class over such columns; that of sentence pairs is
-here.
+A corpus is a folder of named columns (`write_columns`): arrays of numbers, or token ids of texts.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +17,6 @@ from tqdm.auto import tqdm
 
 from paraphrastic_hf.errors import CheckpointError, DataError, counted
 from paraphrastic_hf.io.files import read_json, replacing, write_json
-from paraphrastic_hf.io.pairs import Pair
 from paraphrastic_hf.text.contract import SpecialIds, TextTokenizer
 from paraphrastic_hf.text.overlap import lemmatize
 from paraphrastic_hf.text.ragged import Ragged
@@ -30,15 +27,12 @@ logger = logging.getLogger(__name__)
 
 PAIRS_AT_A_TIME = 20_000
 META = "meta.json"
-BESIDE = "beside."  # begins the names of what stands beside pairs
+BESIDE = "beside."  # prefix of the names of columns in `PairCorpus.beside`
 Column = np.ndarray | Ragged
 
 
 def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[str, Any]) -> None:
-    """Write named columns and what is known of them to a folder, complete or not at all.
-
-    Args:
-        directory: The folder; one that is there is replaced.
+    """Write named columns and their metadata to a folder, replacing it atomically.
 
     Example:
         >>> import tempfile
@@ -62,11 +56,7 @@ def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[
 
 
 def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Map the columns that `write_columns` wrote, and read what is known of them.
-
-    Returns:
-        Columns by name, arrays or `Ragged`, and the meta mapping.
-    """
+    """Return the memory-mapped columns that `write_columns` wrote, and their metadata."""
     columns: dict[str, Column] = {}
     try:
         meta = read_json(directory / META)
@@ -78,39 +68,38 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             )
     except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError) as error:
         raise CheckpointError(
-            f"the tokenized text in {directory} is damaged ({error}); remove that folder and run "
-            "the same command again"
+            f"The tokenized text in {directory} is damaged ({error}). Remove that folder and run "
+            "the same command again."
         ) from error
     return columns, meta
 
 
 def has_columns(directory: Path) -> bool:
-    """Whether a run before has left a whole corpus there, in the present form."""
+    """Return whether a folder holds a complete corpus in the current format."""
     path = directory / META
     try:
         return path.exists() and "columns" in read_json(path)
-    except (OSError, ValueError, TypeError):  # damaged, so it is made again
+    except (OSError, ValueError, TypeError):  # damaged
         return False
 
 
 @dataclass(frozen=True)
 class PairCorpus:
-    """Tokenized pairs; pair i is sentences 2i and 2i + 1.
+    """Tokenized pairs. Pair i is sentences 2i and 2i + 1.
 
     Attributes:
         sentences: Ids of the 2N sentences.
         language: (2N,) number of each sentence's language.
         group: (2N,) equal for sentences that must not be each other's negatives.
-        never: Groups that may not be negatives of each group besides; None if there are none.
+        never: Further groups barred as negatives of each group, or None.
         source: (N,) number of each pair's source.
         names: Path of each source.
-        weights: Times a pair of each source is seen an epoch.
+        weights: Uses of a pair of each source per epoch.
         swaps: Whether each source's sides are swapped at random.
         languages: Names of the languages, by number.
         special: The tokenizer's special ids.
-        beside: What stands beside each pair, by name (`SourceArguments.beside`): (N,) float32 where
-            every value is a number, else the token ids of N texts. A pair of a source that lacks it
-            has NaN, or no token.
+        beside: Further columns by name (`SourceArguments.beside`): (N,) float32 if all values are
+            numbers, else the token ids of N texts. Missing values are NaN or an empty text.
     """
 
     sentences: Ragged
@@ -130,18 +119,17 @@ class PairCorpus:
 
     @cached_property
     def pairs_in_epoch(self) -> int:
-        """Pairs an epoch sees."""
         return size_of_epoch(self.source, self.weights)
 
     def evened(self, exponent: float) -> PairCorpus:
-        """The same pairs with weights by which the languages are seen more evenly.
+        """Return the pairs with weights that balance the languages.
 
-        Sources of the same two languages, or of one, go together: an epoch, as long as before, has
-        of each of them as many pairs as it had to this power, in proportion. Within them the
-        weights of sources are to each other as they were.
+        The share of each language pair in an epoch becomes proportional to its number of pairs to
+        the power of `exponent`. The length of the epoch and the relative weights of sources with
+        equal languages do not change.
 
         Args:
-            exponent: 1 for the weights as they are, 0 for equally many pairs of each.
+            exponent: 1 for unchanged weights, 0 for equally many pairs of each language pair.
         """
         if exponent == 1:
             return self
@@ -160,11 +148,9 @@ class PairCorpus:
         return replace(self, weights=weights)
 
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
-        """First sentence of every pair of an epoch, shuffled unless `in_file_order`; its partner is
-        that number XOR 1.
+        """Return the first sentence of every pair of an epoch. Its partner is that number XOR 1.
 
-        A function of seed and epoch alone, so that a resumed run sees what the first one would
-        have.
+        The order depends only on seed and epoch, so that a resumed run repeats it.
         """
         random = np.random.default_rng([seed, epoch])
         order = seen_in_epoch(self.source, self.weights, random, in_file_order)
@@ -175,18 +161,18 @@ class PairCorpus:
 
 
 def language_shares(counts: np.ndarray, exponent: float) -> np.ndarray:
-    """The share of an epoch that each pair of languages has: proportional to its pairs to a power.
+    """Return the share of each language pair: its count to the power of `exponent`, normalized.
 
     Args:
-        counts: (pairs of languages,) how many sentence pairs each has, one of them above 0.
-        exponent: 0 for equally many of each that has any, 1 for as many as it has.
+        counts: (language pairs,) numbers of sentence pairs, not all 0.
+        exponent: 0 for equal shares of the language pairs that have any, 1 for proportional ones.
     """
     weights = np.where(counts > 0, np.where(counts > 0, counts, 1) ** float(exponent), 0.0)
     return weights / weights.sum()
 
 
 def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
-    """How many examples `seen_in_epoch` gives; every epoch has as many.
+    """Return the number of examples from `seen_in_epoch`, equal for all epochs.
 
     Args:
         source: (N,) number of each example's source.
@@ -204,11 +190,11 @@ def seen_in_epoch(
     random: np.random.Generator,
     in_file_order: bool = False,
 ) -> np.ndarray:
-    """The numbers of all examples that an epoch sees, source by source, (examples,).
+    """Return the numbers of all examples in an epoch, source by source, (examples,).
 
     Args:
         source: (N,) number of each example's source.
-        weights: Times an example of each source is seen; of a broken number, the rest is drawn.
+        weights: Uses of an example of each source. The fractional part is drawn at random.
     """
     drawn = []
     for number, weight in enumerate(weights):
@@ -227,9 +213,9 @@ def build_corpus(
     exclude: str = "duplicates",
     progress: bool = False,
 ) -> PairCorpus:
-    """Tokenize all pairs, write the arrays to `directory` (complete or not at all), and map them.
+    """Tokenize all pairs, write them to `directory` atomically and memory-map them.
 
-    Pairs with a side of no known token are left out, with a warning.
+    Pairs with a side without known tokens are left out, with a warning.
     """
     languages = sorted({name for item in sources for name in item.source.languages or ()})
     parts, language, number_of, lemmas = [], [], [], []
@@ -240,7 +226,8 @@ def build_corpus(
     ) as bar:
         for number, item in enumerate(sources):
             sides = [languages.index(name) for name in item.source.languages or ()]
-            for start, pairs in _chunks(item.pairs):
+            for start in range(0, len(item.pairs), PAIRS_AT_A_TIME):
+                pairs = item.pairs[start : start + PAIRS_AT_A_TIME]
                 sides_of_pairs = [side for pair in pairs for side in pair]
                 ids = tokenizer.encode_batch(sides_of_pairs)
                 lengths = np.diff(ids.offsets).reshape(-1, 2)
@@ -258,9 +245,9 @@ def build_corpus(
     sentences = Ragged.concatenate(parts)
     lost = total - len(sentences) // 2
     if lost:
-        logger.warning("%s left out: a side has no token in the vocabulary", counted(lost, "pair"))
+        logger.warning("Skipped %s: a side has no token in the vocabulary", counted(lost, "pair"))
     if not len(sentences):
-        raise DataError("the training set is empty: no pair has a known token on both sides")
+        raise DataError("The training set is empty: no pair has a known token on both sides")
     group, never = exclusions(sentences, exclude, Ragged.concatenate(lemmas) if lemmas else None)
     columns: dict[str, Column] = {
         "sentences": sentences,
@@ -284,7 +271,7 @@ def build_corpus(
 
 
 def load_corpus(directory: Path) -> PairCorpus:
-    """Map a corpus that `build_corpus` wrote."""
+    """Memory-map a corpus that `build_corpus` wrote."""
     columns, meta = read_columns(directory)
     special = meta.pop("special")
     for marks in ("start", "end"):
@@ -308,16 +295,14 @@ def load_corpus(directory: Path) -> PairCorpus:
 def hold_out_pairs(
     groups: np.ndarray, count: int, seed: int, chosen: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose pairs to hold out, and those to train on that share no sentence with them.
+    """Choose pairs to hold out, and the training pairs that share no sentence with them.
 
     Args:
-        groups: (pairs, 2) equal for sentences that are the same (`PairCorpus.group`).
-        chosen: Numbers of the pairs to hold out, such as those of a development file; `count` are
-            drawn if None.
+        groups: (pairs, 2) equal for equal sentences (`PairCorpus.group`).
+        chosen: Numbers of the pairs to hold out. If None, `count` pairs are drawn.
 
     Returns:
-        The numbers of both, from 0; the first in an order of their own, since the first of them are
-        measured most often.
+        The numbers of both. The held-out ones are shuffled, since some scores use only the first.
 
     Example:
         >>> groups = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])
@@ -333,26 +318,20 @@ def hold_out_pairs(
     barred = np.isin(groups[rest], np.unique(groups[chosen])).any(1)
     kept = rest[~barred]
     if len(kept) < max(1, count):
-        held_out = f"data.held_out ({count:,}) must leave as many pairs to train on, and"
+        fix = f"Lower data.held_out ({count:,}) or add" if count else "Add"
         raise DataError(
-            f"{held_out if count else 'no pair is left to train on, and'} there are "
-            f"{len(groups):,} in all, with those held out: set it lower, or give more"
+            f"Only {counted(len(kept), 'pair')} of {len(groups):,} left to train on, but at least "
+            f"{max(1, count):,} needed. {fix} training pairs."
         )
     return np.random.default_rng([seed, 5]).permutation(chosen), kept
 
 
 def _column(values: Sequence[str], tokenizer: TextTokenizer) -> Column:
-    """Numbers where every value is one or missing, else the ids of texts."""
+    """Return numbers if every value is one or missing, else token ids."""
     try:
         return np.array([float(value) if value else np.nan for value in values], np.float32)
     except ValueError:
         return tokenizer.encode_batch(values)
-
-
-def _chunks(pairs: Sequence[Pair]) -> Iterator[tuple[int, Sequence[Pair]]]:
-    """Some pairs at a time, with the number of the first."""
-    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
-        yield start, pairs[start : start + PAIRS_AT_A_TIME]
 
 
 def _select_pairs(ids: Ragged, pairs: np.ndarray) -> Ragged:

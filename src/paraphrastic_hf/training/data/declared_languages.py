@@ -1,4 +1,4 @@
-"""Whether the text of bitext is in the languages that a recipe says it is in."""
+"""Check that bitext is in the languages that a recipe declares."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from paraphrastic_hf.training.data.sources import SourcePairs
 
 logger = logging.getLogger(__name__)
 
-SAMPLED = 200  # pairs of a source that are looked at
+SAMPLED = 200  # pairs to check per source
 
 
 def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
-    """Warn of sides in another language than declared, most often because they stand in the other
-    order, and of two codes for one language; if py3langid is installed."""
+    """Warn of swapped sides, other wrong languages, and several codes for one language.
+
+    Without py3langid the text is not checked.
+    """
     if importlib.util.find_spec("py3langid") is None:
         logger.info(
-            "whether text is in the languages it is declared in was not looked at: pip install "
+            "The declared languages were not checked. To check them: pip install "
             "'paraphrastic-hf[identify]'"
         )
         return
-    seen: dict[str, str] = {}  # the language that each declared code was found to be
+    seen: dict[str, str] = {}  # declared code -> detected language
     for item in sources:
         declared = list(item.source.languages or ())
         found = [_language(item, side, seed) for side in range(len(declared))]
         name = item.source.name
         if found == declared[::-1]:
             logger.warning(
-                "%s is declared %s and looks like %s: its sides stand in the other order; write "
-                "languages: [%s]",
-                name, ", ".join(declared), ", ".join(declared[::-1]), ", ".join(declared[::-1]),
+                "%s is declared %s, but its sides look swapped. Set languages: [%s]",
+                name, ", ".join(declared), ", ".join(declared[::-1]),
             )  # fmt: skip
             continue
         for side, (code, other) in enumerate(zip(declared, found, strict=True)):
@@ -42,8 +43,8 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
                 continue
             if code in known_languages() and other != code:
                 logger.warning(
-                    "side %d of %s is declared %s and looks like %s: check the languages of the "
-                    "source",
+                    "Side %d of %s is declared %s but looks like %s. Check the languages of the "
+                    "source.",
                     side + 1, name, code, other,
                 )  # fmt: skip
             else:
@@ -52,15 +53,14 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
         codes = sorted(code for code, other in seen.items() if other == language)
         if len(codes) > 1:
             logger.warning(
-                "%s look like one language, %s, and are treated as several: if they are one, give "
-                "it one code",
+                "Languages %s all look like %s. If they are one language, use one code.",
                 " and ".join(codes),
                 language,
             )
 
 
 def _language(item: SourcePairs, side: int, seed: int) -> str | None:
-    """The language of a side of a source; None if it cannot be told."""
+    """Return the detected language of a side of a source, or None if unclear."""
     random = np.random.default_rng([seed, side])
     chosen = random.permutation(len(item.pairs))[:SAMPLED].tolist()
     return clear_language([item.pairs[number][side] for number in chosen])

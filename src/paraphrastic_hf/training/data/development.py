@@ -1,9 +1,8 @@
-"""The sets that pick the best checkpoint, by their recipe names, and a model's score on one.
+"""Development sets for model selection, and a model's score on them.
 
-`clean` is the mean that `evaluation/suites/development.py` defines; `clean-and-bitext` is the mean
-of it and of how often translations are found among held-out pairs (`held_out.py`). The other
-names are the papers': parts of them are in sets that are reported. A file of pairs counts by the
-main measure of its kind (`evaluation/own.py`).
+`clean` is defined in `evaluation/suites/development.py`. `clean-and-bitext` averages it with
+retrieval accuracy on held-out bitext (`held_out.py`). The other named sets are the papers' and
+overlap with reported test sets. A file of pairs is scored as in `evaluation/own.py`.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from paraphrastic_hf.training.data.held_out import HeldOut, judged_retrieval
 from paraphrastic_hf.training.engine.loop import Evaluation
 from paraphrastic_hf.training.engine.paths import find_data_root, resolve_path
 
-WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of `wordsim`, in this order
+WORD_PARTS = ("ws353-sim", "ws353-rel")  # configurations of the corpus `wordsim`
 
 
 def read_development(name: str, data_root: str | Path | None) -> Sequence[ScoredPairs] | None:
-    """A development set by its recipe name, from `eval/` in the data root, or by the path of a file
-    of pairs; None for `none`.
+    """Read a named development set from `eval/` in the data root, or a file of pairs.
 
-    `ws353-tuning` is two lists, the similar and the related pairs of WordSim-353 (thesis, 3.5.3).
+    `none` gives None. `ws353-tuning` has two lists, the similar and the related pairs of
+    WordSim-353 (thesis, 3.5.3).
     """
     if name == "none":
         return None
@@ -46,14 +45,14 @@ def read_development(name: str, data_root: str | Path | None) -> Sequence[Scored
     root = find_data_root(data_root)
     if root is None:
         raise RecipeError(
-            f"the development set {name} is read from the folder of all data: give --data or "
-            f"{DATA_ROOT_VARIABLE}, or train without one: --development none"
+            f"Development set {name} needs the data folder. Set it with --data or "
+            f"{DATA_ROOT_VARIABLE}, or train without a set: --development none"
         )
     try:
         return _read(name, evaluation_files(root))
     except DataError as error:
-        way_out = "or train without a development set: --development none"
-        raise type(error)(f"{error}; {way_out}") from error
+        fix = "To train without a development set, use --development none."
+        raise type(error)(f"{str(error).removesuffix('.')}. {fix}") from error
 
 
 def _read(name: str, folder: Path) -> list[ScoredPairs]:
@@ -71,14 +70,14 @@ def development_scorer(
     suite: Sequence[ScoredPairs] | None,
     held_out: HeldOut | None = None,
 ) -> Callable[[SentenceEncoderModel], Evaluation] | None:
-    """A function from a model to its score on what `read_development` gave.
+    """Return a function from a model to its development score, or None without a set.
 
-    It is the mean of Pearson's r x 100 of the lists. Words are tuned by another figure (3.5.3):
-    twice Spearman's rho x 100 on the first list less that on the second, similar words near,
-    related ones far. Held-out pairs of bitext count as much as all lists together.
+    The score is the mean Pearson's r x 100 over the lists. For `ws353-tuning` (3.5.3) it is
+    2 * rho(similar) - rho(related), with Spearman's rho x 100. Held-out bitext counts as much as
+    all lists together.
 
     Args:
-        suite: What `read_development` gave.
+        suite: Result of `read_development`.
     """
     if suite is None:
         return None
@@ -98,7 +97,7 @@ def development_scorer(
 def _parts(
     name: str, encode: Encode, suite: Sequence[ScoredPairs]
 ) -> list[tuple[float, Resampled]]:
-    """The results on each list, with their weights."""
+    """Return the results on each list with their weights."""
     if isinstance(suite[0], OwnPairs):
         return [(1.0, judge(encode, suite[0])[0])]
     measure = "spearman" if name == "ws353-tuning" else "pearson"

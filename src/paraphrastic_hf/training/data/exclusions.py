@@ -1,4 +1,4 @@
-"""Which sentences of a corpus may not be each other's negatives, whatever their similarity."""
+"""Sentences that may not be each other's negatives, whatever their similarity."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from paraphrastic_hf.text.ragged import Ragged
 def exclusions(
     sentences: Ragged, exclude: str, lemmas: Ragged | None = None
 ) -> tuple[np.ndarray, Ragged | None]:
-    """Groups of sentences that are never each other's negatives, and groups barred besides.
+    """Group sentences that are never each other's negatives, and list further barred groups.
 
-    * `duplicates`: a group is the sentences of equal ids.
-    * `clusters`: a group is all that pairs link together, over any number of pairs.
-    * `partners`: as `duplicates`; barred are the groups that a sentence is paired with anywhere in
-      the corpus, and those of the lemmas of these, if given (thesis, 3.5.1).
+    * `duplicates`: a group is all sentences with equal ids.
+    * `clusters`: a group is all sentences that pairs connect, directly or through other pairs.
+    * `partners`: groups as for `duplicates`. A sentence also bars the groups of its partners
+      anywhere in the corpus and, if given, the groups of their lemmas (thesis, 3.5.1).
 
     Args:
-        sentences: Ids of the sentences; pair i is 2i and 2i + 1.
+        sentences: Ids of the sentences. Pair i is 2i and 2i + 1.
         exclude: A choice of `training.exclude`.
-        lemmas: For `partners_and_lemmas`, the ids of the lemma of each sentence.
+        lemmas: For `partners_and_lemmas`, the ids of the lemmas of each sentence.
 
     Returns:
-        `(group, never)`: a number for each sentence, (2N,) int64, and, for partners, a row a group
-        of the groups it may not get.
+        `(group, never)`: the group number of each sentence, (2N,) int64, and for `partners` the
+        barred groups of each group.
     """
     keys = _keys(sentences)
     if exclude == "duplicates":
@@ -40,7 +40,7 @@ def exclusions(
     partner = node.reshape(-1, 2)[:, ::-1].reshape(-1)
     anchors, barred = [node], [partner]
     if lemmas is not None:
-        key = _keys(lemmas).reshape(-1, 2)[:, ::-1].reshape(-1)  # of the partner's lemma
+        key = _keys(lemmas).reshape(-1, 2)[:, ::-1].reshape(-1)  # each partner's lemmas
         place = np.searchsorted(unique, key).clip(max=len(unique) - 1)
         is_in_corpus = unique[place] == key
         anchors, barred = [*anchors, node[is_in_corpus]], [*barred, place[is_in_corpus]]
@@ -49,12 +49,12 @@ def exclusions(
 
 
 def _links(first: np.ndarray, second: np.ndarray, count: int) -> csr_matrix:
-    """A row a group, with each group that it is linked to once."""
+    """Return the (count, count) adjacency matrix of groups."""
     return coo_matrix((np.ones(len(first), bool), (first, second)), (count, count)).tocsr()
 
 
 def _keys(sentences: Ragged) -> np.ndarray:
-    """A number for each sentence, equal for equal ids, (sentences,) int64."""
+    """Return a hash of each sentence's ids, (sentences,) int64."""
     digests = (
         hashlib.blake2b(sentences[row].tobytes(), digest_size=8).digest()
         for row in range(len(sentences))

@@ -1,7 +1,6 @@
-"""Pairs of bitext that a run holds out of its training, to see how well translations are found.
+"""Bitext pairs held out of training to measure translation retrieval.
 
-They are chosen by a hash of their text, so among the same pairs they are the same whatever the seed
-and the order of the sources.
+They are chosen by a hash of their text, so they do not depend on the seed or the source order.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from paraphrastic_hf.io.files import read_json, write_json
 from paraphrastic_hf.io.pairs import Pair
 from paraphrastic_hf.training.data.sources import SourcePairs
 
-MOST = 500  # pairs of each two languages
-SHARE = 20  # and at most one in so many of their pairs
+MOST = 500  # most pairs held out per language pair
+SHARE = 20  # hold out at most one in 20 pairs of a language pair
 FILE = "held_out.json"
 HeldOut = dict[str, list[Pair]]
 
 
 def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut]:
-    """Take pairs of each two languages out of the sources.
+    """Hold out pairs of each language pair.
 
-    A pair that shares a sentence with one of them, but for case, is left out of training too, also
-    in sources that none is taken of (`hold_out: false`).
+    Pairs that share a sentence with a held-out pair, ignoring case, leave training too. That
+    includes pairs of sources with `hold_out: false`.
 
     Returns:
-        The sources without them, and the pairs held out, by their languages, such as `en-fr`. A
-        pair is in the order of these names.
+        The remaining sources, and the held-out pairs by language pair, such as `en-fr`, with sides
+        in the order of that name.
     """
     bitext: dict[str, dict[Pair, None]] = {}
     for item in sources:
@@ -43,9 +42,9 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
     held_out = {name: _chosen(list(pairs)) for name, pairs in bitext.items()}
     if not any(held_out.values()):
         raise DataError(
-            "development clean-and-bitext holds out a twentieth of the pairs of two languages, at "
-            f"most {MOST}, and the sources have too few or none: name the languages of sources, or "
-            "take development clean"
+            "Too few pairs in two languages for development clean-and-bitext, which holds out one "
+            f"in {SHARE}, at most {MOST}. Set the languages of the sources, or use development "
+            "clean."
         )
     sides = {
         name: [frozenset(pair[side].casefold() for pair in pairs) for side in (0, 1)]
@@ -55,11 +54,10 @@ def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut
 
 
 def judged_retrieval(encode: Encode, held_out: HeldOut) -> list[Judged]:
-    """How often the nearest sentence is the translation, as the mean of both directions, for each
-    two languages.
+    """Return the retrieval accuracy of each language pair, averaged over both directions.
 
     Args:
-        encode: A function from texts to vectors, (texts, dim).
+        encode: Function from texts to vectors, (texts, dim).
     """
     found = []
     for name, pairs in held_out.items():
@@ -71,27 +69,25 @@ def judged_retrieval(encode: Encode, held_out: HeldOut) -> list[Judged]:
 
 
 def write_held_out(held_out: HeldOut, work: Path) -> None:
-    """Keep the pairs for a run that resumes."""
+    """Write the pairs for a resumed run."""
     work.mkdir(parents=True, exist_ok=True)
     write_json(work / FILE, held_out)
 
 
 def read_held_out(work: Path) -> HeldOut:
-    """The pairs that `write_held_out` kept."""
+    """Read the pairs that `write_held_out` wrote."""
     path = work / FILE
     try:
         found = read_json(path)
         return {name: [(first, second) for first, second in pairs] for name, pairs in found.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(
-            f"{path}, the pairs held out of training, is damaged ({error}); remove that folder and "
-            "run the same command again"
+            f"{path} is damaged ({error}). Remove its folder and run the same command again."
         ) from error
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
-    """The name of the languages, the pair in the order of the name, and the pair's number; nothing
-    of a source in one language."""
+    """Yield the language pair, the pair in its order and its number (nothing for one language)."""
     first, second = item.source.languages or ("", "")
     if first == second:
         return
@@ -101,7 +97,7 @@ def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
 
 
 def _chosen(pairs: list[Pair]) -> list[Pair]:
-    """The pairs of the smallest hashes, no sentence twice."""
+    """Return the pairs with the smallest hashes, without repeated sentences."""
     wanted = min(MOST, len(pairs) // SHARE)
     found: list[Pair] = []
     seen: tuple[set[str], set[str]] = set(), set()

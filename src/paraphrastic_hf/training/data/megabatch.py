@@ -1,5 +1,4 @@
-"""Mega-batches: how many mini-batches negatives are chosen from, and the choice itself (thesis,
-4.4, 5.1.1)."""
+"""Mega-batches, from which negatives are chosen (thesis, 4.4, 5.1.1)."""
 
 from __future__ import annotations
 
@@ -19,11 +18,10 @@ class MiniBatch:
 
     Attributes:
         pairs: (2, pairs) sentence numbers: the first sides, then their partners.
-        negatives: (2, pairs) sentence numbers of the negatives of each, -1 for none, or (1, pairs)
-            if the first sides alone have one; None if they are to be chosen from the mini-batch
-            itself.
+        negatives: (2, pairs) sentence numbers of the negatives, -1 for none. (1, pairs) if only
+            first sides have negatives, None to choose them from the mini-batch itself.
         weight: Factor of the loss: this process's share of the pairs times the number of processes.
-        whole: The batch this is one process's share of; None if it is the whole.
+        whole: The batch of all processes, or None if this is the whole.
     """
 
     pairs: np.ndarray
@@ -33,10 +31,7 @@ class MiniBatch:
 
     @property
     def sentences(self) -> np.ndarray:
-        """(2 to 4, pairs) sentence numbers a step reads: the pairs, then their negatives.
-
-        Where there is no negative (-1) the anchor stands in; the loss masks that term.
-        """
+        """(2 to 4, pairs) numbers of the pairs and negatives, with anchors for missing ones."""
         if self.negatives is None:
             return self.pairs
         anchors = self.pairs[: len(self.negatives)]
@@ -44,10 +39,10 @@ class MiniBatch:
         return np.concatenate([self.pairs, negatives])
 
     def share(self, rank: int, world: int) -> MiniBatch:
-        """One process's part of a batch.
+        """Return one process's part of a batch.
 
-        Gradients are averaged over processes, so each counts by its share. A process without a pair
-        (a last batch smaller than the number of processes) takes part with one that weighs nothing.
+        Gradients are averaged over processes, so each part is weighted by its share. A process
+        without pairs, in a last batch smaller than the number of processes, gets one of weight 0.
         """
         total = self.pairs.shape[1]
         rows = np.array_split(np.arange(total), world)[rank]
@@ -58,7 +53,7 @@ class MiniBatch:
 
 
 def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:
-    """Mini-batches in the mega-batch at `step`: 1, and 1 more every `anneal_steps` (5.2.1).
+    """Return the mini-batches in a mega-batch: 1, plus 1 every `anneal_steps` (5.2.1).
 
     Example:
         >>> [mega_batch_size(step, 60, 150) for step in (0, 149, 150, 8850, 10**6)]
@@ -74,7 +69,7 @@ def make_pool(
     group: np.ndarray,
     never: Ragged | None = None,
 ) -> Pool:
-    """The pool of a mega-batch whose sentences are interleaved: first, second, first, ..."""
+    """Return the pool of a mega-batch with interleaved sentences: first, second, first, ..."""
     device = embeddings.device
     barred = None
     if never is not None:
@@ -89,19 +84,18 @@ def make_pool(
 
 
 def interleave(firsts: np.ndarray) -> np.ndarray:
-    """Sentence numbers of pairs given by their first sentences: first, partner, first, partner,
-    ..."""
+    """Return the sentence numbers of pairs: first, partner, first, partner, ..."""
     return np.stack([firsts, firsts ^ 1], 1).reshape(-1)
 
 
 def split(
     sentences: np.ndarray, negatives: np.ndarray, batch_size: int, sides: int = 2
 ) -> Iterator[MiniBatch]:
-    """A mega-batch back into mini-batches.
+    """Split a mega-batch into mini-batches.
 
     Args:
-        negatives: For each, the position in `sentences` of its negative, or -1.
-        sides: How many sides of a pair keep their negative: 2, or 1 for the first alone.
+        negatives: For each sentence, the position in `sentences` of its negative, or -1.
+        sides: Sides of a pair that keep their negative: 2, or 1 for the first only.
     """
     chosen = np.where(negatives >= 0, sentences[negatives], -1)
     for start in range(0, len(sentences), 2 * batch_size):

@@ -1,5 +1,5 @@
-"""Tokens in random order, so that a recurrence cannot learn sequences by heart (Wieting and Gimpel,
-2017, section 4.2), or with a few of them swapped (footnote 5)."""
+"""Token scrambling and swaps that regularize recurrent encoders (Wieting and Gimpel, 2017, section
+4.2 and footnote 5)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ def scramble(
     start_ids: Sequence[int] = (),
     end_ids: Sequence[int] = (),
 ) -> None:
-    """Shuffle the tokens of some rows in place; marks and padding stay where they are.
+    """Reorder the tokens of some rows in place by sort keys, except marks and padding.
 
     Args:
         ids: (batch, seq).
         mask: (batch, seq), 1 for a token.
-        keys: Random numbers from 0 to 1, (chosen, seq): tokens are sorted by them.
+        chosen: Numbers of the rows.
+        keys: Sort keys from 0 to 1, (chosen, seq).
     """
     keys = keys.copy()
     keys[np.isin(ids[chosen], start_ids)] = -1
@@ -32,15 +33,11 @@ def scramble(
 
 
 def swap_keys(movable: np.ndarray, mean: float, generator: np.random.Generator) -> np.ndarray:
-    """Draw keys for `scramble` by which some tokens change places and the others keep theirs.
+    """Return keys from 0 to 1, (seq,), with which `scramble` swaps random pairs of tokens.
 
     Args:
-        movable: (seq,), whether a token may move; marks and padding may not.
-        mean: The number of swaps is drawn from a Poisson distribution of this mean. Each swap is of
-            two tokens at random, so that one may undo another.
-
-    Returns:
-        The keys, from 0 to 1, (seq,).
+        movable: (seq,) bool, False for marks and padding.
+        mean: Mean of the Poisson distribution of the number of swaps. A swap may undo another.
     """
     keys = np.arange(len(movable)) / len(movable)
     places = np.flatnonzero(movable)

@@ -1,4 +1,4 @@
-"""From the sources that a recipe names to sentence pairs as text."""
+"""Read the sentence pairs of a recipe's sources."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tqdm.auto import tqdm
 
@@ -37,45 +37,25 @@ from paraphrastic_hf.training.engine.recipe import (
     SourceArguments,
     refuse_ignored,
 )
-from paraphrastic_hf.training.language_model.recipe import SentenceArguments
 
 logger = logging.getLogger(__name__)
 
 FEW_PAIRS = 100
-NOTHING = "there is nothing to train on: name files with --sources, or give datasets"
-Rows = Iterable[tuple[str, list[str] | str]]  # the place of each, and its columns or what is wrong
-
-
-class TextRecipe(Protocol):
-    """What reading its text asks of a recipe."""
-
-    @property
-    def data(self) -> DataArguments: ...
-    @property
-    def tokenizer(self) -> TokenizerArguments: ...
-    @property
-    def seed(self) -> int: ...
-
-
-class SentenceRecipe(TextRecipe, Protocol):
-    """What reading the sentences of one language asks of a recipe."""
-
-    @property
-    def data(self) -> SentenceArguments: ...
+NOTHING = "No training data. Name files with --sources, or pass datasets."
+Rows = Iterable[tuple[str, list[str] | str]]  # location, and columns or an error message
 
 
 @dataclass(frozen=True)
 class SourcePairs:
-    """The pairs of one source, as text."""
+    """The text pairs of one source."""
 
     source: SourceArguments
     pairs: Sequence[Pair]
-    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # a value for each pair
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)  # one value per pair
 
 
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
-    """Refuse a file or corpus that is not there, or a file that is empty or UTF-16; reads no more
-    than that takes."""
+    """Raise if a file or corpus does not exist, or a file is empty or UTF-16."""
     for source in data.sources:
         for path in filter(None, (source.path, source.second)):
             _refuse_no_text(resolve_path(path, data_root))
@@ -89,13 +69,13 @@ def _refuse_no_text(path: Path) -> None:
     with closing(raw_lines(path)) as lines:
         is_empty = not any(raw.strip() for _, raw in lines)
     if is_empty:
-        raise DataError(f"{path} is empty; a source is lines of text")
+        raise DataError(f"{path} contains no text")
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
-    """Refuse, for a recipe of any kind, text or a start that is not there; imports no torch."""
+    """Raise if text or a model of any kind of recipe does not exist, without importing torch."""
     if data_root is not None and not Path(data_root).is_dir():
-        raise DataError(f"there is no folder {data_root}; --data names the folder of all data")
+        raise DataError(f"{data_root} is not a folder. Set the data folder with --data.")
     for _, name in named_weights(recipe, models_only=True):
         resolve_model(name, data_root)
     development = getattr(recipe.run, "development", None)
@@ -112,51 +92,39 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
 
 
 def check_datasets(datasets: Iterable[Any]) -> None:
-    """Refuse what is no list of datasets before anything is read.
-
-    Args:
-        datasets: As of `read_sources`.
-    """
-    if hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str)):
-        raise TypeError(
-            f"datasets must be a list: datasets=[...], not one {type(datasets).__name__}"
-        )
-    if not isinstance(datasets, Iterable):
-        raise TypeError(
-            f"datasets must be a list of datasets, got {datasets!r}; files are named as sources of "
-            "the recipe"
-        )
+    """Raise unless `datasets` is a list of datasets, before anything is read."""
+    is_one = hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str))
+    if is_one or not isinstance(datasets, Iterable):
+        raise TypeError(f"datasets must be a list, datasets=[...], got {type(datasets).__name__}")
     for number, item in enumerate(datasets if isinstance(datasets, Sequence) else ()):
         dataset = item
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], SourceArguments):
             dataset = item[0]
         if isinstance(dataset, Mapping) and any(isinstance(v, str) for v in dataset.values()):
-            raise TypeError("rows go in a list of their own: datasets=[rows]")
+            raise TypeError("datasets must be a list of datasets, not of rows: datasets=[rows]")
         if not isinstance(dataset, Iterable) or isinstance(dataset, (str, tuple)):
             raise TypeError(
-                f"datasets[{number}] must be a dataset, or (dataset, SourceArguments(...)), got "
-                f"{repr(item)[:60]}; texts make one by datasets.Dataset.from_dict"
-                "({'sentence1': [...], 'sentence2': [...]})"
+                f"datasets[{number}] must be a dataset or (dataset, SourceArguments(...)), got "
+                f"{repr(item)[:60]}. To make a dataset of texts, use datasets.Dataset.from_dict"
+                "({'sentence1': [...], 'sentence2': [...]})."
             )
 
 
 def read_sources(
-    recipe: TextRecipe,
+    recipe: Any,
     data_root: str | Path | None,
     datasets: Iterable[Any] = (),
     *,
     progress: bool = False,
 ) -> list[SourcePairs]:
-    """The text of every source of a recipe, then of every `datasets` object.
+    """Read the pairs of a recipe's sources, then of `datasets`.
 
     Args:
-        datasets: Datasets, or `(dataset, SourceArguments)` for one with languages, a cap
-            or a weight.
+        recipe: Any recipe with `data`, `tokenizer` and `seed`.
+        datasets: Datasets. `(dataset, SourceArguments)` sets languages, a cap or a weight.
     """
-    data = recipe.data
-    rows: list[tuple[SourceArguments, Rows]] = []
-    for source in data.sources:
-        rows.append(_open_source(source, data_root))
+    data: DataArguments = recipe.data
+    rows = [_open_source(source, data_root) for source in data.sources]
     for number, item in enumerate(datasets):
         default = SourceArguments(path=f"dataset {number}")
         dataset, source = item if isinstance(item, tuple) else (item, default)
@@ -183,17 +151,14 @@ def read_sources(
         found.append(SourcePairs(source, _marked(texts, source, recipe.tokenizer), beside))
     count = sum(len(item.pairs) for item in found)
     if count < FEW_PAIRS:
-        logger.warning(
-            "only %s to train on: a model learns little from fewer than some thousands",
-            counted(count, "pair"),
-        )
+        logger.warning("Only %s to train on. Use at least a few thousand.", counted(count, "pair"))
     return found
 
 
 def with_development(recipe: Any) -> Any:
-    """Return a recipe with its development file, if it names one, as the last source of pairs.
+    """Return a recipe with its development file, if any, as the last source.
 
-    It is read like the first source: its columns have the same names, meanings and languages.
+    The file is read with the columns and languages of the first source.
     """
     name = recipe.run.development
     if not names_file(name):
@@ -205,18 +170,13 @@ def with_development(recipe: Any) -> Any:
 
 
 def read_sentences(
-    recipe: SentenceRecipe,
+    recipe: Any,
     data_root: str | Path | None,
     datasets: Iterable[Any] = (),
     *,
     progress: bool = False,
 ) -> list[str]:
-    """The distinct sentences of one language among all sources, in the order they come.
-
-    Args:
-        recipe: The whole recipe; its `data.language` names the language.
-        datasets: As of `read_sources`.
-    """
+    """Return the distinct sentences in `data.language` from all sources, in order."""
     wanted, found = recipe.data.language, {}
     named: set[str] = set()
     for item in read_sources(recipe, data_root, datasets, progress=progress):
@@ -226,33 +186,34 @@ def read_sentences(
             found.update(dict.fromkeys(pair[side] for pair in item.pairs))
     if not found:
         raise DataError(
-            f"no source has a sentence in {wanted!r}; set data.language to one of "
-            f"{', '.join(sorted(named))}, or name the languages of the sources"
+            f"No source has sentences in {wanted!r}. Set data.language to one of "
+            f"{', '.join(sorted(named))}, or set the languages of the sources."
         )
     return list(found)
 
 
 def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> None:
-    """Refuse a corpus, configuration, split, option or folder that is not there; reads no row."""
+    """Raise if a corpus, configuration, split, option or folder does not exist. Read no rows."""
     folder = dataset_folder(dataset, data_root)
     corpus = builder(dataset.name, dataset.config, data_dir=folder, **dataset.options)
     splits = find_source(dataset.name).configs.get(corpus.config.name)
     if splits is not None and dataset.split not in splits:
         raise DataError(
-            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}; set split to "
-            f"{' or '.join(splits)}"
+            f"{dataset.name} {corpus.config.name} has no split {dataset.split!r}. Set split to "
+            f"{' or '.join(splits)}."
         )
 
 
 def _open_source(
     source: SourceArguments, data_root: str | Path | None
 ) -> tuple[SourceArguments, Rows]:
-    """A recipe's source with its languages settled, and its rows."""
+    """Return a source with its languages filled in, and its rows."""
     languages = source.languages or ["en", "en"]
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None
         path = resolve_path(str(source.path), data_root)
-        rows = iterate_rows(path, second=second, columns=source.columns, beside=_names(source))
+        columns, beside = source.columns, source.beside_columns
+        rows = iterate_rows(path, second=second, columns=columns, beside=beside)
         return replace(source, languages=languages), rows
     chosen = source.dataset
     corpus = open_dataset(chosen, chosen.split, data_root)
@@ -261,28 +222,19 @@ def _open_source(
     return replace(source, languages=languages), _rows_of_dataset(corpus, source)
 
 
-def _names(source: SourceArguments) -> list[str]:
-    return [str(column) for column in source.beside.values()]
-
-
 def _rows_of_dataset(dataset: Any, source: SourceArguments) -> Rows:
-    beside = _names(source)
-    return rows_of_dataset(dataset, name=source.name, columns=source.columns, beside=beside)
+    columns, beside = source.columns, source.beside_columns
+    return rows_of_dataset(dataset, name=source.name, columns=columns, beside=beside)
 
 
 def _marked(
     pairs: list[Pair], source: SourceArguments, tokenizer: TokenizerArguments
 ) -> list[Pair]:
-    apart, lowercase = tokenizer.apart, tokenizer.lowercase
-    moved = [language in apart for language in source.languages or ()]
-    if not any(moved):
+    def mark(text: str) -> str:
+        # `keep_apart` maps to private characters, which cannot be lowercased later.
+        return keep_apart(normalize(text, tokenizer.lowercase))
+
+    is_marked = [language in tokenizer.apart for language in source.languages or ()]
+    if not any(is_marked):
         return pairs
-    return [
-        (_apart(a, lowercase) if moved[0] else a, _apart(b, lowercase) if moved[1] else b)
-        for a, b in pairs
-    ]
-
-
-def _apart(text: str, lowercase: bool) -> str:
-    """Normalized first: private characters have no lower case."""
-    return keep_apart(normalize(text, lowercase))
+    return [(mark(a) if is_marked[0] else a, mark(b) if is_marked[1] else b) for a, b in pairs]

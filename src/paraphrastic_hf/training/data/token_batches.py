@@ -1,5 +1,4 @@
-"""What objectives share whose steps are batches of about equally many tokens: the plan of an epoch,
-and this process's share of each batch of a step."""
+"""Base class of objectives that train on batches of about equally many tokens."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ Arguments = TypeVar("Arguments", bound=TokenBatchArguments)
 
 @dataclass(frozen=True)
 class Share:
-    """What one process has of a batch.
+    """One process's share of a batch.
 
     Attributes:
-        examples: (count,) numbers of the examples that it computes; one of another process's, which
-            is to count for nothing, where it has none, so that processes keep step.
-        size: Examples of it that count: as many, or 0.
+        examples: (count,) numbers of the examples to compute. A process without any computes one
+            of another process, to stay synchronized.
+        size: Number of examples that count: all, or 0 in that case.
     """
 
     examples: np.ndarray
@@ -31,11 +30,11 @@ class Share:
 
 
 class TokenBatchObjective(Generic[Arguments]):
-    """Base of objectives whose steps are so many batches of like length as are accumulated.
+    """Base of objectives whose steps accumulate `accumulate` batches of similar lengths.
 
     Args:
         lengths: Tokens of each example, (examples,) or (examples, sides).
-        planner: Cuts an epoch into batches: `plan_batches` or `plan_pair_batches`.
+        planner: `plan_batches` or `plan_pair_batches`, to cut an epoch into batches.
     """
 
     def __init__(
@@ -52,27 +51,26 @@ class TokenBatchObjective(Generic[Arguments]):
         self._steps = ceil(len(self._plan(0)[0]) / arguments.accumulate)
 
     def examples(self, epoch: int) -> int:
-        """Examples of an epoch."""
         return len(self.lengths)
 
     def steps(self, epoch: int) -> int:
-        """Steps of the first epoch; others may differ by a few, as their batches do."""
+        """Return the steps of the first epoch. Other epochs may differ by a few."""
         return self._steps
 
     def next_batches(self, epoch: int, position: int, steps: int = 1) -> list[np.ndarray]:
-        """The numbers of the examples of each batch of the next step, or of several."""
+        """Return the example numbers of each batch of the next `steps` steps."""
         plan, starts = self._plan(epoch)
         first = int(np.searchsorted(starts, position))
         return plan[first : first + steps * self.arguments.accumulate]
 
     def share(self, batch: np.ndarray) -> Share:
-        """What this process has of a batch."""
+        """Return this process's share of a batch."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         own = np.array_split(batch, world)[rank]
         return Share(own if len(own) else batch[:1], len(own))
 
     def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """The epoch's batches, and the place in the epoch at which each begins."""
+        """Return the batches of an epoch and the position at which each begins."""
         if self._epoch is None or self._epoch[0] != epoch:
             plan = self._planner(
                 self.lengths,

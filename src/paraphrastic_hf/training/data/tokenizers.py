@@ -1,4 +1,4 @@
-"""The tokenizers that recipes ask for, trained on their text."""
+"""Train the tokenizers of recipes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ TOKENIZERS: dict[str, type] = {
     "char_ngram": CharNgramTokenizer,
     "char": CharTokenizer,
 }
-SAMPLE = 20_000  # lines that are looked at for characters without a piece
-MANY = 0.05  # of these, a share that is worth a warning
-NAMED = 30  # characters that it names at most
+SAMPLE = 20_000  # most lines to check for characters without a piece
+MANY = 0.05  # share of these lines that triggers a warning
+NAMED = 30  # most characters listed in the warning
 
 
 def train_tokenizers(
@@ -38,7 +38,7 @@ def train_tokenizers(
     seed: int,
     data_root: str | Path | None = None,
 ) -> TextTokenizer:
-    """The tokenizer of an encoder, or those of all parts of a mixture as one."""
+    """Train the tokenizer of an encoder, or one per part of a mixture, combined."""
     trained = [
         train_tokenizer(
             encoder.tokenizer,
@@ -57,11 +57,7 @@ def train_tokenizer(
     seed: int,
     data_root: str | Path | None = None,
 ) -> TextTokenizer:
-    """The tokenizer a recipe asks for, from lines of text, or that of another model.
-
-    Args:
-        lines: The text, which is not read where `from_model` names a model.
-    """
+    """Train a recipe's tokenizer on lines of text, or take the tokenizer of `from_model`."""
     if arguments.from_model is not None:
         return given_tokenizer(arguments, data_root)
     shared: dict[str, Any] = {
@@ -81,7 +77,7 @@ def train_tokenizer(
             seed=seed % 2**32,
         )
         if not arguments.keep_unknown:
-            _warn_of_left_out(tokenizer, sample)
+            _warn_of_dropped_characters(tokenizer, sample)
     elif arguments.kind == "word":
         tokenizer = WordTokenizer.train(lines, **shared)
     elif arguments.kind == "char":
@@ -98,7 +94,7 @@ def train_tokenizer(
         )
     if tokenizer.vocab_size < arguments.vocab_size:
         logger.warning(
-            "the text supports %s of the %s entries asked for",
+            "The text supports only %s of the %s requested vocabulary entries.",
             tokenizer.vocab_size,
             arguments.vocab_size,
         )
@@ -106,20 +102,15 @@ def train_tokenizer(
 
 
 def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None) -> TextTokenizer:
-    """The tokenizer of the model that `of` names, with marks if it has none and the recipe asks for
-    them.
-
-    Args:
-        arguments: The recipe's, with `of`.
-    """
+    """Return the tokenizer of the model `from_model`, with the recipe's marks if it has none."""
     name = str(arguments.from_model)
     tokenizer = load_start(name, data_root).tokenizer
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
     kind = next((kind for kind, made in TOKENIZERS.items() if isinstance(inner, made)), None)
     if kind is None:
         raise RecipeError(
-            f"tokenizer.from_model: the tokenizer of {name} is of several parts or of byte pairs, "
-            "which no recipe trains; name another model"
+            f"tokenizer.from_model: {name} has a tokenizer of several parts or of byte pairs, "
+            "which recipes do not support. Use another model."
         )
     if tokenizer is inner and arguments.marks != "none":
         tokenizer = MarkedTokenizer(inner, arguments.marks)
@@ -130,14 +121,14 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
         if asked != value:
             value, asked = (str(each).lower() for each in (value, asked))
             raise RecipeError(
-                f"tokenizer.from_model: the tokenizer of {name} has {key} {value}, and the recipe "
-                f"asks for {asked}; set tokenizer.{key} to {value}, or name another model"
+                f"tokenizer.from_model: the tokenizer of {name} has {key} {value}, but the recipe "
+                f"has {asked}. Set tokenizer.{key} to {value}, or use another model."
             )
     return tokenizer
 
 
 def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
-    """The lines as they are, of which every so many-th is put into the sample."""
+    """Yield the lines and collect a regular sample of at most SAMPLE of them."""
     stride = 1
     for number, line in enumerate(lines):
         if number % stride == 0:
@@ -148,17 +139,19 @@ def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
         yield line
 
 
-def _warn_of_left_out(tokenizer: SubwordTokenizer, sample: Sequence[str]) -> None:
-    """Say which characters have no piece where that changes many texts: two sentences that differ
-    in nothing else are one to the model."""
+def _warn_of_dropped_characters(tokenizer: SubwordTokenizer, sample: Sequence[str]) -> None:
+    """Warn if characters without a piece occur in many lines.
+
+    Sentences that differ only in such characters are identical to the model.
+    """
     left_out = tokenizer.left_out(sample)
     changed = sum(
         not left_out.keys().isdisjoint(normalize(line, tokenizer.lowercase)) for line in sample
     )
     if changed >= MANY * len(sample) and left_out:
         logger.warning(
-            "of 100 lines %d have characters without a piece, which are dropped wherever they are: "
-            "%s; a greater tokenizer.character_coverage, such as 0.9995, keeps more",
+            "%d %% of the lines have characters without a piece, which are dropped: %s. To keep "
+            "more, raise tokenizer.character_coverage, for example to 0.9995.",
             100 * changed // len(sample),
             " ".join(list(left_out)[:NAMED]),
         )

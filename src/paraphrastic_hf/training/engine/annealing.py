@@ -1,4 +1,4 @@
-"""A learning rate that falls by a factor at the ends of epochs, and ends the run (thesis, 7.3)."""
+"""Learning-rate annealing at the ends of epochs, which also ends the run (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from paraphrastic_hf.training.seq2seq.recipe import AnnealedArguments
 
 @dataclass
 class Annealing:
-    """What becomes of the learning rate after each epoch.
+    """Annealing schedule and its state.
 
     Attributes:
-        factor: What the rate is multiplied with each time, above 0 and below 1; None for never.
-        first: Epoch from whose end that is done after every one, and before which it never is; with
-            None it is done where the development score is no new best.
-        least: Training ends where the rate falls below this, above 0.
-        rate: The rate that training begins with, above 0.
-        share: What the rate is multiplied with by now, above 0 and at most 1.
-        best: The highest development score at the end of an epoch; None before the first.
+        factor: Factor of the rate at each annealing, above 0 and below 1. None for no annealing.
+        first: First epoch, counted from 1, that ends with annealing, as do all later ones. None to
+            anneal after each epoch whose development score is not a new best.
+        least: Training ends when the rate falls below this, above 0.
+        rate: Initial rate, above 0.
+        share: Current factor of the initial rate, above 0 and at most 1.
+        best: Highest development score at the end of an epoch, or None before the first.
 
     Example:
         >>> annealing = Annealing(factor=0.1, first=None, least=0.02, rate=1.0)
@@ -42,16 +42,17 @@ class Annealing:
 
     @classmethod
     def of(cls, arguments: AnnealedArguments) -> Annealing:
-        """What a recipe's keys ask for."""
-        asked = arguments.anneal, arguments.anneal_from, arguments.anneal_until
-        return cls(*asked, arguments.learning_rate)
+        """Read the schedule of a recipe."""
+        return cls(
+            arguments.anneal, arguments.anneal_from, arguments.anneal_until, arguments.learning_rate
+        )
 
     def observe(self, epoch: int, score: float | None) -> None:
-        """Take note of the end of an epoch.
+        """Update the rate at the end of an epoch.
 
         Args:
             epoch: From 0.
-            score: The development score, of which more is better; None if there is none.
+            score: Development score (higher is better), or None without a development set.
         """
         is_best = score is not None and (self.best is None or score > self.best)
         if is_best:
@@ -65,19 +66,16 @@ class Annealing:
 
     @property
     def is_over(self) -> bool:
-        """Whether the rate has fallen below the least."""
         return self.factor is not None and self.rate * self.share < self.least
 
 
 class AnnealedObjective:
-    """An objective whose learning rate is annealed, and which keeps that in checkpoints."""
+    """An objective with an annealed learning rate, kept in checkpoints."""
 
     annealing: Annealing
 
     def state(self) -> dict[str, Any]:
-        """How far the learning rate has been annealed."""
         return {"share": self.annealing.share, "best": self.annealing.best}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Resume from what `state` gave."""
         self.annealing.share, self.annealing.best = state["share"], state["best"]

@@ -1,10 +1,9 @@
 """Checkpoints that survive `kill -9`, a cut-short write and a full disk.
 
-A checkpoint is a folder `step-N` of safetensors and a `state.json` with the size and hash of each.
-It is written as `step-N.part` and renamed, so a folder without `.part` is whole unless a disk lost
-bytes, and the hashes tell that. Older ones are removed only after a newer one is in place. What a
-run that was asked to stop has written between two checkpoints is `stopped-N`, which is gone on from
-as from any, never counted among those that are kept, and removed with the next checkpoint.
+A checkpoint is a folder `step-N` of safetensors files and a `state.json` with their sizes and
+hashes. It is written as `step-N.part` and then renamed. Older ones are removed only afterwards. An
+interrupted run writes `stopped-N` between two checkpoints: it can be resumed, does not count among
+those to keep, and goes with the next checkpoint.
 """
 
 from __future__ import annotations
@@ -39,8 +38,10 @@ def save_checkpoint(
     keep: int,
     is_due: bool = True,
 ) -> None:
-    """Write `root/step-N`, then remove all but the newest `keep`; or `stopped-N`, if it is no step
-    at which a checkpoint is due, and rows of tables have not caught up."""
+    """Write `root/step-N` and remove all but the newest `keep`.
+
+    If no checkpoint is due, write `root/stopped-N`, with the pending updates of table rows.
+    """
     if not is_due and isinstance(optimizer, RowAdam):
         optimizer.keep_pending()
     target = root / f"{'step' if is_due else 'stopped'}-{step:010d}"
@@ -55,8 +56,8 @@ def save_checkpoint(
     except (OSError, SafetensorError) as error:
         good = ", ".join(path.name for path in list_checkpoints(root)) or "none yet"
         raise CheckpointError(
-            f"cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints "
-            f"are intact ({good}); the same command goes on from there"
+            f"Cannot write the checkpoint of step {step} in {root}: {error}. Earlier checkpoints "
+            f"are intact ({good}). Run the same command again to resume from them."
         ) from error
     stopped = [path for path in _all_checkpoints(root) if path.name.startswith("stopped")]
     for path in [*list_checkpoints(root)[:-keep], *stopped]:
@@ -67,98 +68,80 @@ def save_checkpoint(
 def load_latest(
     root: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any] | None:
-    """Restore the newest whole checkpoint in place and return its state; None if there is none."""
+    """Restore the newest intact checkpoint and return its state, or None without checkpoints."""
     paths = _all_checkpoints(root)
     for path in reversed(paths):
         try:
             state = read_json(path / STATE)
             for name, fingerprint in state["files"].items():
                 if _fingerprint(path / name) != fingerprint:
-                    raise CheckpointError(f"{name} is cut short or changed")
-            tensors = load_file(path / OPTIMIZER)
-            _load_weights(model, load_file(path / WEIGHTS), path)
+                    raise ValueError(f"{name} is truncated or changed")
+            tensors, weights = load_file(path / OPTIMIZER), load_file(path / WEIGHTS)
+            try:
+                _load(model, weights)
+            except RuntimeError as error:
+                raise CheckpointError(f"{path} belongs to another run: {error}") from error
             restore_optimizer(optimizer, tensors)
-        except ForeignCheckpoint:
-            raise
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            SafetensorError,
-            CheckpointError,
-        ) as error:
-            logger.warning("%s is damaged (%s); going back to the one before", path.name, error)
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            logger.warning("%s is damaged (%s). Trying the previous one.", path.name, error)
         else:
             return dict(state)
     if paths:
         raise CheckpointError(
-            f"every checkpoint in {root} is damaged; start again with --overwrite"
+            f"Every checkpoint in {root} is damaged. Start again with --overwrite."
         )
     return None
 
 
-class ForeignCheckpoint(CheckpointError):
-    """A whole checkpoint, but of another model."""
-
-
-def _load_weights(model: nn.Module, weights: dict[str, Tensor], path: Path) -> None:
-    try:
-        _put_back(model, weights)
-    except RuntimeError as error:
-        raise ForeignCheckpoint(f"{path} belongs to another run: {error}") from error
-
-
-def _put_back(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Load what `weights_of` gave; a tied name has its value from the one it is tied to."""
+def _load(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Load weights from `weights_of`, restoring the tied names that it leaves out."""
     sources = {name: weights[it] for name, it in _ties(model).items() if it in weights}
     model.load_state_dict({**weights, **sources})
 
 
 def list_checkpoints(root: Path) -> list[Path]:
-    """Complete checkpoints, oldest first."""
+    """Return the paths of complete due checkpoints, oldest first."""
     return [path for path in _all_checkpoints(root) if path.name.startswith("step")]
 
 
 def _all_checkpoints(root: Path) -> list[Path]:
-    """Those, and what a run that was asked to stop has left."""
     found = [*root.glob("step-*"), *root.glob("stopped-*")]
     paths = [path for path in found if path.suffix != ".part"]
     return sorted(paths, key=lambda path: path.name.partition("-")[::-1])
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
-    """Write a model's weights, complete or not at all."""
+    """Write a model's weights atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with replacing(path) as partial:
             _save(weights_of(model), partial)
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"cannot write {path}: {error}") from error
+        raise CheckpointError(f"Cannot write {path}: {error}") from error
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
-    """Put a model's weights back; where the file is gone, they stay as they are."""
+    """Load a model's weights, or keep them with a warning if the file does not exist."""
     if not path.exists():
-        logger.warning("%s is gone; the last weights stay", path)
+        logger.warning("%s does not exist. Keeping the last weights.", path)
         return
     try:
-        _put_back(model, load_file(path))
+        _load(model, load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise CheckpointError(
-            f"{path} is damaged ({error}); remove it to finish with the last weights"
+            f"{path} is damaged ({error}). Remove it to finish with the last weights."
         ) from error
 
 
 def load_average(model: nn.Module, root: Path, count: int) -> int:
-    """Put the mean of the weights of the newest checkpoints into a model.
+    """Load the mean of the weights of the newest checkpoints into a model.
 
     Args:
-        model: The model; without a checkpoint it stays as it is.
-        count: How many, at least 1; all where there are fewer.
+        model: Unchanged if there are no checkpoints.
+        count: Most checkpoints to average, at least 1.
 
     Returns:
-        How many there were.
+        Number of checkpoints averaged.
     """
     paths = [path / WEIGHTS for path in list_checkpoints(root)[-count:]]
     total: dict[str, Tensor] = {}
@@ -169,34 +152,31 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
                 is_sum = name in total and weight.is_floating_point()
                 total[name] = total[name] + value if is_sum else value
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"a checkpoint in {root} is damaged ({error})") from error
+        raise CheckpointError(f"A checkpoint in {root} is damaged ({error}).") from error
     if paths:
         like = model.state_dict()
         mean = {
             name: (value / len(paths) if value.is_floating_point() else value).to(like[name].dtype)
             for name, value in total.items()
         }
-        _put_back(model, mean)
+        _load(model, mean)
     return len(paths)
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """What a checkpoint holds of a model: its state without the names that are tied to others.
+    """Return a model's state without duplicate names of tied weights.
 
-    A tied weight is one tensor under two names (`_tied_weights_keys` of transformers), which
-    safetensors refuses to write twice.
+    Safetensors refuses to write a tensor under two names.
     """
     return {name: value for name, value in model.state_dict().items() if name not in _ties(model)}
 
 
 def _ties(model: nn.Module) -> dict[str, str]:
-    """The names of tied weights, each with the name it is tied to."""
     return getattr(model, "all_tied_weights_keys", None) or {}
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """An optimizer's state as flat names: `0.first_moment`. Settings are the recipe's, not kept
-    here."""
+    """Return an optimizer's state, without settings, under names such as `0.first_moment`."""
     state = optimizer.state_dict()["state"]
     return {
         f"{index}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
@@ -206,15 +186,15 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The inverse of `optimizer_tensors`."""
-    # Not load_state_dict: it would turn integer state into floating point.
+    """Restore the state from `optimizer_tensors`."""
+    # `load_state_dict` would convert integer state to floating point.
     of_groups = [(p, group) for group in optimizer.param_groups for p in group["params"]]
     for key, value in tensors.items():
         index, name = key.split(".", 1)
         parameter, group = of_groups[int(index)]
-        # A count stays on the CPU, except where a fused kernel reads it on the parameter's device.
-        is_here = value.ndim == 0 and not group.get("fused")
-        optimizer.state[parameter][name] = value if is_here else value.to(parameter.device)
+        # Step counts stay on the CPU unless a fused kernel reads them on the parameter's device.
+        stays = value.ndim == 0 and not group.get("fused")
+        optimizer.state[parameter][name] = value if stays else value.to(parameter.device)
     if isinstance(optimizer, RowAdam):
         optimizer.restore_pending()
 

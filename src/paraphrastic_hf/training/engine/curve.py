@@ -1,7 +1,6 @@
-"""The training curve of a run: loss, learning rate and development score by step, as a picture.
+"""Plot of a run's loss, learning rate and development score by step.
 
-It is drawn from the log (`log.py`) and the recipe alone, so that a run that was killed and went on
-has the picture of an unbroken one.
+It depends only on the log (`log.py`) and the recipe, so a resumed run has the same plot.
 """
 
 from __future__ import annotations
@@ -22,21 +21,20 @@ from paraphrastic_hf.training.engine.score_units import are_negatives_chosen, sc
 
 RATE, SCORE = "lr", "development"
 NO_CURVES = ("step", "epoch", "seconds")
-MARKED = 30  # with fewer points than this, each has a mark
-WIDTH, COLUMN = 7.0, 1.3  # inches of the panels, and of a column of names beside one
-FEW, LINE = 5, 0.14  # names that a panel has room for, and inches of one beside it
-DASHES = ("-", "--", ":", "-.")  # beside colors, for those who take the same one
+MARKED = 30  # curves with fewer points than this have markers
+WIDTH, COLUMN = 7.0, 1.3  # width in inches of the panels and of a legend column beside them
+FEW, LINE = 5, 0.14  # most names in a legend within its panel, and inches per name beside it
+DASHES = ("-", "--", ":", "-.")  # distinguish curves of the same color
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What a log says of one quantity.
+    """One logged quantity.
 
     Attributes:
-        steps: Steps of the optimizer since training began.
-        values: The value at each of these; of losses, the mean since the line before.
-        is_part: Whether it stands in the lines of the loss, as its parts do, or is measured now
-            and then.
+        steps: Optimizer steps since training began.
+        values: Value at each of these (for losses, the mean since the previous line).
+        is_part: Whether it is logged with the loss, as its parts are, and not only now and then.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -45,13 +43,13 @@ class Curve:
 
 
 def read_curves(log: str | Path) -> dict[str, Curve]:
-    """Read the curves of a run from its log, by their names there.
+    """Read the named curves of a run from its log.
 
     Args:
         log: The file `logs/train.jsonl` of a finished run.
 
     Returns:
-        `loss`, each of its parts, `lr` and `development`, as far as the log has them.
+        `loss`, each of its parts, `lr` and `development`, if logged.
 
     Example:
         >>> import tempfile
@@ -71,10 +69,7 @@ def read_curves(log: str | Path) -> dict[str, Curve]:
 
 
 def write_curve(directory: Path) -> None:
-    """Draw the log of a run into `training.png` beside its model.
-
-    There is no picture where nothing was logged, as without a step, or without matplotlib.
-    """
+    """Plot a run's log to `training.png`, unless the log is empty or matplotlib missing."""
     remove(directory / PICTURE)
     curves = read_curves(directory / "logs" / "train.jsonl")
     if not curves:
@@ -87,7 +82,7 @@ def write_curve(directory: Path) -> None:
 
 
 def labels_of(recipe: Mapping[str, Any]) -> dict[str, str]:
-    """The labels of the loss, the score and the learning rate, with units."""
+    """Return the axis labels of the loss, the score and the learning rate, with units."""
     loss = "loss"
     if are_negatives_chosen(recipe):
         loss += "\n(negatives harden,\nso it may rise)"
@@ -95,8 +90,10 @@ def labels_of(recipe: Mapping[str, Any]) -> dict[str, str]:
 
 
 def draw(curves: Mapping[str, Curve], path: Path, labels: Mapping[str, str]) -> None:
-    """Draw a panel for the loss and its parts, one for the score, one for the learning rate, and a
-    lower one for each gauge, since each has a scale of its own; `kl/fr` and `kl/en` share one."""
+    """Draw panels for the loss with its parts, the score, the learning rate and each gauge.
+
+    Gauges that share a prefix, such as `kl/fr` and `kl/en`, share a panel.
+    """
     from matplotlib.figure import Figure
 
     others = sorted(curves.keys() - labels.keys())
@@ -109,7 +106,7 @@ def draw(curves: Mapping[str, Curve], path: Path, labels: Mapping[str, str]) -> 
     heights = [2.0] * len(panels) + [1.2] * len(gauges)
     panels += gauges.values()
     height, width = 0.7 + sum(heights), WIDTH
-    legends = [  # columns beside the panel, where there are too many for a place within it
+    legends = [  # legend columns beside each panel (0: within it)
         ceil(len(names) * LINE / inches) if len(names) > FEW else 0
         for names, inches in zip(panels, heights, strict=True)
     ]
@@ -136,7 +133,7 @@ def draw(curves: Mapping[str, Curve], path: Path, labels: Mapping[str, str]) -> 
             )
         if names[0] in labels:
             axes.set_ylabel(labels[names[0]], fontsize=8)
-            axes.yaxis.set_label_coords(-0.115, 0.5)  # to align them by their texts is slow
+            axes.yaxis.set_label_coords(-0.115, 0.5)  # `align_ylabels` would be slow
         else:
             title = names[0].partition("/")[0].replace("_", " ")
             axes.set_title(title, loc="left", fontsize=8, pad=3, y=1)

@@ -1,4 +1,4 @@
-"""A run that is asked to stop, by Ctrl-C or SIGTERM, stops where a checkpoint can be written."""
+"""Defer Ctrl-C and SIGTERM until a checkpoint can be written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ logger = logging.getLogger(__name__)
 
 
 class Interruption:
-    """Within it the first SIGINT or SIGTERM is only noted; a second one does what it always did.
+    """Context manager that only records the first SIGINT or SIGTERM. A second one acts as usual.
 
-    A signal that the program handles in a way of its own, or ignores, is left alone; so are all of
-    them outside the main thread, where Python has no signals.
+    Signals that the program already handles or ignores keep their handlers. Outside the main thread
+    it does nothing, since Python delivers signals only to the main thread.
 
     Attributes:
-        signal: The signal that came, or None.
+        signal: Number of the received signal, or None.
 
     Example:
         >>> with Interruption() as interruption:
@@ -42,14 +42,14 @@ class Interruption:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._put_back()
-        if kind is None and self.signal is not None:  # it came after the last look at it
+        if kind is None and self.signal is not None:  # it came after the last check
             signal.raise_signal(self.signal)
 
     def announce(self) -> None:
-        """Log, once, that the signal was seen, where it takes a while until a checkpoint."""
+        """Log the received signal once."""
         if self.signal is not None and not self._is_announced:
             self._is_announced = True
-            logger.warning("stopping where a checkpoint can be written; Ctrl-C again stops at once")
+            logger.warning("Stopping at the next possible checkpoint. Ctrl-C again stops at once.")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.signal = number

@@ -1,4 +1,4 @@
-"""The log of a run: `logs/train.jsonl`, a JSON object a line, and the same for TensorBoard."""
+"""Training log: `logs/train.jsonl`, one JSON object per line, and TensorBoard files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from paraphrastic_hf.io.files import write_bytes
 
 
 class TrainingLog:
-    """Means of the losses since the last line, and the lines.
+    """Log that averages losses between lines.
 
-    What is not yet written is part of a checkpoint (`state`), so that a run that was killed and
-    goes on writes the lines that an unbroken one would have written, but for times.
+    Checkpoints hold the losses that are not yet written (`state`). A resumed run therefore logs the
+    same lines as an uninterrupted one, except for times.
 
     Args:
-        step: Steps so far; lines of later ones, which a killed run has left, are cut off.
-        state: What `state` gave when the checkpoint was written.
-        is_main: Whether this process writes; all of them count.
+        step: Steps so far. Lines of later steps, left by a killed run, are removed.
+        state: `state` from the checkpoint.
+        is_main: Whether this process writes the log.
     """
 
     def __init__(
@@ -44,29 +44,27 @@ class TrainingLog:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the next line will be made of, for a checkpoint."""
+        """Losses not yet written, for a checkpoint."""
         return {"count": self._count, "sums": self._sums}
 
     @property
     def has_unwritten_losses(self) -> bool:
-        """Whether steps have passed since the last line."""
         return self._count > 0
 
     def add(self, losses: Mapping[str, float]) -> None:
-        """Count the losses of one step, by their names."""
+        """Add the named losses of one step."""
         self._count += 1
         for name, value in losses.items():
             self._sums[name] = self._sums.get(name, 0.0) + value
 
     def write_losses(self, step: int, **values: Any) -> None:
-        """A line with the means of the losses since the last such line."""
+        """Write `values` and the mean losses since the last call."""
         means = {name: total / self._count for name, total in self._sums.items()}
         self.mean_loss = means.get("loss", math.nan)
         self._count, self._sums = 0, {}
         self.write(step, **values, **means)
 
     def write(self, step: int, **values: Any) -> None:
-        """A line of its own."""
         if not self._is_main:
             return
         self._file.write(json.dumps({"step": step, **values}) + "\n")
@@ -75,7 +73,6 @@ class TrainingLog:
             self._board.add_scalar(name, value, step)
 
     def close(self) -> None:
-        """Close the files."""
         if self._is_main:
             self._file.close()
             self._board.close()
@@ -84,5 +81,5 @@ class TrainingLog:
 def _step_of(line: str) -> float:
     try:
         return float(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):  # a line cut short by a kill
+    except (ValueError, KeyError, TypeError):  # the process was killed while writing the line
         return math.inf

@@ -1,8 +1,4 @@
-"""The training loop of every kind of run: Accelerate, evaluation, checkpoints, logs, resume.
-
-An objective offers steps and a loss (`training/contrastive/objective.py`, for one); nothing here
-knows what its batches hold.
-"""
+"""The training loop of every kind of run: Accelerate, evaluation, checkpoints, logs, resume."""
 
 from __future__ import annotations
 
@@ -49,8 +45,8 @@ class Losses:
     """The loss of a batch.
 
     Attributes:
-        total: What is minimized, scalar.
-        parts: What it is made of, by name, scalars; each is logged beside the total.
+        total: The loss to minimize, scalar.
+        parts: Its named terms, scalars, which are logged too.
     """
 
     total: Tensor
@@ -58,17 +54,17 @@ class Losses:
 
     @classmethod
     def of(cls, parts: Mapping[str, Tensor]) -> Losses:
-        """The sum of its parts; a single part needs no name in the log."""
+        """Return the sum of the parts. A single part is logged only as the total."""
         terms = list(parts.values())
         return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
 
 
 class Evaluation(float):
-    """A development score, with what else is known of it.
+    """A development score with its details.
 
     Args:
-        parts: The results by example that the score is the weighted sum of, each with its weight;
-            none if they are not known.
+        figures: Further values to log.
+        parts: Weight and per-example results of each term of the score, empty if unknown.
 
     Example:
         >>> Evaluation(71.0, {"active_units/semantic": 512.0}) > 70
@@ -94,8 +90,10 @@ class Evaluation(float):
         return cls(sum(weight * part.score for weight, part in parts), {}, parts)
 
     def p_value(self, other: Evaluation) -> float | None:
-        """Return the two-sided p-value of the difference of two scores on the same examples
-        (`evaluation/measures/judged.py`); None if the results by example are not known."""
+        """Return the two-sided p-value of the difference of two scores on the same examples.
+
+        None if the per-example results are unknown.
+        """
         if not self.parts:
             return None
         return weighted_p_value(
@@ -104,61 +102,59 @@ class Evaluation(float):
 
 
 class Objective(Protocol):
-    """What the loop needs to know of what is trained.
+    """The batches and the loss of a run. Epochs count from 0.
 
-    Everything random must be a function of the seed and of the epoch or step, never of what ran
-    before: then a resumed run repeats an unbroken one, and there is no random state to save.
+    All randomness must be a function of the seed and of the epoch or step. A resumed run then
+    repeats an uninterrupted one without saved random state.
     """
 
     def examples(self, epoch: int) -> int:
-        """Examples that an epoch, from 0, sees."""
+        """Return the number of examples in an epoch."""
 
     def steps(self, epoch: int) -> int:
-        """Steps that an epoch takes, or nearly; schedules of the learning rate go by them."""
+        """Return the approximate number of steps in an epoch, for learning-rate schedules."""
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """The next steps of an epoch; after the last of them a checkpoint may be written.
-
-        Args:
-            epoch: From 0.
-        """
+        """Yield the next steps of an epoch. A checkpoint may follow the last one."""
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
-        """The loss of one batch of a step; those of all its batches add up.
+        """Return the loss of one batch. The losses of a step's batches add up.
 
         Args:
-            model: The model as Accelerate wrapped it, or what `as_forward` made of it.
+            model: The model as Accelerate wrapped it, or the module from `as_forward`.
             batch: One of `Step.batches`.
-            epoch: From 0.
         """
 
 
 @runtime_checkable
 class Stateful(Protocol):
-    """An objective of which checkpoints keep something."""
+    """An objective with state in checkpoints."""
 
     def state(self) -> dict[str, Any]:
-        """What a resumed run needs to know, as JSON."""
+        """Return the state as JSON values."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave."""
+        """Resume from `state`."""
 
 
 @runtime_checkable
 class ByMethod(Protocol):
-    """An objective that calls another method of the model than `forward`."""
+    """An objective that calls a method of the model other than `forward`."""
 
     def as_forward(self, model: Any) -> nn.Module:
-        """A module whose `forward` is that method, since processes share the gradients of calls of
-        `forward` alone; `loss` is given this module."""
+        """Return a module whose `forward` is that method, for `loss`.
+
+        Processes share gradients only of calls to `forward`.
+        """
 
 
 class TrainingLoop:
-    """Trains a model to the end of its run, from the start or from the last checkpoint.
+    """Training loop that starts fresh or resumes from the last checkpoint.
 
     Args:
-        directory: Where `checkpoints/` and `logs/` go.
-        evaluate: The development score of a model, or None to keep the last weights.
+        directory: Parent of `checkpoints/` and `logs/`.
+        evaluate: Function from a model to its development score, or None to keep the last weights.
+        unit: Name of the examples in the progress bar.
     """
 
     def __init__(
@@ -183,28 +179,27 @@ class TrainingLoop:
         self.progress = Progress(
             next_evaluation=run.evaluate_every, next_checkpoint=run.checkpoint_every
         )
-        self._logged: dict[str, Any] | None = None  # what the log had not written yet
-        self._kept: dict[str, Any] | None = None  # the objective's own state
+        self._log_state: dict[str, Any] | None = None
+        self._objective_state: dict[str, Any] | None = None
         self._annealing: Annealing | None = None
-        # several processes would have to agree on the step
+        # Several processes would have to agree on the step at which to stop.
         self._interruption = Interruption(is_wanted=not self._is_distributed)
 
     @property
     def best_weights(self) -> Path:
-        """The weights with the highest development score so far."""
         return self.directory / "checkpoints" / "best.safetensors"
 
     def resume(self) -> bool:
-        """Go back to the newest good checkpoint; False if there is none."""
+        """Restore the newest intact checkpoint, or return False without one."""
         state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
         if state is None:
             return False
         self.progress = Progress.of(state["progress"])
-        self._logged, self._kept = state.get("log"), state.get("objective")
+        self._log_state, self._objective_state = state.get("log"), state.get("objective")
         return True
 
     def train(self, objective: Objective) -> Progress:
-        """Train to the end. The best weights, or else the last, are then in the model."""
+        """Train to the end and leave the best weights, or else the last, in the model."""
         if isinstance(objective, AnnealedObjective):
             self._annealing = objective.annealing
         wrapped: nn.Module = self.model
@@ -212,11 +207,12 @@ class TrainingLoop:
             wrapped = objective.as_forward(self.model)
         if self._is_distributed:
             wrapped = self.accelerator.prepare_model(wrapped)
-            for name in ("forward", "_original_forward"):  # under autocast, when scoring as well
+            # Accelerate wraps `forward` in autocast, which evaluation must not use.
+            for name in ("forward", "_original_forward"):
                 self.model.__dict__.pop(name, None)
         self.model.train()
-        if isinstance(objective, Stateful) and self._kept is not None:
-            objective.restore(self._kept)
+        if isinstance(objective, Stateful) and self._objective_state is not None:
+            objective.restore(self._objective_state)
         at, epochs = self.progress, self.training.epochs
         all_steps = sum(map(objective.steps, range(epochs)))
         total_steps = all_steps if (most := self.training.steps) is None else min(all_steps, most)
@@ -230,7 +226,7 @@ class TrainingLoop:
             unit_scale=True,
             disable=not (self.show_progress and is_main),
         )
-        log = TrainingLog(self.directory / "logs", at.step, self._logged, is_main=is_main)
+        log = TrainingLog(self.directory / "logs", at.step, self._log_state, is_main=is_main)
         with bar, closing(log), self._interruption:
             while not self._is_over():
                 size = objective.examples(at.epoch)
@@ -274,10 +270,9 @@ class TrainingLoop:
         return at.epoch >= self.training.epochs or (most is not None and at.step >= most)
 
     def _show(self, bar: Any, log: TrainingLog) -> None:
-        shown = {"loss": f"{log.mean_loss:.3f}"}
-        if self.progress.best_score is not None:
-            shown["dev"] = f"{self.progress.best_score:.2f}"
-        bar.set_postfix(shown)
+        best = self.progress.best_score
+        dev = {} if best is None else {"dev": f"{best:.2f}"}
+        bar.set_postfix({"loss": f"{log.mean_loss:.3f}", **dev})
 
     @property
     def _is_distributed(self) -> bool:
@@ -286,9 +281,9 @@ class TrainingLoop:
     def _step(
         self, objective: Objective, wrapped: nn.Module, step: Step, total_steps: int
     ) -> dict[str, float]:
-        """One step of the optimizer; its loss and the parts of it, by name."""
+        """Take one optimizer step and return its named losses."""
         at = self.progress
-        # Dropout too is a function of the step: a resumed run draws what the first one would have.
+        # Seeding each step makes dropout repeatable in a resumed run.
         self._seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
         found: list[tuple[str, Tensor]] = []
         for number, batch in enumerate(step.batches, 1):
@@ -303,9 +298,9 @@ class TrainingLoop:
             parameter.grad = None
         gradients = gradients_of(self.model.parameters())
         norm = nn.utils.get_total_norm(gradients).float().to(self.model.device)
-        # all at once, since a GPU would be waited for at each of them
+        # Reading all numbers at once synchronizes with the GPU only once.
         numbers = torch.stack([*(value for _, value in found), norm])
-        if self._is_distributed:  # each loss is weighted so that its mean counts
+        if self._is_distributed:  # objectives weight losses for the mean over processes
             numbers = self.accelerator.reduce(numbers, "mean")
         *losses_read, norm_read = numbers.tolist()
         values: dict[str, float] = {}
@@ -329,30 +324,28 @@ class TrainingLoop:
     def _refuse_unless_finite(self, name: str, value: float, step: int, rate: float) -> None:
         if not math.isfinite(value):
             raise ParaphrasticError(
-                f"training diverged: the {name} is {value} at step {step}, with a learning rate of "
-                f"{rate:g}. Lower training.learning_rate or set training.clip; earlier checkpoints "
-                "are intact"
+                f"Training diverged: the {name} is {value} at step {step} with learning rate "
+                f"{rate:g}. Lower training.learning_rate or set training.clip. Earlier checkpoints "
+                "are intact."
             )
 
     def _refuse_broken_weights(self) -> None:
-        """Refuse weights that are infinite or whose squares overflow, before they are scored or
-        kept."""
         weights = [weight.detach() for weight in self.model.parameters()]
         norm = float(nn.utils.get_total_norm(weights))
         rate = self.optimizer.param_groups[0]["lr"]
         self._refuse_unless_finite("norm of the weights", norm, self.progress.step, rate)
 
     def _seed(self, seed: int) -> None:
-        # torch.manual_seed would, without a GPU, queue a call with its stack for one at every step
+        # Without a GPU, torch.manual_seed would queue a deferred CUDA call at every step.
         torch.default_generator.manual_seed(seed)
         if self.model.device.type != "cpu":
             torch.manual_seed(seed)
 
     def _settle(self) -> None:
-        """Bring every row of the table up to date, before weights are read or saved.
+        """Bring every table row up to date before weights are read or saved.
 
-        Processes have caught up different rows in different portions, which rounds differently:
-        here all take those of the first, as a resumed run will.
+        Processes catch up different rows at different times, which rounds differently. All of them
+        take the rows of the first process, as a resumed run does.
         """
         if isinstance(self.optimizer, RowAdam):
             self.optimizer.catch_up()
@@ -365,8 +358,7 @@ class TrainingLoop:
     def _between_steps(
         self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
     ) -> None:
-        """Evaluate and write a checkpoint, if it is time; only here do the weights and the progress
-        say all there is to know of the run."""
+        """Evaluate and write a checkpoint when due. Weights and progress agree here."""
         at, run = self.progress, self.run_arguments
         score = None
         if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):
@@ -386,7 +378,7 @@ class TrainingLoop:
             if self._annealing.is_over and not is_last and log.has_unwritten_losses:
                 log.write_losses(at.step, epoch=at.epoch, seconds=at.seconds)
             is_last = is_last or self._annealing.is_over
-        asked = self._interruption.signal  # looked at once: another moment it may be there
+        asked = self._interruption.signal  # read once: a signal can arrive at any moment
         if at.step >= at.next_checkpoint or is_last:
             self._settle()
             at.next_checkpoint = (at.step // run.checkpoint_every + 1) * run.checkpoint_every
@@ -408,7 +400,7 @@ class TrainingLoop:
         save_checkpoint(root, at.step, self.model, self.optimizer, state, keep, is_due)
 
     def _of_first_process(self, score: float | None) -> float | None:
-        """A score that the first process alone has, None for none, in every process."""
+        """Send the score of the first process to all processes."""
         if not self._is_distributed:
             return score
         number = math.nan if score is None else score

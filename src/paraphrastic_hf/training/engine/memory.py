@@ -1,8 +1,4 @@
-"""Whether a model can be in this machine's memory: asked before it is made, and where it could not.
-
-A table of 10^12 numbers a row is refused by its size; what is larger than it looked fails when the
-memory is asked for, and that becomes an error of this package too.
-"""
+"""Check whether a model fits into the machine's memory."""
 
 from __future__ import annotations
 
@@ -18,19 +14,14 @@ from paraphrastic_hf.models.base import ParaphrasticModel
 
 BYTES = 4  # of a float32
 GIGABYTE = 1 << 30
-SMALLEST_TABLE = 3  # rows, where the vocabulary is not known yet
+SMALLEST_TABLE = 3  # rows, while the vocabulary is not known yet
 OF_MODEL = ("model.hidden_size", "tokenizer.vocab_size")
-LARGE = (
-    *OF_MODEL,
-    "candidates.count",
-    "training.batch_size",
-    "training.batch_tokens",
-    "data.max_length",
-)  # keys, of which a kind of recipe has some
+BATCHES = ("candidates.count", "training.batch_size", "training.batch_tokens", "data.max_length")
+LARGE = (*OF_MODEL, *BATCHES)  # keys that determine memory use (no kind of recipe has all)
 
 
-def way_out(recipe: Any) -> str:
-    """What to lower where memory runs out: the keys of a recipe that it goes by."""
+def what_to_lower(recipe: Any) -> str:
+    """Return advice on which keys of a recipe to lower when memory runs out."""
     known = {
         f"{group.name}.{name}"
         for group in fields(recipe)
@@ -40,25 +31,26 @@ def way_out(recipe: Any) -> str:
 
 
 def _lower(keys: Sequence[str]) -> str:
-    return f"lower {', '.join(keys[:-1])} or {keys[-1]}, whichever is large"
+    return f"lower {', '.join(keys[:-1])} or {keys[-1]}"
 
 
 def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
-    """Refuse a model whose numbers alone are more than the machine's memory holds."""
+    """Raise if a model's parameters alone exceed the machine's memory."""
     most = machine_memory()
     with torch.device("meta"):
         model = model_class(config)
-    numbers = sum(weight.numel() for weight in model.parameters())
-    if most is not None and numbers * BYTES > most:
+    parameters = sum(weight.numel() for weight in model.parameters())
+    if most is not None and parameters * BYTES > most:
         raise RecipeError(
-            f"a model of {numbers:,} numbers takes {numbers * BYTES / GIGABYTE:,.1f} GB, and this "
-            f"machine has {most / GIGABYTE:,.1f} GB of memory: {_lower(OF_MODEL)}"
+            f"The model has {parameters:,} parameters, which take "
+            f"{parameters * BYTES / GIGABYTE:,.1f} GB, but this machine has "
+            f"{most / GIGABYTE:,.1f} GB of memory: {_lower(OF_MODEL)}"
         )
 
 
 def machine_memory() -> int | None:
-    """The bytes of memory of this machine; None where the system does not say."""
+    """Return the bytes of memory of this machine, or None if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows has no such function
+    except (AttributeError, ValueError, OSError):  # Windows has no `sysconf`
         return None

@@ -1,4 +1,4 @@
-"""From the keys of `OptimizationArguments` to an optimizer and its learning rate."""
+"""The optimizer and learning rate of a recipe's `OptimizationArguments`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ logger = logging.getLogger(__name__)
 
 
 def use_sparse_tables(model: PreTrainedModel, arguments: OptimizationArguments) -> None:
-    """Give the tables that ask for it gradients of the rows used alone, where that is possible.
+    """Switch embedding tables that support it to row-sparse gradients, if the run allows them.
 
-    A GPU updates a whole table in no time, and NCCL cannot sum row-sparse gradients; momentum and
-    weight decay move every row at every step. Adam's catching up in closed form needs a first
-    average that fades faster than the root of the second (`row_adam.py`).
+    On a GPU, updating a whole table is fast and NCCL cannot sum row-sparse gradients. Momentum and
+    weight decay move every row at every step. The closed form of `RowAdam` needs
+    beta_1 < sqrt(beta_2).
     """
     first, second = arguments.betas
     is_possible = (
@@ -30,24 +30,23 @@ def use_sparse_tables(model: PreTrainedModel, arguments: OptimizationArguments) 
         and not arguments.weight_decay
         and (arguments.optimizer != "adam" or first < second**0.5)
     )
-    asked = _sparse_tables(model)
+    sparse = _sparse_tables(model)
     known = model.tables() if isinstance(model, ParaphrasticModel) else []
-    for table in {id(table): table for table in (*known, *asked)}.values():
-        table.sparse = is_possible and any(table is other for other in asked)
+    for table in {id(table): table for table in (*known, *sparse)}.values():
+        table.sparse = is_possible and any(table is other for other in sparse)
 
 
 def make_optimizer(
     model: PreTrainedModel, arguments: OptimizationArguments
 ) -> torch.optim.Optimizer:
-    """The optimizer of a recipe, over all parameters of a model.
+    """Return the optimizer of a recipe over all parameters of a model.
 
-    For tables with row-sparse gradients a step of Adam or AdaGrad costs the rows that the batch
-    uses, and both equal their dense forms: in AdaGrad a row without gradient does not move, in Adam
-    it catches up (`row_adam.py`). A model without such tables gets torch's fused Adam, with
-    decoupled weight decay.
+    With row-sparse gradients, AdaGrad and Adam update only the rows in the batch. Both still equal
+    their dense forms: AdaGrad does not move a row without gradient, and `RowAdam` catches up later.
     """
     parameters, rate = model.parameters(), arguments.learning_rate
-    torch.sparse.check_sparse_tensor_invariants.disable()  # explicit, or torch warns about the cost
+    # Torch warns about the cost of these checks unless they are explicitly off.
+    torch.sparse.check_sparse_tensor_invariants.disable()
     if arguments.optimizer == "adagrad":
         return torch.optim.Adagrad(parameters, lr=rate)
     if arguments.optimizer in ("sgd", "nesterov"):
@@ -70,19 +69,17 @@ def make_optimizer(
 
 
 def _sparse_tables(model: PreTrainedModel) -> list[nn.Embedding]:
-    """The tables that ask for row-sparse gradients; a model of another library has none."""
     return model.sparse_tables() if isinstance(model, ParaphrasticModel) else []
 
 
 def learning_rate(arguments: OptimizationArguments, step: int, total_steps: int) -> float:
-    """The learning rate of a step.
+    """Return the learning rate of a step.
+
+    During warm-up it is peak * (step + 1) / warm-up. Then it is constant, linear to 0 at the end of
+    the run, or peak * sqrt(warm-up / (step + 1)).
 
     Args:
         step: Steps before this one, from 0.
-
-    Returns:
-        Constant, or linear to 0 at the end of the run, or peak * sqrt(warm-up / (step + 1)); during
-        warm-up peak * (step + 1) / warm-up.
 
     Example:
         >>> arguments = OptimizationArguments(
@@ -102,11 +99,11 @@ def learning_rate(arguments: OptimizationArguments, step: int, total_steps: int)
 
 
 def warn_of_warmup(arguments: OptimizationArguments, total_steps: int) -> None:
-    """Say so where a run ends while its learning rate still rises."""
+    """Warn if the run ends during warm-up."""
     if 0 < total_steps < arguments.warmup_steps:
         logger.warning(
-            "the run ends after %s, while the learning rate still rises: it comes to %.2g of the "
-            "%.2g asked for; lower training.warmup_steps (%s), or train for longer",
+            "The run ends after %s, during warm-up: the learning rate only reaches %.2g of %.2g. "
+            "Lower training.warmup_steps (%s) or train longer.",
             counted(total_steps, "step"),
             learning_rate(arguments, total_steps - 1, total_steps),
             arguments.learning_rate,

@@ -1,5 +1,4 @@
-"""Where what a recipe names is: files and models under the data root or the working folder, and
-corpora by name."""
+"""Resolve the paths, models and corpora that a recipe names."""
 
 from __future__ import annotations
 
@@ -18,41 +17,43 @@ from paraphrastic_hf.training.engine.recipe import DatasetArguments
 
 
 def find_data_root(data_root: str | Path | None) -> str | Path | None:
-    """The folder that a recipe's paths start from: the one given, else that of the variable
-    PARAPHRASTIC_DATA, else None."""
+    """Return the given data root, else the variable PARAPHRASTIC_DATA, else None."""
     return data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
 
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
-    """A recipe's path: absolute, or under the data root, or, if it is not there, under the working
-    folder, or a text that comes with the package's recipes. The working folder comes first for one
-    that begins with `./` or `../`."""
-    places = _places(path, data_root)
-    for place in places:
-        if place.exists():
-            return place
-    way_out = f"name its folder with --data or {DATA_ROOT_VARIABLE}"
+    """Return the first existing candidate for a path in a recipe.
+
+    Candidates are the path under the data root, the path under the working folder, and a text
+    packaged with the recipes. A path that begins with `./` or `../` is looked up under the working
+    folder first. An absolute path is taken as it is.
+    """
+    candidates = _candidates(path, data_root)
+    for candidate in candidates:
+        if candidate.exists():
+            return candidate
+    fix = f"Set the data folder with --data or {DATA_ROOT_VARIABLE}."
     if "*" in path:
-        way_out += "; names are taken as they are, and patterns are for the shell, without quotes"
-    raise RecipeError(f"{path} is not there: nothing is at {_listed(places)}; {way_out}")
+        fix += " To let the shell expand a pattern, write it without quotes."
+    raise RecipeError(f"{path} does not exist, tried {_listed(candidates)}. {fix}")
 
 
 def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
-    """Where a recipe's model is: a path as of `resolve_path`, or else the name as it is, of a
-    packaged model or a Hub repository."""
-    places = _places(name, data_root)
-    for place in places:
-        if place.exists():
-            return place
+    """Return the path of a model, or its name if it is a packaged model or a Hub repository."""
+    candidates = _candidates(name, data_root)
+    for candidate in candidates:
+        if candidate.exists():
+            return candidate
     try:
         check_model_name(name)
     except ModelError as error:
-        raise ModelError(f"{error} (it was looked for at {_listed(places)})") from None
+        reason = str(error).removesuffix(".")
+        raise ModelError(f"{reason} (tried {_listed(candidates)})") from None
     return name
 
 
 def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tuple[str, str]]:
-    """Every model, and every other file of weights, that a recipe names, with its dotted key.
+    """Yield each model or other weight file in a recipe, with its dotted key.
 
     Args:
         arguments: An instance of a dataclass whose fields were made by `argument`.
@@ -72,7 +73,7 @@ def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tupl
                 yield field.name, item
 
 
-def _places(path: str, data_root: str | Path | None) -> list[Path]:
+def _candidates(path: str, data_root: str | Path | None) -> list[Path]:
     root = find_data_root(data_root)
     under_root = [] if root is None else [Path(root) / path]
     packaged = [RECIPES.parent / path] if path.startswith("recipes/") else []
@@ -81,14 +82,17 @@ def _places(path: str, data_root: str | Path | None) -> list[Path]:
     return [*first, *packaged]
 
 
-def _listed(places: Iterable[Path]) -> str:
-    return " or ".join(dict.fromkeys(str(place.absolute()) for place in places))
+def _listed(paths: Iterable[Path]) -> str:
+    return " and ".join(dict.fromkeys(str(path.absolute()) for path in paths))
 
 
 def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
-    """Where a corpus's files are: the recipe's folder, else the data root's or its `eval` folder
-    if the corpus lies there, else the data root that was given, where they will be missed. None if
-    they are to be downloaded: the corpus is not in the folder of PARAPHRASTIC_DATA."""
+    """Return the folder of a corpus's files, or None if they are to be downloaded.
+
+    It is the recipe's `data_dir`, else the data root or its `eval` folder if the corpus is there.
+    An explicit data root without the corpus is returned too: reading it reports the missing files.
+    Without an explicit one, a corpus missing from PARAPHRASTIC_DATA is downloaded.
+    """
     if dataset.data_dir is not None:
         return resolve_path(dataset.data_dir, data_root)
     root = find_data_root(data_root)
@@ -97,11 +101,7 @@ def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> P
 
 
 def open_dataset(dataset: DatasetArguments, split: str, data_root: str | Path | None) -> Any:
-    """The rows of a split of a recipe's corpus, read as they are asked for.
-
-    Args:
-        dataset: The corpus; its own `split` does not matter.
-    """
+    """Stream the rows of a split of a recipe's corpus, ignoring `dataset.split`."""
     folder = dataset_folder(dataset, data_root)
     return load_dataset(
         dataset.name, dataset.config, split, data_dir=folder, streaming=True, **dataset.options

@@ -1,4 +1,4 @@
-"""The L2 penalties of a recipe over a model's parameters (thesis, 3.1.3, 3.7.1)."""
+"""L2 penalties on the parameters of a sentence encoder (thesis, 3.1.3, 3.7.1)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
 class Penalty:
-    """The L2 penalties of a model, which is at its start when this is made.
+    """L2 penalties, some of them toward the parameter values at construction.
 
     Args:
-        to_start: Have `lambda_c` pull all other parameters to their start, as a trained one asks.
+        to_start: Whether `lambda_c` pulls all other parameters toward their initial values, as for
+            a model that is already trained.
     """
 
     def __init__(
@@ -35,9 +36,10 @@ class Penalty:
         ]
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """The penalty, scalar, of a step that uses `ids`, any shape."""
+        """Return the scalar penalty of a step that uses `ids` of any shape."""
         total = torch.zeros((), device=ids.device)
-        self.model.before_reading({"input_ids": ids})  # another process's rows are behind here
+        # Rows that only another process has used are not yet up to date in this one.
+        self.model.before_reading({"input_ids": ids})
         used = self.model.rows_used({"input_ids": ids})
         for number, (table, rows) in enumerate(used):
             if self.lambda_w:

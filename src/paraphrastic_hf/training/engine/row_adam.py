@@ -1,5 +1,4 @@
-"""Adam whose step costs the table rows used, not the vocabulary, and clipping that sees those
-rows."""
+"""Adam and gradient clipping that touch only the table rows in the batch."""
 
 from __future__ import annotations
 
@@ -20,37 +19,36 @@ except ImportError:  # no wheel for this platform and no compiler
     catch_up = update = None
 
 
-NEVER = -1  # the last step of a row that has had no gradient and so has nothing to make up
-NEGLIGIBLE = 2.0**-60
+NEVER = -1  # last step of a row that has had no gradient yet
+NEGLIGIBLE = 2.0**-60  # smallest term of the sum in `RowAdam`
 
 
 class RowAdam(torch.optim.Optimizer):
-    """Adam (Kingma and Ba, 2015) on a large table, at the cost of the rows a batch uses.
+    """Adam (Kingma and Ba, 2015) whose cost on a large table depends on the rows in the batch.
 
-    Dense Adam goes on moving a row after its last gradient, by ever smaller steps; skipping those
-    (as `torch.optim.SparseAdam` does) moves a rare row about ten times less for each use. Here a
-    row makes up its missed steps, in closed form, just before it is next read. With gradient 0 for
+    Dense Adam keeps moving a row after its last gradient, by ever smaller steps. Skipping those
+    steps (as `torch.optim.SparseAdam` does) moves a rare row about ten times less per use. Here a
+    row catches up on missed steps, in closed form, just before it is next read. With gradient 0 for
     k steps,
 
         m <- b1^k m,   v <- b2^k v,
         w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j c_{t+j},
         c_t = lr_t sqrt(1 - b2^t) / (1 - b1^t)
 
-    so the result is dense Adam's, but for `eps`, whose share of the denominator is taken at the
-    time of catching up. Parameters whose gradients are dense get plain Adam, by torch's fused
-    kernel. Tables of float32 on the CPU are updated by `_rows.c`, in one pass over the rows; others
-    by torch, alike to rounding.
+    The result equals dense Adam, except that `eps` enters the denominator at the time of catching
+    up. Parameters with dense gradients get torch's fused Adam. Float32 tables on the CPU are
+    updated by `_rows.c` in one pass over the rows, others by torch. Both agree up to rounding.
 
-    Call `watch(model)` once, so that rows catch up before they are read, and `catch_up()`
-    before weights are saved.
+    Call `watch(model)` once, so that rows catch up before they are read. Call `catch_up()` before
+    saving weights.
 
     Args:
-        lr: Learning rate; may change from step to step.
-        weight_decay: Taken off dense parameters at each step, times the learning rate and the
-            parameter (decoupled). Tables with row-sparse gradients have none.
+        lr: Learning rate, which may change between steps.
+        weight_decay: Decoupled weight decay of dense parameters. Tables with row-sparse gradients
+            have no weight decay.
     """
 
-    WINDOW = 10_000  # every so many steps all rows catch up, which bounds what to remember
+    WINDOW = 10_000  # steps after which all rows catch up, which bounds memory
 
     def __init__(
         self,
@@ -61,13 +59,12 @@ class RowAdam(torch.optim.Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         settings: dict[str, Any] = {"lr": lr, "betas": betas, "eps": eps}
-        settings |= {"weight_decay": weight_decay, "fused": True}  # counts where parameters are
+        settings |= {"weight_decay": weight_decay, "fused": True}  # step counts on their device
         super().__init__(params, settings)
-        self._pending: dict[Tensor, _PendingUpdates] = {}  # of each table
+        self._pending: dict[Tensor, _PendingUpdates] = {}  # by table
 
     def watch(self, model: ParaphrasticModel) -> None:
-        """Have the rows that a forward pass or a penalty reads catch up before it reads them."""
-
+        """Make table rows catch up before a forward pass or a penalty reads them."""
         names = list(inspect.signature(model.forward).parameters)
 
         def before_reading(inputs: Mapping[str, Any]) -> None:
@@ -84,26 +81,26 @@ class RowAdam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def catch_up(self) -> None:
-        """Bring every row of every table up to the present step."""
+        """Bring every row of every table up to the current step."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter in self._pending:
                     self._level(parameter, group)
 
     def keep_pending(self) -> None:
-        """Put what rows have yet to make up into the state, for a checkpoint before `catch_up`:
-        making it up in two portions would round differently."""
+        """Add the pending updates to the state, for a checkpoint between two `catch_up` calls.
+
+        Catching up in two portions would round differently.
+        """
         for parameter, pending in self._pending.items():
             self.state[parameter]["travel"] = torch.from_numpy(pending.by_missed.copy())
 
     def restore_pending(self) -> None:
-        """The inverse of `keep_pending`, where the state has any."""
+        """Take pending updates, if any, out of the state."""
         for group in self.param_groups:
             for parameter in group["params"]:
-                kept = (
-                    self.state[parameter].pop("travel", None) if parameter in self.state else None
-                )
-                if kept is not None:
+                if parameter in self.state and "travel" in self.state[parameter]:
+                    kept = self.state[parameter].pop("travel")
                     self._pending[parameter] = _PendingUpdates(group["betas"], self.WINDOW)
                     self._pending[parameter].restore(kept.cpu().numpy())
 
@@ -117,14 +114,13 @@ class RowAdam(torch.optim.Optimizer):
                 if parameter.grad.is_sparse:
                     self._update_rows(parameter, parameter.grad, group)
                     continue
-                if parameter in self._pending:  # a table that had rows alone until now
+                if parameter in self._pending:  # its earlier gradients were row-sparse
                     self._level(parameter, group)
                 dense.append(parameter)
             if dense:
                 self._update_dense(dense, group)
 
     def _moments(self, parameter: Tensor) -> dict[str, Any]:
-        """The state of a parameter, made if it has none."""
         state: dict[str, Any] = self.state[parameter]
         if not state:
             state["step"] = torch.zeros((), dtype=torch.float64)
@@ -134,11 +130,12 @@ class RowAdam(torch.optim.Optimizer):
 
     def _update_dense(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
         states = [self._moments(parameter) for parameter in parameters]
-        for parameter, state in zip(parameters, states, strict=True):  # as the kernel reads it
+        for parameter, state in zip(parameters, states, strict=True):
+            # The fused kernel requires float32 counts on the parameter's device.
             state["step"] = state["step"].to(parameter.device, torch.float32)
         adamw(
             parameters,
-            [_in_order_of(parameter) for parameter in parameters],
+            [_gradient_like(parameter) for parameter in parameters],
             [state["first_moment"] for state in states],
             [state["second_moment"] for state in states],
             [],
@@ -158,14 +155,14 @@ class RowAdam(torch.optim.Optimizer):
 
     def _update_rows(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         state, (rows, values) = self._moments(parameter), rows_and_values(grad)
-        if "last_step" not in state:  # new, or so far dense
+        if "last_step" not in state:  # the first row-sparse gradient
             last_step = int(state["step"]) or NEVER
             state["last_step"] = torch.full(
                 (len(parameter),), last_step, dtype=torch.int64, device=parameter.device
             )
         if parameter not in self._pending:
             self._pending[parameter] = _PendingUpdates(group["betas"], self.WINDOW)
-        self._catch_up(parameter, group, rows)  # the rows that only another process has read
+        self._catch_up(parameter, group, rows)  # `rows` include those read by other processes
         state["step"] = state["step"].double() + 1
         step, (decay_1, decay_2) = int(state["step"]), group["betas"]
         correction = (1 - decay_2**step) ** 0.5
@@ -181,23 +178,18 @@ class RowAdam(torch.optim.Optimizer):
             state["second_moment"].index_copy_(0, rows, v)
             parameter.index_add_(0, rows, m.div_(v.sqrt_().add_(eps)).mul_(-rate))
             state["last_step"][rows] = step
-        self._remember(parameter, group, rate)
-
-    def _remember(self, parameter: Tensor, group: dict[str, Any], rate: float) -> None:
-        """The rate of a step, which rows that were not in it make up later."""
-        pending = self._pending[parameter]
-        pending.add(rate)
-        if pending.steps == self.WINDOW:
+        self._pending[parameter].add(rate)
+        if self._pending[parameter].steps == self.WINDOW:
             self._level(parameter, group)
 
     def _level(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        """Bring every row up to date; earlier rates are then history."""
+        """Bring every row of a table up to date and forget earlier rates."""
         self._catch_up(parameter, group, torch.arange(len(parameter), device=parameter.device))
         self._pending[parameter].forget()
 
     @torch.no_grad()
     def _catch_up(self, parameter: Tensor, group: dict[str, Any], rows: Tensor) -> None:
-        """Rows, which may repeat, make up the steps since their last."""
+        """Apply the missed steps of `rows`, which may repeat."""
         state, pending = self.state[parameter], self._pending[parameter]
         step, (decay_1, decay_2) = int(state["step"]), group["betas"]
         eps = group["eps"] * (1 - decay_2**step) ** 0.5
@@ -220,10 +212,10 @@ class RowAdam(torch.optim.Optimizer):
 
 
 class _PendingUpdates:
-    """How far rows of one table go in the steps they miss, in units of m / sqrt(v).
+    """Displacement of one table's rows over their missed steps, in units of m / sqrt(v).
 
     Attributes:
-        steps: Steps since all rows were level.
+        steps: Steps since all rows were up to date.
         decays: b1^k and b2^k, (window + 1,) float32.
     """
 
@@ -233,34 +225,31 @@ class _PendingUpdates:
         self.decays = [(decay**missed).astype(np.float32) for decay in betas]
         powers = (decay_1 / decay_2**0.5) ** missed[1:]
         self._powers = powers[powers > NEGLIGIBLE]
-        self._sums = np.zeros(window + 1)  # filled from the back, so that no step moves the others
+        self._sums = np.zeros(window + 1)  # filled from the end, so that no step moves the others
         self.steps = 0
 
     @property
     def by_missed(self) -> np.ndarray:
-        """`[k]`: the sum in the docstring of `RowAdam` over the last k steps, (steps + 1,)."""
+        """Entry k is the sum in the docstring of `RowAdam` over the last k steps, (steps + 1,)."""
         return self._sums[len(self._sums) - 1 - self.steps :]
 
     def add(self, rate: float) -> None:
-        """A step with this c_t."""
+        """Add a step with c_t = `rate`."""
         self.steps += 1
         reached = self.by_missed[1 : len(self._powers) + 1]
         reached += rate * self._powers[: len(reached)]
 
     def restore(self, by_missed: np.ndarray) -> None:
-        """Go on from what `by_missed` was."""
         self.steps = len(by_missed) - 1
         self.by_missed[:] = by_missed
 
     def forget(self) -> None:
-        """All rows are level."""
         self.steps = 0
         self._sums[:] = 0
 
 
 def _zeros_like(parameter: Tensor) -> Tensor:
-    """On a CPU, memory that is not there until it is written: most rows of a large table are not
-    used for long."""
+    """Return zeros. On the CPU, numpy allocates pages only when they are first written."""
     is_plain = parameter.device.type == "cpu" and parameter.is_contiguous()
     if not is_plain or parameter.dtype not in (torch.float32, torch.float64):
         return torch.zeros_like(parameter)
@@ -268,17 +257,15 @@ def _zeros_like(parameter: Tensor) -> Tensor:
     return torch.from_numpy(np.zeros(parameter.shape, kind))
 
 
-def _in_order_of(parameter: Tensor) -> Tensor:
-    """The gradient of a parameter, in the same order in memory, which the fused kernel takes for
-    granted."""
+def _gradient_like(parameter: Tensor) -> Tensor:
+    """Return the gradient with the parameter's memory layout, as the fused kernel requires."""
     grad: Tensor = parameter.grad  # type: ignore[assignment]
-    is_alike = grad.stride() == parameter.stride()
-    return grad if is_alike else torch.empty_like(parameter).copy_(grad)
+    is_equal = grad.stride() == parameter.stride()
+    return grad if is_equal else torch.empty_like(parameter).copy_(grad)
 
 
 def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[Any] | None:
-    """What `_rows.c` takes, sharing memory; None for what it does not: another device or precision,
-    or no compiler."""
+    """Return views for `_rows.c`, or None for devices and precisions that it does not support."""
     tables = [parameter.detach(), state["first_moment"], state["second_moment"]]
     if update is None or any(
         table.device.type != "cpu" or table.dtype != torch.float32 or not table.is_contiguous()
@@ -289,13 +276,16 @@ def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[A
 
 
 def rows_and_values(grad: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows and values of a row-sparse gradient."""
+    """Return the rows and values of a row-sparse gradient."""
     grad = _coalesced(grad)
     return grad.indices()[0], grad.values()
 
 
 def _coalesced(grad: Tensor) -> Tensor:
-    """Ours come coalesced, but autograd forgets the mark, and coalescing again would sort again."""
+    """Coalesce a gradient without sorting rows that are sorted already.
+
+    Our gradients are sorted, but autograd drops the flag that says so.
+    """
     rows = grad._indices()[0]
     if grad.is_coalesced() or not bool((rows[1:] > rows[:-1]).all()):
         return grad.coalesce()
@@ -305,7 +295,7 @@ def _coalesced(grad: Tensor) -> Tensor:
 
 
 def gradients_of(parameters: Iterable[Tensor]) -> list[Tensor]:
-    """The numbers of all gradients, dense or row-sparse, to measure or change in place."""
+    """Return the values of all gradients, dense or row-sparse, as views to change in place."""
     found = []
     for parameter in parameters:
         if parameter.grad is not None:
@@ -316,10 +306,6 @@ def gradients_of(parameters: Iterable[Tensor]) -> list[Tensor]:
 
 
 def clip_gradients(gradients: list[Tensor], norm: float, limit: float) -> None:
-    """Scale gradients so that their joint norm is at most `limit`.
-
-    Args:
-        gradients: What `gradients_of` gives.
-    """
+    """Scale gradients from `gradients_of`, of joint norm `norm`, to a norm of at most `limit`."""
     if norm > limit:
         torch._foreach_mul_(gradients, limit / norm)

@@ -1,10 +1,9 @@
-"""A recipe of any kind from beginning to end: data to a finished model directory.
+"""Run a recipe of any kind, from data to a finished model directory.
 
-Beside the model (`encoders/storage/directory.py`) the directory holds `recipe.yaml`, every setting
-of the run; `run.json`, what happened; `README.md`, the model's card; `training.png`, the curve;
-and `logs/`, `train.jsonl` and TensorBoard files. While the run lasts there are `work/`, the
-tokenizer and the tokenized text, which goes at the end, and `checkpoints/`, which stays so that the
-run can be trained longer. What a kind of recipe adds is a `TrainingJob` (`kinds.py`).
+The directory holds the model, `recipe.yaml` (all settings), `run.json` (the results), `README.md`
+(the model card), `training.png`, `logs/` and `checkpoints/`, with which the run can be trained
+longer. An unfinished run also has `work/`, with the tokenizer and the tokenized text. Each kind of
+recipe implements a `TrainingJob` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from paraphrastic_hf.models.evaluating import evaluating
 from paraphrastic_hf.training.data.sources import check_datasets
 from paraphrastic_hf.training.engine.curve import write_curve
 from paraphrastic_hf.training.engine.loop import Evaluation, Objective, TrainingLoop
-from paraphrastic_hf.training.engine.memory import way_out
+from paraphrastic_hf.training.engine.memory import what_to_lower
 from paraphrastic_hf.training.engine.progress import Progress
 from paraphrastic_hf.training.engine.provenance import Stamp, keep_stamp, text_stamp
 from paraphrastic_hf.training.engine.run_folder import (
@@ -59,25 +58,26 @@ def train(
     progress: bool = True,
     work: str | Path | None = None,
 ) -> Progress:
-    """Train what a recipe describes and leave it, finished, in `output`.
+    """Train the model that a recipe describes and write it to `output`.
 
-    Run again after an interruption, with the same recipe, it goes on from the last checkpoint and,
-    on CPU with the same number of threads, ends with the same weights bit for bit.
+    The same call resumes an interrupted run from its last checkpoint. On CPU with the same number
+    of threads, the resumed run ends with bit-identical weights.
 
-    With more epochs or steps in the recipe, a finished run goes on too. It ends as a run that had
-    them from the start: bit for bit if it evaluates after every epoch, else up to rounding.
+    A recipe with more epochs or steps also resumes a finished run. The result equals that of a run
+    with this length from the start: bit for bit if it evaluates after every epoch, else up to
+    rounding.
 
     Args:
-        recipe: Every setting; `kinds.load_recipe` reads one.
+        recipe: All settings, such as `load_recipe` reads from a file.
         output: Directory of the finished model.
-        data_root: Folder that recipe paths start from; else the variable PARAPHRASTIC_DATA, else
-            the working folder.
-        datasets: `datasets.Dataset` objects (or iterables of mappings) to train on besides the
-            recipe's sources; `(dataset, SourceArguments)` gives one languages, a cap or a weight.
-        overwrite: Start afresh where `output` holds another run.
+        data_root: Folder for relative paths in the recipe, by default the variable
+            PARAPHRASTIC_DATA, else the working folder.
+        datasets: `datasets.Dataset` objects or iterables of mappings to train on, in addition to
+            the recipe's sources. `(dataset, SourceArguments)` sets languages, a cap or a weight.
+        overwrite: Replace another run in `output`.
         progress: Show progress bars.
-        work: Where the tokenizer and the tokenized text go, and stay, for runs that share them;
-            within `output`, and gone at the end, if absent.
+        work: Folder to keep the tokenizer and the tokenized text in, for runs that share them. By
+            default they are in `output` and removed at the end.
 
     Returns:
         Steps, examples, seconds and the best development score.
@@ -88,11 +88,11 @@ def train(
         BusyError: Another process is training in `output`.
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
-        CheckpointError: All checkpoints are damaged, or one could not be written; or `output`
-            or `work` was begun with other text, or another model.
-        TypeError: `recipe` is the name of one, or `datasets` is no list of datasets.
-        KeyboardInterrupt: Ctrl-C or, in the main thread, SIGTERM came. Where training had begun,
-            in one process, where it is has been written, and the same call goes on from there.
+        CheckpointError: All checkpoints are damaged, one could not be written, or `output` or
+            `work` was made with other text or another model.
+        TypeError: `recipe` is a name, or `datasets` is not a list of datasets.
+        KeyboardInterrupt: Ctrl-C was pressed or, in the main thread, SIGTERM received. A training
+            run in one process has written a checkpoint, and the same call resumes it.
 
     Example:
         >>> from paraphrastic_hf.training.kinds import load_recipe
@@ -100,15 +100,14 @@ def train(
         >>> train(recipe, "runs/mine", progress=False).best_score  # doctest: +SKIP
     """
     if isinstance(recipe, (str, Path)):
-        raise TypeError(f"train takes a recipe, not the name of one: load_recipe({str(recipe)!r})")
+        raise TypeError(f"recipe must be a recipe, not its name: load_recipe({str(recipe)!r})")
     check_datasets(datasets)
     output = Path(output)
     context = Context(data_root, datasets, progress)
     job: TrainingJob | None = None
-    # what a finished run was made of may be gone by now
-    if overwrite or not is_finished(output, recipe):
+    if overwrite or not is_finished(output, recipe):  # a finished run no longer needs its data
         refuse_own_start(recipe, output, data_root)
-        job = JOBS[recipe.kind].load()(recipe, context)  # mistakes show before files are removed
+        job = JOBS[recipe.kind].load()(recipe, context)  # checks the recipe before files change
     accelerator = new_accelerator(recipe.training.precision)
     is_main = accelerator.is_main_process
     with locked(output, is_main):
@@ -137,12 +136,12 @@ def train(
             no_memory = is_error and is_out_of_memory(error)
             is_nothing = not is_begun or no_memory
             if is_main and is_nothing and not has_checkpoint(output):
-                if is_new and is_error:  # a corrected recipe finds the place free
+                if is_new and is_error:  # so that a corrected recipe can use the folder
                     remove_run(output)
                 put_back(output)
             if no_memory:
                 reason = str(error).partition("\n")[0]
-                raise RecipeError(f"memory ran out ({reason}): {way_out(recipe)}") from error
+                raise RecipeError(f"Out of memory ({reason}): {what_to_lower(recipe)}") from error
             raise
 
 
@@ -156,7 +155,7 @@ def _train(
     accelerator: Accelerator,
     progress: bool,
 ) -> Progress:
-    """Train a model that stands at its start, save it, and write down what happened."""
+    """Train an initialized model, save it and record the results."""
     evaluate = job.development()
     is_main = accelerator.is_main_process
     before = evaluated(evaluate, model) if is_main else None
@@ -172,9 +171,9 @@ def _train(
         unit=JOBS[recipe.kind].examples,
     )
     if loop.resume():
-        logger.info("going on from step %s of %s", loop.progress.step, output)
+        logger.info("Resuming %s from step %s", output, loop.progress.step)
     result = loop.train(objective)
-    accelerator.wait_for_everyone()  # all have read the best weights before they are removed
+    accelerator.wait_for_everyone()  # all processes must have read the best weights
     if is_main:
         change = change_of(before, evaluated(evaluate, model))
         try:
@@ -182,8 +181,8 @@ def _train(
             _finish(recipe, outcome, result, output, accelerator)
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
-                f"cannot write the finished model to {output}: {error}. Its last checkpoint is "
-                "intact; the same command goes on from there"
+                f"Cannot write the finished model to {output}: {error}. The last checkpoint is "
+                "intact. Run the same command again to resume from it."
             ) from error
         clear_work(output)
     accelerator.wait_for_everyone()
@@ -191,7 +190,7 @@ def _train(
 
 
 def evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation | None:
-    """The development score of a model that is not being trained; None without such a set."""
+    """Return the development score of a model in evaluation mode, or None without a score."""
     if evaluate is None:
         return None
     with evaluating(model):
@@ -214,7 +213,7 @@ def _finish(
     output: Path,
     accelerator: Accelerator,
 ) -> None:
-    """Write the curve, the card and `run.json`, which comes last: with it the run is finished."""
+    """Write the curve, the card and, last, `run.json`, which marks the run as finished."""
     rate = round(result.examples / result.seconds) if result.seconds else None
     record = {
         "progress": result.__dict__,

@@ -1,4 +1,4 @@
-"""The folder of a run, and the machine it is on."""
+"""The output folder of a run."""
 
 from __future__ import annotations
 
@@ -34,48 +34,46 @@ RUN_FILES = (
     "run.json", "README.md", "training.png", "*.safetensors", "config.json", "modules.json",
     "config_sentence_transformers.json", "generation_config.json", "tokenizer*.json",
     "spiece.model", "ngrams.json", "special_tokens_map.json", "paraphrastic_*",
-    # of tokenizers that a run took over from the model it started from
+    # tokenizer files copied from the model that the run started from
     "vocab.*", "merges.txt", "added_tokens.json", "source.spm", "target.spm", "*.bpe.model",
-    "recipe.yaml",  # last: it marks the folder as ours
+    "recipe.yaml",  # last, since it marks the folder as ours
 )  # fmt: skip
 
 
 def new_accelerator(precision: str = "fp32") -> Accelerator:
-    """Device, precision and processes of a run."""
+    """Return the device, precision and processes of a run."""
     import torch
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
     from accelerate.utils import InitProcessGroupKwargs
 
-    AcceleratorState._reset_state()  # a second run in this process may want another precision
+    AcceleratorState._reset_state()  # a second run in this process may use another precision
     return Accelerator(
-        # said outright, or processes started by torchrun would not find each other without a GPU
+        # Without this, torchrun processes do not find each other on a machine without a GPU.
         cpu=not torch.accelerator.is_available(),
         mixed_precision="bf16" if precision == "bf16" else "no",
-        # the others wait while the first process tokenizes
+        # The other processes wait while the first one tokenizes.
         kwargs_handlers=[InitProcessGroupKwargs(timeout=timedelta(hours=12))],
     )
 
 
 def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None) -> None:
-    """Refuse to write a model over one that it starts from, or is otherwise made of."""
+    """Raise if `output` holds a model that the recipe uses."""
     for key, name in named_weights(recipe, models_only=True):
         found = Path(resolve_model(name, data_root))
         if found.exists() and output.exists() and output.samefile(found):
-            raise RecipeError(
-                f"{key} ({name}) is where the model is to be written: choose another --output"
-            )
+            raise RecipeError(f"{key} ({name}) is also the output folder. Use another --output.")
 
 
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
-    """Make the folder `output` this recipe's, or refuse.
+    """Claim the folder `output` for this recipe, or raise.
 
-    A run that is to be replaced is set aside until the new one is finished. It is put back if the
-    new one ends before its first checkpoint. A run that `recipe` lengthens stays as it is until
+    A run that is overwritten is set aside until the new one is finished. It is put back if the new
+    one ends before its first checkpoint. A run that `recipe` lengthens does not change until
     `lengthen`.
 
     Returns:
-        Whether a new run begins there; else an earlier one goes on.
+        True if a new run begins, False if an earlier one resumes.
     """
     put_back(output)
     record = output / "recipe.yaml"
@@ -88,20 +86,20 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
             return False
     try:
         text = to_record(recipe)
-        if not record.exists() or record.read_bytes() != text:  # of newer keys
+        if not record.exists() or record.read_bytes() != text:  # the record may lack newer keys
             write_bytes(record, text)
     except OSError as error:
-        raise CheckpointError(f"cannot write to {output}: {error}") from error
+        raise CheckpointError(f"Cannot write to {output}: {error}") from error
     return overwrite or not is_ours
 
 
 def refuse_other_run(output: Path, recipe: Recipe) -> None:
-    """Refuse a folder that holds another run or other files, without changing it."""
+    """Raise if a folder holds another run or other files, without changing it."""
     if is_longer(output, recipe):
         if key := recipe.training.key_set_by_length():
             raise RecipeError(
-                f"{key} depends on the length of the run, so the run in {output} cannot be "
-                "trained longer; use another --output or --overwrite"
+                f"{key} depends on the length of the run, so the run in {output} cannot be trained "
+                "longer. Use another --output, or --overwrite."
             )
     elif _is_ours(output):
         old, new = _record(output / "recipe.yaml", type(recipe)), to_yaml(recipe)
@@ -110,17 +108,15 @@ def refuse_other_run(output: Path, recipe: Recipe) -> None:
             shown = "; ".join(changed[:CHANGES_SHOWN]) or "the order of entries"
             more = f"; and {len(changed) - CHANGES_SHOWN} more" * (len(changed) > CHANGES_SHOWN)
             raise RecipeError(
-                f"{output} holds a run of another recipe (now different: {shown}{more}); use "
-                "another --output or --overwrite"
+                f"{output} holds a run of another recipe (now different: {shown}{more}). Use "
+                "another --output, or --overwrite."
             )
     elif output.is_dir() and any(path.suffix != ".part" for path in output.iterdir()):
-        raise RecipeError(
-            f"{output} is not empty and holds no run of this program; choose another --output"
-        )
+        raise RecipeError(f"{output} contains other files. Use another --output.")
 
 
 def is_longer(output: Path, recipe: Recipe) -> bool:
-    """Whether a recipe is that of a run with a checkpoint, but for more epochs or steps."""
+    """Return whether a recipe lengthens a run with a checkpoint and changes nothing else."""
     if not has_checkpoint(output):
         return False
     try:
@@ -136,7 +132,7 @@ def is_longer(output: Path, recipe: Recipe) -> bool:
 
 
 def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
-    """Let a run go on to the end of a longer recipe, if `recipe` is one.
+    """Make an earlier run unfinished and record the recipe, if it is a longer one.
 
     Raises:
         CheckpointError: The run is finished and was trained on other text.
@@ -146,17 +142,17 @@ def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
     record = output / "run.json"
     if record.exists():
         _refuse_other_text(output, read_json(record), stamp)
-        record.unlink()  # first: a kill between the two leaves a run that `recipe` lengthens
+        record.unlink()  # first, so that a killed process leaves a run that `recipe` lengthens
     write_bytes(output / "recipe.yaml", to_record(recipe))
 
 
 def _refuse_other_text(output: Path, record: dict[str, Any], stamp: Stamp) -> None:
-    # runs of earlier versions have no stamp
-    refuse_other_text(record.get("text", stamp), stamp, f"the run in {output}", START_AFRESH)
+    # Runs of an earlier version have no stamp.
+    refuse_other_text(record.get("text", stamp), stamp, f"The run in {output}", START_AFRESH)
 
 
 def _set_aside(output: Path) -> None:
-    """Move an earlier run out of the way, unless it has itself replaced one and is not finished."""
+    """Set an earlier run aside, or remove it if it is an unfinished replacement itself."""
     aside = output / ASIDE
     if aside.is_dir():
         remove_run(output)
@@ -167,7 +163,7 @@ def _set_aside(output: Path) -> None:
 
 
 def put_back(output: Path) -> None:
-    """Put a run that was set aside into its place again, if the new one has no checkpoint."""
+    """Put back a run that was set aside, if the new one has no checkpoint."""
     aside = output / ASIDE
     if not aside.is_dir() or has_checkpoint(output):
         return
@@ -179,7 +175,7 @@ def put_back(output: Path) -> None:
 
 
 def has_checkpoint(output: Path) -> bool:
-    """Whether a run in the folder can be resumed."""
+    """Return whether the folder holds a run that can be resumed."""
     return any(path.suffix != ".part" for path in (output / "checkpoints").glob("*-*"))
 
 
@@ -188,40 +184,39 @@ def _is_ours(output: Path) -> bool:
 
 
 def _of_run(output: Path) -> list[Path]:
-    """What a run leaves behind in its folder, the mark of the folder last."""
+    """Return the files and folders that a run writes, `recipe.yaml` last."""
     folders = [output / name for name in RUN_FOLDERS if (output / name).exists()]
     return folders + [path for pattern in RUN_FILES for path in sorted(output.glob(pattern))]
 
 
 def _record(path: Path, recipe_class: type) -> str:
-    """The recipe a run was begun with, with the defaults of keys that are newer than it."""
+    """Return the recipe of a run as YAML, with defaults for keys that it lacks."""
     try:
         mapping = read_mapping(path)
     except RecipeError as error:
         raise RecipeError(
-            f"{path}, which says what was trained there, is damaged; use another --output, or "
-            "start afresh with --overwrite"
+            f"{path} is damaged. Use another --output, or start afresh with --overwrite."
         ) from error
     try:
         return to_yaml(build(recipe_class, mapping))
-    except RecipeError:  # of another kind, or by now refused
+    except RecipeError:  # another kind of recipe, or one that is no longer valid
         return path.read_text(encoding="utf-8")
 
 
 def remove_run(output: Path) -> None:
-    """Remove what a run leaves behind, and nothing else that may lie there."""
+    """Remove the files of a run, and no others."""
     for path in _of_run(output):
         remove(path)
 
 
 def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
-    """Whether the run of a folder has come to its end, or to that of a longer recipe."""
+    """Return whether the folder holds a finished run that `recipe`, if any, does not lengthen."""
     is_over = (output / "run.json").exists()
     return is_over and (recipe is None or not is_longer(output, recipe))
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Refuse an output folder that `claim` would refuse, before anything is loaded."""
+    """Raise if `claim` would refuse the folder."""
     if not (output / ASIDE).exists() and not (overwrite and _is_ours(output)):
         refuse_other_run(output, recipe)
 
@@ -229,7 +224,7 @@ def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
 def finished_run(
     output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
 ) -> Progress:
-    """Return the result of a finished run; CheckpointError if it is damaged or of other text."""
+    """Return the result of a finished run. Raise if it is damaged or was made with other text."""
     stamp, path = text_stamp(recipe, data_root, datasets), output / "run.json"
     try:
         record = read_json(path)
@@ -237,30 +232,27 @@ def finished_run(
         done = Progress.of(record["progress"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"{path}, which says how the run ended, is damaged ({error}): the model beside it may "
-            "be whole; train again with --overwrite, or in another --output"
+            f"{path} is damaged ({error}), but the model beside it may be intact. Train again with "
+            "--overwrite, or in another --output."
         ) from error
-    logger.info("%s is finished; nothing to do", output)
-    clear_work(output)  # where a kill came between the end of a run and this
+    logger.info("%s is already finished", output)
+    clear_work(output)  # the run may have been killed before it cleaned up
     return done
 
 
 def circumstances() -> dict[str, Any]:
-    """Where and when a run ended, for `run.json`."""
+    """Return the threads, versions and time of a run, for `run.json`."""
     import torch
 
     return {
         "threads": torch.get_num_threads(),
-        "versions": {
-            "paraphrastic_hf": paraphrastic_hf.__version__,
-            "torch": torch.__version__,
-        },
+        "versions": {"paraphrastic_hf": paraphrastic_hf.__version__, "torch": torch.__version__},
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 
 def clear_work(output: Path) -> None:
-    """Remove what only an unfinished run needs, first the run that it replaces.
+    """Remove the run that was replaced and the work folder.
 
     Checkpoints stay, so that the run can be trained longer.
     """

@@ -1,5 +1,4 @@
-"""Names and units of the development score and the loss that a run reports (thesis, 3.5.3 and
-4.4)."""
+"""Names and units of development scores (thesis, 3.5.3 and 4.4)."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from paraphrastic_hf.config.recipe import names_file
 
 PEARSON = "Pearson r x 100"
 NATS = "log-likelihood, nats per token"
-UNITS = {  # of `run.development`, where it is no Pearson's r
+UNITS = {  # by `run.development` (all others: Pearson's r)
     "ws353-tuning": "2 WS-S - WS-R, Spearman's rho x 100",
     "clean-and-bitext": "mean of Pearson r x 100 and retrieval, %",
     "held_out": NATS,
@@ -19,14 +18,17 @@ UNITS = {  # of `run.development`, where it is no Pearson's r
     "first": "minus cost of the first candidate x 100",
 }
 TASK_UNITS = {"relatedness": PEARSON, "parsing": "labeled F1, %"}
-FILE_UNITS = {  # of the score on a file, by the kind of the recipe
+FILE_UNITS = {  # unit of the score on a development file, by kind of recipe
     **dict.fromkeys(("language_model", "translation", "paraphrase"), NATS),
     "minimum_risk": UNITS["expected_cost"],
 }
 
 
 def unit_of(development: str) -> str:
-    """The unit of the score that `run.development` names.
+    """Return the unit of a development score.
+
+    Args:
+        development: Value of `run.development`.
 
     Example:
         >>> unit_of("held_out")
@@ -36,7 +38,7 @@ def unit_of(development: str) -> str:
 
 
 def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
-    """The development set of a run, and the unit of the score on it."""
+    """Return the name of a run's development set and the unit of its score."""
     development = recipe["run"].get("development")
     if "task" in recipe:
         task = recipe["task"]
@@ -49,9 +51,6 @@ def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def are_negatives_chosen(recipe: Mapping[str, Any]) -> bool:
-    """Whether the loss compares with negatives that the model itself finds hard.
-
-    Such a loss may rise while the model gets better.
-    """
+    """Return whether the loss uses hard negatives, so that it may rise while the model improves."""
     training = recipe["training"]
     return training.get("objective") == "margin" and training.get("negatives") in ("max", "mix")
