@@ -63,7 +63,7 @@ def errors(
     """List the pairs on which the errors of two encoders differ most."""
     found = judged(one, other, datasets)
     if not found:
-        raise DataError("no pairs to judge. Give a folder with STS data")
+        raise DataError("No pairs to judge. Give a folder with STS data")
     kinds = {
         f"{names[0]} is closer to the human score": found[:count],
         f"{names[1]} is closer to the human score": found[: -count - 1 : -1],

@@ -46,7 +46,7 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
     if not evaluations:
         raise DataError(
             f"{run} has no {LOGGED} in {LOG}. {GIVE} for minimum risk training, with "
-            "--evaluate_every set to the distance of the points"
+            "--evaluate_every set to the steps between points"
         )
     own = str(recipe["cost"]["metric"])
     by = {

@@ -54,7 +54,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
-            "negatives need at least 2 pairs and a batch_size of 2 or more, got "
+            "Negatives need at least 2 pairs and a batch_size of 2 or more, got "
             f"{counted(len(pairs), 'pair')} and {batch_size}"
         )
     positive: list[np.ndarray] = []
@@ -70,7 +70,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     found = np.concatenate(negative)
     found = found[np.isfinite(found)]
     if not len(found):
-        raise DataError("all pairs are equal, so none has a negative. Give other pairs")
+        raise DataError("All pairs are equal, so no sentence has a negative. Give other pairs")
     first = np.concatenate(positive)
     return Fit(len(first), float(first.mean()), float(found.mean()))
 

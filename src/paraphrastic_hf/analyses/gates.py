@@ -54,7 +54,7 @@ def gates(
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
         raise DataError(
-            f"no sentence of up to {MOST_WORDS} words has dependency relations. Use the corpus ewt"
+            f"No sentence of up to {MOST_WORDS} words has dependency relations. Use the corpus ewt"
         )
     norms = gate_norms(encoder, [sentence.words for sentence in short], name)
     values = np.concatenate(norms)
@@ -119,8 +119,8 @@ def gate_norms(
         )
     if not encoder.tokenizer.keeps_to_words:
         raise ModelError(
-            f"{name} has tokens that belong to no single word, such as marks, or n-grams across "
-            "words. Train it with tokenizer.kind word and marks none"
+            f"{name} has tokens outside of words (marks) or across words (n-grams). Train it "
+            "with tokenizer.kind word and marks none"
         )
     found: list[np.ndarray] = []
     for start in range(0, len(sentences), SENTENCES_AT_A_TIME):

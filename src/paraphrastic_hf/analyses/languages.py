@@ -49,7 +49,9 @@ def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Seque
     """Return the share of distinct pieces of an English text that another text has (footnote 9)."""
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
-        raise DataError("the English text has no piece that the tokenizer knows")
+        raise DataError(
+            "The tokenizer knows no piece of the English text. Give another model or text"
+        )
     return len(own & others) / len(own)
 
 
@@ -70,8 +72,8 @@ def languages(
     """
     if len(found) < FEWEST:
         raise DataError(
-            f"a correlation needs at least {FEWEST} languages with text, scores and distances, got "
-            f"{len(found)}"
+            f"A correlation needs at least {FEWEST} languages with text, scores and distances, "
+            f"got {len(found)}"
         )
     kinds = list(dict.fromkeys(kind for language in found for kind in language.distances))
     groups = {

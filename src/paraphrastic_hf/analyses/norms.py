@@ -38,7 +38,7 @@ def norms(
         counts: Words with their counts, from `read_word_list`.
     """
     if any(count is None for count in counts.values()):
-        raise DataError("the word list has no counts. Each line must have a word and its count")
+        raise DataError("The word list has no counts. Each line must have a word and its count")
     tag_of = most_frequent_tags(sentences)
     tagged, listed = list(tag_of), list(counts)
     norm_of = word_norms(encoder, [*tagged, *listed], name)
@@ -95,8 +95,8 @@ def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.nd
         raise DataError(f"{name} knows none of the {len(distinct):,} words. Give another list")
     if len(distinct) > 1 and np.nanmax(lengths) - np.nanmin(lengths) < 1e-4 * np.nanmax(lengths):
         raise ModelError(
-            f"all vectors of {name} have norm {np.nanmax(lengths):.4g}, so there is nothing to "
-            "compare. Use a model that does not normalize"
+            f"All vectors of {name} have norm {np.nanmax(lengths):.4g}, so they cannot be "
+            "compared. Use a model that does not normalize"
         )
     place = {word: i for i, word in enumerate(distinct)}
     return lengths[[place[word] for word in words]]

@@ -92,7 +92,7 @@ def rare_share(
         plain = (normalize(text, tokenizer.lowercase) for text in texts)
         words = sum(len(splitter.pre_tokenize_str(text)) for text in plain)
     if not words:
-        raise DataError("the texts contain no words")
+        raise DataError("The texts contain no words")
     known = ids[ids != special.unknown] if special.unknown is not None else ids
     return 100 * (1 - float((counts[known] >= rarely).sum()) / words)
 
@@ -109,7 +109,10 @@ def under_training(
     """
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:
-        raise DataError(f"a correlation needs {FEWEST} datasets of Table 2, got {len(datasets)}")
+        raise DataError(
+            f"A correlation needs {FEWEST} datasets of Table 2, got {len(datasets)}. Give a "
+            "folder with more STS data"
+        )
     scores = score_suite(encoder.encode, datasets).datasets
     found = []
     for pairs, score in zip(datasets, scores, strict=True):

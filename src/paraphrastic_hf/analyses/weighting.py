@@ -113,13 +113,15 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
         raise ModelError(
-            f"the start has {rows.shape[1]} dimensions, but the model {table.shape[1]}. Give the "
-            "model that training started from"
+            f"The start has {rows.shape[1]} dimensions, but the model has {table.shape[1]}. Give "
+            "the model that training started from"
         )
     place = {token: row for row, token in enumerate(start.tokenizer.tokens())}
     known = np.array([token in place for token in tokens])
     if not known[2:].any():
-        raise ModelError("the start and the model have no token in common")
+        raise ModelError(
+            "The start and the model share no token. Give the model that training started from"
+        )
     found = random_start(table)
     given = rows[[place[token] for token, kept in zip(tokens, known, strict=True) if kept]]
     found *= np.linalg.norm(given, axis=1).mean() / np.sqrt(table.shape[1])
@@ -142,7 +144,7 @@ def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
             add()
     add()
     if not counts.any():
-        raise DataError("the text contains none of the model's tokens")
+        raise DataError("The text contains none of the model's tokens. Give other text")
     return counts
 
 

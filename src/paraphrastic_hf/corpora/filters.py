@@ -152,7 +152,7 @@ def _place_of_rejects(path: str | Path) -> Path:
     """Return the path for rejected pairs. An existing file must be empty or hold rejected pairs."""
     place = output_file(path)
     if not place.parent.is_dir():
-        raise DataError(f"cannot write {path}: the folder {place.parent} does not exist")
+        raise DataError(f"Cannot write {path}: the folder {place.parent} does not exist")
     if place.exists() and place.stat().st_size:
         with place.open("rb") as file:
             columns = file.readline(MAX_LINE_BYTES).split(b"\t")

@@ -44,8 +44,8 @@ def refuse_other_results(directory: str | Path, suites: Iterable[str], model: st
             continue
         if other != model:
             raise DataError(
-                f"{directory} contains results of {other} on {suite}, not of {model}. Use another "
-                f"--output or, if it is the same model, --name {other}"
+                f"{directory} contains results of {other} on {suite}, not of {model}. Use "
+                f"another --output, or --name {other} if the model is the same"
             )
 
 

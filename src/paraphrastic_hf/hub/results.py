@@ -82,7 +82,9 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
         DataError: If they cannot be read.
     """
     if not trained.is_encoder:
-        raise PublishError(f"{trained.directory} is not an encoder, so it has no evaluation")
+        raise PublishError(
+            f"{trained.directory} is not an encoder, so it has no evaluation. Omit --evaluation"
+        )
     suites = read_results(evaluation)
     encoder = load_encoder(trained.directory)
     for results in suites:

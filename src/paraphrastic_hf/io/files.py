@@ -150,8 +150,8 @@ def other_loader(directory: Path) -> str:
     Without `modules.json`, sentence-transformers would pool any model by the mean.
     """
     if (directory / MODULES).is_file():
-        return "load the model with sentence_transformers.SentenceTransformer"
-    return "load the model with the library that wrote it"
+        return "Load the model with sentence_transformers.SentenceTransformer"
+    return "Load the model with the library that wrote it"
 
 
 def open_to_readers(path: Path) -> None:

@@ -60,7 +60,7 @@ class BGTConfig(LatentConfig):
             if "." in language or hasattr(nn.ModuleDict, language):
                 raise ValueError(
                     f"languages must be valid names of torch modules, got {language!r}. Use "
-                    "another code, for example with three letters."
+                    "another code, for example with three letters"
                 )
         for name in ("reconstructs", "translates"):
             named = list(getattr(self, name))
@@ -76,8 +76,8 @@ class BGTConfig(LatentConfig):
             raise ValueError("reconstructs or translates must name a language")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs languages in reconstructs. Translations only use the "
-                "semantic variable."
+                "has_language_variables needs languages in reconstructs. Translations only "
+                "use the semantic variable"
             )
 
 

@@ -73,8 +73,8 @@ class MGTConfig(LatentConfig):
             raise ValueError("encoder_kind and decoder_kind of an MGT must not be lstm")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs reconstructs. Translations only use the semantic "
-                "variable."
+                "has_language_variables needs reconstructs. Translations only use the "
+                "semantic variable"
             )
         if self.has_language_variables and self.encoder_kind == "average":
             raise ValueError(
@@ -83,8 +83,8 @@ class MGTConfig(LatentConfig):
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(
-                "has_translation_scorer needs reconstructs. Without it the decoder's own output "
-                "layer is used for translations only."
+                "has_translation_scorer needs reconstructs. Without it the decoder's own "
+                "output layer is used for translations only"
             )
 
 

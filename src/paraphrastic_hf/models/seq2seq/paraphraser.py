@@ -218,8 +218,8 @@ class ParaphraserModel(Seq2SeqModel):
         if self.reads_template:
             if template is None:
                 raise ValueError(
-                    "template_ids are missing: a parse or template in the model's template "
-                    "vocabulary"
+                    "template_ids are missing. Pass a parse or template in the model's "
+                    "template vocabulary"
                 )
             if template_mask is None:
                 template_mask = template.new_ones(template.shape[:2])
