@@ -96,18 +96,17 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
 
 
 def for_languages(
-    suites: Sequence[Mapping[str, Any]], languages: Sequence[str]
-) -> list[Mapping[str, Any]]:
+    suites: Sequence[dict[str, Any]], languages: Sequence[str]
+) -> list[dict[str, Any]]:
     """Leave out the suites and STS tracks of other languages for an English model."""
     if list(languages) != ["en"]:
         return list(suites)
+
+    def is_english(row: Mapping[str, Any]) -> bool:
+        return row["group"] != "STS17" or row["name"] == "en-en"
+
     return [
-        {
-            **results,
-            "rows": [
-                row for row in results["rows"] if row["group"] != "STS17" or row["name"] == "en-en"
-            ],
-        }
+        {**results, "rows": [row for row in results["rows"] if is_english(row)]}
         for results in suites
         if results["suite"] not in MULTILINGUAL
     ]
