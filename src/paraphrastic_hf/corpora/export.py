@@ -87,7 +87,7 @@ def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
     counts = {name: _rows_in(folder / name, source.configs.get(name, ())) for name in configs}
     counts = {config: splits for config, splits in counts.items() if splits}
     write_json(folder / RECORD, {source.name: counts})
-    write_bytes(folder / "README.md", dataset_card(source, counts, has_files=True).encode("utf-8"))
+    write_bytes(folder / "README.md", dataset_card(source, counts).encode("utf-8"))
     return counts
 
 

@@ -40,6 +40,8 @@ class Source:
         by_hand: How to get it if a program cannot download it.
         only: Indices into `files`, for configurations that need only some.
         notes: Why rows may differ from the published numbers.
+        title: Name for people, on the card.
+        languages: Language codes. Those of bitext are the names of its configurations instead.
     """
 
     name: str
@@ -56,6 +58,8 @@ class Source:
     by_hand: str = ""
     only: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     notes: str = ""
+    title: str = ""
+    languages: tuple[str, ...] = ("en",)
 
     @property
     def may_share(self) -> bool:
@@ -104,7 +108,9 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def _source(name: str, record: Mapping[str, Any]) -> Source:
     given = dict(record)
-    given["folders"] = tuple(given.get("folders", ()))
+    for key in ("folders", "languages"):
+        if key in given:
+            given[key] = tuple(given[key])
     given["files"] = tuple(Remote(**remote) for remote in given.get("files", ()))
     given["only"] = {config: tuple(chosen) for config, chosen in given.get("only", {}).items()}
     return Source(name, **given)

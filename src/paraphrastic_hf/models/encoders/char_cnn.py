@@ -74,7 +74,8 @@ class CharCnnModel(TableModel):
 
     config_class = CharCnnConfig
     card_sentence = (
-        "the largest outputs of filters over its {{ tokens }} (charCNN; thesis, 3.7.2.3)"
+        "the maximum output of each convolution filter over its {{ tokens }} (charCNN; thesis, "
+        "3.7.2.3)"
     )
 
     def __init__(self, config: CharCnnConfig) -> None:

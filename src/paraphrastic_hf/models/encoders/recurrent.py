@@ -125,8 +125,8 @@ class RecurrentModel(TableModel):
 
     config_class = RecurrentConfig
     card_sentence = (
-        "{{ {'last': 'the last', 'mean': 'the mean', 'max': 'the largest values'}[pooling] }} of "
-        "the states of {{ 'a bidirectional' if bidirectional else 'an' }} "
+        "the {{ {'last': 'last', 'mean': 'mean', 'max': 'elementwise maximum'}[pooling] }} of the "
+        "states of {{ 'a bidirectional' if bidirectional else 'an' }} "
         "{{ {'lstm': 'LSTM', 'rnn': 'RNN', 'identity_rnn': 'identity-RNN'}[cell] }} over its "
         "{{ tokens }} (thesis, 4.4)"
     )

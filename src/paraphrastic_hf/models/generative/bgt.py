@@ -96,8 +96,8 @@ class BGTModel(LatentModel):
 
     config_class = BGTConfig
     card_sentence = (
-        "the mean of the variable {{ variable }}, which {{ {'lstm': 'an LSTM', 'average': "
-        "'an average'}.get(encoder_kind, 'a transformer') }} infers from its {{ tokens }} "
+        "the posterior mean of the variable {{ variable }}, inferred from its {{ tokens }} by "
+        "{{ {'lstm': 'an LSTM', 'average': 'an average'}.get(encoder_kind, 'a transformer') }} "
         "(bilingual generative transformer; thesis, 5.4)"
     )
 

@@ -103,9 +103,9 @@ class MGTModel(LatentModel):
 
     config_class = MGTConfig
     card_sentence = (
-        "the mean of the variable {{ variable }}, which one {{ 'average' if encoder_kind == "
-        "'average' else 'transformer' }} for all of {{ languages | join(', ') }} infers from its "
-        "{{ tokens }} (multilingual generative transformer; thesis, 5.10)"
+        "the posterior mean of the variable {{ variable }}, inferred from its {{ tokens }} by "
+        "one {{ 'average' if encoder_kind == 'average' else 'transformer' }} for "
+        "{{ languages | join(', ') }} (multilingual generative transformer; thesis, 5.10)"
     )
     balances_translations = True
 

@@ -89,10 +89,11 @@ class GatedConvModel(Seq2SeqModel):
 
     config_class = GatedConvConfig
     card_sentence = (
-        "A gated convolutional encoder-decoder (thesis, 7.3) over {{ tokens }}: an encoder of "
-        "{{ counted(encoder_layers, 'layer') }}, a decoder of "
-        "{{ counted(decoder_layers, 'layer') }}, each with attention; windows of "
-        "{{ kernel_width }}, {{ hidden_size }} dimensions, {{ '{:,}'.format(vocab_size) }} entries."
+        "A gated convolutional encoder-decoder over {{ tokens }} (thesis, 7.3). It has "
+        "{{ counted(encoder_layers, 'encoder layer') }}, "
+        "{{ counted(decoder_layers, 'decoder layer') }} with attention, windows of "
+        "{{ kernel_width }} tokens, {{ hidden_size }} dimensions and {{ number(vocab_size) }} "
+        "entries."
     )
     base_model_prefix = "gated_conv"
     _tied_weights_keys = {
