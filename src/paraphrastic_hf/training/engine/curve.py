@@ -1,6 +1,6 @@
 """Plot of a run's loss, learning rate and development score by step.
 
-It depends only on the log (`log.py`) and the recipe, so a resumed run has the same plot.
+The plot depends only on the log (`log.py`) and the recipe, so a resumed run gives the same plot.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Curve:
     """One logged quantity.
 
     Attributes:
-        steps: Optimizer steps since training began.
-        values: Value at each of these (for losses, the mean since the previous line).
-        is_part: Whether it is logged with the loss, as its parts are, and not only now and then.
+        steps: Number of optimizer steps since training began, for each value.
+        values: Logged values. For losses, the mean since the previous log line.
+        is_part: Whether the quantity is logged in every line with the loss, as the parts of the
+            loss are. Other quantities are logged less often.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -43,13 +44,13 @@ class Curve:
 
 
 def read_curves(log: str | Path) -> dict[str, Curve]:
-    """Read the named curves of a run from its log.
+    """Read the curves of a run from its log, by name.
 
     Args:
         log: The file `logs/train.jsonl` of a finished run.
 
     Returns:
-        `loss`, each of its parts, `lr` and `development`, if logged.
+        The curves `loss`, `lr`, `development` and the parts of the loss, if logged.
 
     Example:
         >>> import tempfile
@@ -69,7 +70,9 @@ def read_curves(log: str | Path) -> dict[str, Curve]:
 
 
 def write_curve(directory: Path) -> None:
-    """Plot a run's log to `training.png`, unless the log is empty or matplotlib missing."""
+    """Plot a run's log to `training.png`. Nothing is written if the log is empty or matplotlib is
+    missing.
+    """
     remove(directory / PICTURE)
     curves = read_curves(directory / "logs" / "train.jsonl")
     if not curves:
@@ -90,9 +93,10 @@ def labels_of(recipe: Mapping[str, Any]) -> dict[str, str]:
 
 
 def draw(curves: Mapping[str, Curve], path: Path, labels: Mapping[str, str]) -> None:
-    """Draw panels for the loss with its parts, the score, the learning rate and each gauge.
+    """Draw panels for the loss and its parts, the development score, the learning rate and other
+    logged values.
 
-    Gauges that share a prefix, such as `kl/fr` and `kl/en`, share a panel.
+    Values that share a prefix, such as `kl/fr` and `kl/en`, share a panel.
     """
     from matplotlib.figure import Figure
 
