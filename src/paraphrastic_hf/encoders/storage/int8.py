@@ -76,7 +76,7 @@ class Int8Encoder:
 
 
 def _refuse_unless_averaged(directory: Path) -> None:
-    """Raise an error unless a model is a transformer with mean pooling and optional normalization."""
+    """Raise an error unless a model is a transformer with mean pooling and, optionally, a norm."""
     try:
         modules = read_json(directory / "modules.json")
         kinds = [module["type"].rpartition(".")[2] for module in modules]

@@ -47,7 +47,7 @@ class TeacherArguments:
     )
     weight: float = argument(
         1.0,
-        help=("weight of this teacher when similarities of several teachers are averaged"),
+        help="weight of this teacher when similarities of several teachers are averaged",
         above=0,
     )
     engine: str = argument(

@@ -46,7 +46,7 @@ class FinishArguments:
     )
     sample: int = argument(
         60_000,
-        help=("number of training sentences from which the principal axes are computed"),
+        help="number of training sentences from which the principal axes are computed",
         at_least=1,
     )
     dimension: int | None = argument(
@@ -58,7 +58,7 @@ class FinishArguments:
         "smaller model",
     )
     drop_apart: bool = argument(
-        False, help=("drop the pieces of the languages in tokenizer.apart from the vocabulary")
+        False, help="drop the pieces of the languages in tokenizer.apart from the vocabulary"
     )
     significant_bits: int | None = argument(
         None,
@@ -118,7 +118,7 @@ class EncoderRecipe:
     )
     combine: str = argument(
         "concatenate",
-        help=("parts: how the vectors of the parts are combined"),
+        help="parts: how the vectors of the parts are combined",
         choices=("concatenate", "add"),
     )
     training: OptimizationArguments = argument(OptimizationArguments(), help="objective")

@@ -63,7 +63,7 @@ class TokenizerArguments:
         at_most=MOST_ENTRIES,
     )
     orders: list[int] = argument(
-        [3], help=("char_ngram: lengths of the n-grams in characters"), at_least=1
+        [3], help="char_ngram: lengths of the n-grams in characters", at_least=1
     )
     padding_mode: str = argument(
         "both",
@@ -194,7 +194,7 @@ class ModelArguments:
         None, help="projection: number of dense layers over the average, 1 or 2 (default: 1)"
     )
     cell: str | None = argument(
-        None, help=("recurrent: type of cell, lstm, rnn or identity_rnn (default: lstm)")
+        None, help="recurrent: type of cell, lstm, rnn or identity_rnn (default: lstm)"
     )
     peepholes: bool | None = argument(
         None,

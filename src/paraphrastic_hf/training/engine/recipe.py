@@ -43,7 +43,7 @@ class DatasetArguments:
 
     name: str = argument(help="corpus name (`paraphrastic data list` shows all)")
     config: str | None = argument(
-        None, help=("configuration of the corpus (default: its first configuration)")
+        None, help="configuration of the corpus (default: its first configuration)"
     )
     split: str = argument("train", help="split")
     data_dir: str | None = argument(
@@ -78,7 +78,7 @@ class SourceArguments:
         None, help="corpus to use instead of a path, such as {name: multi30k, config: en-fr}"
     )
     second: str | None = argument(
-        None, help=("text file with the second sentences, aligned line by line with `path`")
+        None, help="text file with the second sentences, aligned line by line with `path`"
     )
     languages: list[str] | None = argument(
         None,
@@ -145,18 +145,18 @@ class DataArguments:
     )
     min_words: int = argument(1, help="minimum number of words per side of a pair", at_least=0)
     max_words: int | None = argument(
-        100, help=("maximum number of words per side of a pair"), at_least=1
+        100, help="maximum number of words per side of a pair", at_least=1
     )
     max_length: int = argument(
         100,
-        help=("maximum number of tokens per side (longer sides are cut)"),
+        help="maximum number of tokens per side (longer sides are cut)",
         at_least=1,
         at_most=2**31 - 1,
     )
     bad_rows: str = argument("skip", help="treatment of malformed rows", choices=BAD_ROWS)
     max_bad_rows: float = argument(
         MAX_BAD_ROWS,
-        help=("maximum share of malformed rows in a source, 0 to 1"),
+        help="maximum share of malformed rows in a source, 0 to 1",
         at_least=0,
         at_most=1,
     )
@@ -169,7 +169,7 @@ class OptimizationArguments:
     epochs: int = argument(10, help="passes over the data", at_least=0, at_most=1_000_000)
     steps: int | None = argument(
         None,
-        help=("maximum number of optimizer steps (default: no limit besides epochs)"),
+        help="maximum number of optimizer steps (default: no limit besides epochs)",
         at_least=1,
     )
     batch_size: int = argument(128, help="number of examples in a mini-batch", at_least=1)
@@ -195,7 +195,7 @@ class OptimizationArguments:
         choices=("constant", "linear", "inverse_root"),
     )
     warmup_steps: int = argument(
-        0, help=("number of steps in which the learning rate rises linearly from 0"), at_least=0
+        0, help="number of steps in which the learning rate rises linearly from 0", at_least=0
     )
     clip: float = argument(
         0.0,
@@ -246,11 +246,11 @@ class TokenBatchArguments(OptimizationArguments):
 
     batch_size: int = argument(1024, help="maximum number of sentences in a batch", at_least=1)
     batch_tokens: int = argument(
-        4096, help=("maximum number of tokens in a batch, including padding"), at_least=1
+        4096, help="maximum number of tokens in a batch, including padding", at_least=1
     )
     accumulate: int = argument(
         1,
-        help=("number of batches whose gradients are accumulated for one optimizer step"),
+        help="number of batches whose gradients are accumulated for one optimizer step",
         at_least=1,
     )
 
@@ -273,7 +273,7 @@ class RunArguments:
 
     evaluate_every: int = argument(
         1000,
-        help=("number of steps between evaluations. Every epoch also ends with an evaluation"),
+        help="number of steps between evaluations. Every epoch also ends with an evaluation",
         at_least=1,
     )
     checkpoint_every: int = argument(2000, help="number of steps between checkpoints", at_least=1)

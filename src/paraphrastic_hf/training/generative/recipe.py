@@ -55,7 +55,7 @@ class LatentArguments:
     )
     hidden_size: int = argument(
         1024,
-        help=("number of dimensions of a latent variable, and thus of a sentence vector"),
+        help="number of dimensions of a latent variable, and thus of a sentence vector",
         at_least=1,
     )
     state_size: int | None = argument(
@@ -82,7 +82,7 @@ class LatentArguments:
     decoder_layers: int = argument(1, help="transformer: number of blocks of a decoder", at_least=1)
     heads: int | None = argument(
         None,
-        help=("transformer: number of attention heads of a block (default: bgt 8, mgt 16)"),
+        help="transformer: number of attention heads of a block (default: bgt 8, mgt 16)",
         at_least=1,
     )
     feed_forward: int | None = argument(
@@ -91,7 +91,7 @@ class LatentArguments:
         at_least=1,
     )
     dropout: float = argument(
-        0.3, help=("dropout probability (default: value of the released code)"), at_least=0, below=1
+        0.3, help="dropout probability (default: value of the released code)", at_least=0, below=1
     )
     latent_at: list[str] | None = argument(
         None,
@@ -153,7 +153,7 @@ class GenerativeTraining(TokenBatchArguments):
     )
     kl_weight: float = argument(
         1.0,
-        help=("final weight of KL(posterior || prior), 1 for the evidence lower bound"),
+        help="final weight of KL(posterior || prior), 1 for the evidence lower bound",
         at_least=0,
     )
     kl_rise: float = argument(

@@ -34,7 +34,7 @@ class SentenceArguments(DataArguments):
         "swap": "sentences are read from either side",
     }
     language: str = argument(
-        "en", help=("language of the sentences, which can be on either side of a source")
+        "en", help="language of the sentences, which can be on either side of a source"
     )
     held_out: int = argument(
         2000,
@@ -52,7 +52,7 @@ class TransformerArguments:
         4, help="number of attention heads of a block (must divide hidden_size)", at_least=1
     )
     feed_forward: int = size_argument(
-        1024, help=("number of units of the feed-forward layer of a block")
+        1024, help="number of units of the feed-forward layer of a block"
     )
     dropout: float = argument(0.1, help="dropout probability", at_least=0, below=1)
 

@@ -38,7 +38,7 @@ class RiskData(ParallelArguments):
     )
     max_length: int = argument(
         100,
-        help=("maximum number of tokens per side. Longer pairs are left out"),
+        help="maximum number of tokens per side. Longer pairs are left out",
         at_least=2,
         at_most=2**31 - 1,
     )
@@ -82,7 +82,7 @@ class CandidateArguments:
     )
     batch_size: int = argument(
         64,
-        help=("number of sentences to generate candidates for at once (halved if memory runs out)"),
+        help="number of sentences to generate candidates for at once (halved if memory runs out)",
         at_least=1,
     )
     refresh_steps: int = argument(
@@ -135,7 +135,7 @@ class CostArguments:
     )
     options: dict[str, Any] = argument({}, help="evaluate: additional arguments of compute")
     limits: list[float] = argument(
-        [0.0, 1.0], help=("function, evaluate: lowest and highest possible score")
+        [0.0, 1.0], help="function, evaluate: lowest and highest possible score"
     )
     higher_is_better: bool = argument(
         True, help="function, evaluate: whether the highest score is best"
@@ -169,7 +169,7 @@ class MinimumRiskTraining(AnnealedArguments):
     )
     cost_scale: float = argument(
         100.0,
-        help=("factor that the costs are multiplied by in the loss (value of the released code)"),
+        help="factor that the costs are multiplied by in the loss (value of the released code)",
         above=0,
     )
     probability: str = argument(
@@ -185,7 +185,7 @@ class MinimumRiskTraining(AnnealedArguments):
 class MinimumRiskRunArguments(RunArguments):
     evaluate_every: int = argument(
         200,
-        help=("number of steps between evaluations. Every epoch also ends with an evaluation"),
+        help="number of steps between evaluations. Every epoch also ends with an evaluation",
         at_least=1,
     )
     checkpoint_every: int = argument(200, help="number of steps between checkpoints", at_least=1)
@@ -203,7 +203,7 @@ class MinimumRiskRunArguments(RunArguments):
 class MinimumRiskRecipe:
     kind: str = argument(
         "minimum_risk",
-        help=("kind of training: minimum risk training of any encoder-decoder"),
+        help="kind of training: minimum risk training of any encoder-decoder",
         choices=("minimum_risk",),
     )
     start: str | None = argument(

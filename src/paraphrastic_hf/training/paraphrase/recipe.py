@@ -55,13 +55,13 @@ class ParaphraseData(DataArguments):
     )
     max_template: int = argument(
         300,
-        help=("maximum number of tokens in a parse. Pairs with a longer parse are left out"),
+        help="maximum number of tokens in a parse. Pairs with a longer parse are left out",
         at_least=1,
         at_most=2**31 - 1,
     )
     max_length: int = argument(
         100,
-        help=("maximum number of tokens in a sentence. Pairs with a longer sentence are left out"),
+        help="maximum number of tokens in a sentence. Pairs with a longer sentence are left out",
         at_least=1,
         at_most=2**31 - 1,
     )
@@ -110,7 +110,7 @@ class ParaphraserArguments:
         "layer",
     )
     copy: bool | None = argument(
-        None, help=("scpn: copy mechanism for source tokens (default: true)")
+        None, help="scpn: copy mechanism for source tokens (default: true)"
     )
     embedding_size: int | None = size_argument(
         None, help="scpn, paraphraser: number of dimensions of a token vector (default: 300)"

@@ -156,7 +156,7 @@ class SupervisedRunArguments(RunArguments):
 class SupervisedRecipe:
     kind: str = argument(
         "supervised",
-        help=("kind of training: supervised, a predictor of scores or labels"),
+        help="kind of training: supervised, a predictor of scores or labels",
         choices=("supervised",),
     )
     task: TaskArguments = argument(help="task and corpus")
@@ -178,7 +178,7 @@ class SupervisedRecipe:
         "encoder of character n-grams",
     )
     head: HeadArguments = argument(
-        HeadArguments(), help=("layers on top of sentence or word vectors")
+        HeadArguments(), help="layers on top of sentence or word vectors"
     )
     training: SupervisedTraining = argument(SupervisedTraining(), help="objective and optimization")
     run: SupervisedRunArguments = argument(

@@ -43,7 +43,7 @@ class TranslationData(ParallelArguments):
     )
     max_length: int = argument(
         100,
-        help=("maximum number of tokens per side. Longer pairs are left out"),
+        help="maximum number of tokens per side. Longer pairs are left out",
         at_least=1,
         at_most=2**31 - 1,
     )
@@ -76,7 +76,7 @@ class TranslatorArguments:
     )
     kernel_width: int | None = argument(
         None,
-        help=("gated_conv: width of the convolutions, an odd number of tokens (default: 3)"),
+        help="gated_conv: width of the convolutions, an odd number of tokens (default: 3)",
         at_least=1,
     )
     heads: int | None = argument(
@@ -84,7 +84,7 @@ class TranslatorArguments:
     )
     feed_forward: int | None = size_argument(
         None,
-        help=("marian: number of units of the feed-forward layer (default: 4 times hidden_size)"),
+        help="marian: number of units of the feed-forward layer (default: 4 times hidden_size)",
     )
 
 
