@@ -16,12 +16,16 @@ CONFIG, RECIPE = "config.json", "recipe.yaml"
 KEY = "languages"  # key in config.json
 
 
-def languages_of(directory: Path | None) -> list[str]:
+def languages_of(directory: Path | None, *, assume_english: bool = True) -> list[str]:
     """Return the distinct language codes of a model, in order. The list is empty if they are
     unknown.
 
     They are read from the model card, `config.json`, the `languages` of a distillation recipe or
     the sources of the recipe. The first of these that names a language is used.
+
+    Args:
+        assume_english: Count a source without languages as English, as training does. If False, the
+            languages of a model with such a source are unknown.
     """
     if directory is None:
         return []
@@ -41,6 +45,8 @@ def languages_of(directory: Path | None) -> list[str]:
     for source in sources if isinstance(sources, list) else ():
         named = source.get("languages") if isinstance(source, dict) else []
         if not named and isinstance(source, dict) and source.get("path"):
+            if not assume_english:
+                return []
             found.append("en")  # default language of a source
         found += map(str, named) if isinstance(named, list) else []
     return list(dict.fromkeys(found))
