@@ -283,7 +283,7 @@ class LatentGenerator(HubMixin):
 
         Args:
             verb: `translate` or `reconstruct`.
-            language: Language to write, or None if the model writes only one.
+            language: Language to write, or None if the model writes only one language.
 
         Raises:
             ValueError: The model has no such task, or several and `language` is None.

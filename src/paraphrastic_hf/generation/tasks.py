@@ -38,7 +38,7 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
 
     Args:
         verb: `translate` or `reconstruct`.
-        language: Language to write, or None if the model writes only one.
+        language: Language to write, or None if the model writes only one language.
 
     Example:
         >>> chosen_task(["translate_fr", "reconstruct_en"], "translate", None)

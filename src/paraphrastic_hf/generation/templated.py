@@ -1,5 +1,5 @@
 """Generation from sources and templates (thesis, 6.3), with SCPN, parse generators or stock
-encoder-decoders. The last read source and template as one text.
+encoder-decoders. Stock models read source and template as one text.
 """
 
 from __future__ import annotations

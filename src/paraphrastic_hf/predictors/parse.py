@@ -2,8 +2,8 @@
 
     b(i, j) = s(i, j) + max_k b(i, k) + b(k, j),   b(i, i + 1) = s(i, i + 1)
 
-s is the score of a span's best label, b that of the best binary tree over it. A span may have no
-label, which scores 0. Removing such spans turns a binary tree into a tree of any arity.
+s is the score of a span's best label. b is the score of the best binary tree over the span. A span
+may have no label, which scores 0. Removing such spans turns a binary tree into a tree of any arity.
 """
 
 from __future__ import annotations

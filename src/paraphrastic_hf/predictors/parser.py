@@ -47,7 +47,7 @@ class SentenceParser(SavedModel):
 
         Args:
             lines: Sentences.
-            batch_size: Largest number of sentences per batch, at least 1.
+            batch_size: Maximum number of sentences per batch, at least 1.
 
         Returns:
             A result for each line. A line without words, or with more than `model.config.max_words`
@@ -69,7 +69,7 @@ class SentenceParser(SavedModel):
 
         Args:
             sentences: Lists of words, tokenized as in the Penn Treebank.
-            batch_size: Largest number of sentences per batch, at least 1.
+            batch_size: Maximum number of sentences per batch, at least 1.
 
         Returns:
             A result for each sentence, as in `parse`.

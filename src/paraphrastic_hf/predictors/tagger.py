@@ -45,7 +45,7 @@ class Tagger(SavedModel):
 
         Args:
             sentences: Lists of words, tokenized as in the training corpus.
-            batch_size: Largest number of sentences per batch, at least 1.
+            batch_size: Maximum number of sentences per batch, at least 1.
 
         Returns:
             A list of tags for each sentence, one per word.
@@ -77,7 +77,7 @@ def predict_tags(
         model: Any tagging model. Its training mode is restored afterwards.
         corpus: Sentences tokenized for the model's word encoder, each of at most `config.max_words`
             words.
-        batch_size: Largest number of sentences per batch, at least 1.
+        batch_size: Maximum number of sentences per batch, at least 1.
 
     Returns:
         A list of tags for each sentence, one per word.

@@ -18,9 +18,9 @@ class SpecialIds:
     Attributes:
         pad: Id of padding.
         unknown: Id of unknown tokens, if the tokenizer keeps them.
-        start: Ids of start-of-text marks. A mixture of tokenizers has one per part that adds the
-            mark.
-        end: Ids of end-of-text marks, one per part as in `start`.
+        start: Ids of start-of-text marks. In a mixture of tokenizers, each part that adds the mark
+            has its own id.
+        end: Ids of end-of-text marks, as in `start`.
         languages: Ids of language marks, by language code.
     """
 

@@ -3,8 +3,9 @@
 No token crosses white space, so a text can be tokenized word by word. A dictionary in C
 (`WordTable` in `_words.c`) caches the token ids of words. Each thread processes a range of the
 texts with its own `Block`. It looks up the words and averages the table rows. It segments new ASCII
-words as sentencepiece would, and passes other new words to the tokenizer in one call. Only that
-call needs the interpreter's lock. New words enter the dictionary while no thread reads it.
+words as sentencepiece would, and passes other new words to the tokenizer in one call. Only the
+tokenizer call needs the interpreter's lock. New words enter the dictionary while no thread reads
+it.
 
 Embeddings equal those of the slow path (`means.py`) up to rounding. In texts above about 6,000
 pieces, sentencepiece's scores lose digits, so sentencepiece may break ties between segmentations

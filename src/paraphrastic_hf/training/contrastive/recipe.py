@@ -93,8 +93,10 @@ class ContrastiveTraining(OptimizationArguments):
     )
     scramble_before_negatives: bool = argument(
         False,
-        help="select negatives from the shuffled sentences (2017 paper, 4.2), instead of the "
-        "original ones",
+        help=(
+            "select negatives from the shuffled sentences (2017 paper, 4.2) instead of the "
+            "original sentences"
+        ),
     )
     scramble_swaps: float = argument(
         0.0,

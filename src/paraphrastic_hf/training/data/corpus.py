@@ -183,7 +183,7 @@ def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
     """Return the number of examples that `seen_in_epoch` returns, the same for every epoch.
 
     Args:
-        source: (N,) number of each example's source.
+        source: Index of each example's source, (N,).
     """
     members = np.bincount(source, minlength=len(weights)).tolist()
     return sum(
@@ -201,7 +201,7 @@ def seen_in_epoch(
     """Return the indices of all examples in an epoch, source by source, (examples,).
 
     Args:
-        source: (N,) number of each example's source.
+        source: Index of each example's source, (N,).
         weights: Number of times that each source's examples are used. For a fractional part, a
             random subset is used once more.
     """

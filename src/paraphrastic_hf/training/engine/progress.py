@@ -25,7 +25,7 @@ class Progress:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Progress:
-        """Read the progress from a record. Records of an earlier version name `examples`
-        `pairs`.
+        """Read the progress from a record. In records of an earlier version, the key `examples` is
+        named `pairs`.
         """
         return cls(**{"examples" if key == "pairs" else key: record[key] for key in record})

@@ -257,7 +257,9 @@ class TokenBatchArguments(OptimizationArguments):
 
 @dataclass(frozen=True)
 class SmoothedArguments(TokenBatchArguments):
-    """Optimization of a label-smoothed cross-entropy in token batches."""
+    """Optimization with a label-smoothed cross-entropy, in batches with about the same number of
+    tokens.
+    """
 
     label_smoothing: float = argument(
         0.1,

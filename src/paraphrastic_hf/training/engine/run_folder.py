@@ -170,7 +170,7 @@ def _set_aside(output: Path) -> None:
 
 
 def put_back(output: Path) -> None:
-    """Move a run that was set aside back, if the new run has no checkpoint."""
+    """Restore the run that was set aside, if the new run has no checkpoint."""
     aside = output / ASIDE
     if not aside.is_dir() or has_checkpoint(output):
         return

@@ -222,8 +222,8 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
 def _freeze_banned_rows(model: Any) -> None:
     """Freeze the embeddings of tokens that the model must never write.
 
-    One of them is the padding token of Marian models. Its embedding is zero. Marian's decoder
-    begins with it, and CTranslate2 relies on the zeros.
+    In Marian models, such a token is the padding token. Its embedding is zero. The decoder begins
+    with this token, and CTranslate2 relies on the zeros.
     """
     banned = model.generation_config.bad_words_ids or []
     tokens = sorted({ids[0] for ids in banned if len(ids) == 1})

@@ -87,8 +87,10 @@ class CandidateArguments:
     )
     refresh_steps: int = argument(
         1,
-        help="number of steps whose candidates are generated at once, with the weights before the "
-        "first of them",
+        help=(
+            "number of steps whose candidates are generated at once, with the weights before the "
+            "first of these steps"
+        ),
         at_least=1,
         at_most=1000,
     )
@@ -120,9 +122,11 @@ class CostArguments:
     )
     penalty: str = argument(
         "both",
-        help="simile, half: candidates that get a length penalty: shorter and longer ones (both), "
-        "only longer ones (excess), only shorter ones (brevity), or none, which equals sim "
-        "(thesis 7.2.1)",
+        help=(
+            "simile, half: candidates that get a length penalty (thesis 7.2.1). both: shorter and "
+            "longer candidates. excess: only longer candidates. brevity: only shorter candidates. "
+            "none: no penalty, so that simile equals sim"
+        ),
         choices=PENALTIES,
     )
     name: str | None = argument(

@@ -111,7 +111,7 @@ class Seq2SeqRun:
         """Replace the weights by the average of the last checkpoints, and return the number of
         checkpoints.
 
-        If the average does not score better than the current weights, keep these and return 0.
+        If the average does not score better, keep the current weights and return 0.
         """
         score = self.development()
         best = -math.inf if score is None else float(score(model))

@@ -75,7 +75,7 @@ def seq2seq_inputs(
     """Return the inputs of an encoder-decoder for pairs of texts, and the tokens to predict.
 
     Args:
-        sides: Numbers of sources and targets, (pairs, 2).
+        sides: Indices of sources and targets, (pairs, 2).
         templates: Token ids of each target's template, or None. The last sentences are the targets,
             in the order of the templates.
 
@@ -113,7 +113,7 @@ def nats_of_targets(
     """Return the cross-entropy of each target in nats, (pairs,), without dropout and smoothing.
 
     Args:
-        sides: Numbers of sources and targets, (pairs, 2), at least one pair.
+        sides: Indices of sources and targets, (pairs, 2), at least one pair.
         templates: As in `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)
