@@ -41,8 +41,8 @@ class Bounds:
     below: float | None = None
 
     def allow(self, value: float) -> bool:
-        """Return whether a number is within the bounds. If any bound is set, NaN and infinities are
-        not.
+        """Return whether a number is within the bounds. NaN and infinities never are, if a bound is
+        set.
         """
         low, high, above, below = self.at_least, self.at_most, self.above, self.below
         if low is None and high is None and above is None and below is None:

@@ -4,7 +4,7 @@
 * int8: integers times a scale. The scale is a float32 in the last four bytes of each row.
 * int4: integers from -7 to 7 times a scale as in int8. The integer plus 8 is stored in half a byte.
   The lower four bits of the bytes contain the first half of a row, the upper bits the second half.
-  If the dimension is odd, the last upper bits are 0.
+  If the dimension is odd, the upper bits of the last byte are 0.
 
 The C extension (`_rows.h`) reads these arrays directly.
 """
