@@ -1,6 +1,6 @@
-"""The kinds of encoder for recipes, listed without importing torch.
+"""Encoder kinds that a recipe can name. Listing them does not import torch.
 
-The package's kinds are the file names in `models/encoders/`. `register_encoder` adds others.
+The built-in kinds are the file names in `models/encoders/`. `register_encoder` adds others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Import code outside this package that a recipe names, such as a cost or a teacher."""
+"""Imports user code that a recipe names, such as a cost function or a teacher."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from paraphrastic_hf.errors import RecipeError
 
 
 def imported(name: str, key: str) -> Callable[..., Any]:
-    """Import a function or class.
+    """Import a function or class by name.
 
     Args:
         name: `module:function` or `module:Class`.
-        key: Recipe key of the name, for the error message.
+        key: Recipe key that holds the name, for error messages.
 
     Raises:
         RecipeError: The name cannot be imported or called.

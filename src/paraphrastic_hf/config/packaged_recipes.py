@@ -1,6 +1,7 @@
-"""Find the papers' recipes by name.
+"""Finds the packaged recipes by name.
 
-In a checkout they are in the top-level `recipes/`. `setup.py` copies them into the wheel.
+In a checkout the recipes are in the top-level folder `recipes/`. `setup.py` copies them into the
+wheel.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ _TEXT_FILE = re.compile(r"\.(tsv|csv|jsonl|parquet)(\.(gz|xz|bz2))?$", re.IGNORE
 
 
 def find_recipe(name: str | Path) -> Path:
-    """Return the file of a recipe.
+    """Return the path of a recipe file.
 
     Args:
-        name: A file, or the name of a packaged recipe, such as `own`,
-            `simple-and-effective-2019/own` or `recipes/simple-and-effective-2019/own.yaml`. Part of
-            a name also works: `bgt` means `small-bgt`, else the only name that ends with `-bgt`.
-            Existing files take precedence. A name that begins with `.` or `~` must be a file.
+        name: Path of a file, or name of a packaged recipe, such as `own`,
+            `simple-and-effective-2019/own` or `recipes/simple-and-effective-2019/own.yaml`. The end
+            of a name also works: `bgt` means `small-bgt` if that exists, else the only recipe whose
+            name ends with `-bgt`. Existing files take precedence. A name that begins with `.` or
+            `~` is always a path.
 
     Raises:
         RecipeError: No recipe matches, or several do.
@@ -69,7 +71,7 @@ def find_recipe(name: str | Path) -> Path:
 
 
 def recipe_names() -> list[str]:
-    """Return the packaged recipes, as `folder/name`."""
+    """Return the names of the packaged recipes, as `folder/name`."""
     return sorted(
         path.relative_to(RECIPES).with_suffix("").as_posix() for path in RECIPES.glob("*/*.yaml")
     )
@@ -78,7 +80,8 @@ def recipe_names() -> list[str]:
 def describe_recipes() -> list[tuple[str, str, str]]:
     """Return the name, training minutes and summary of every packaged recipe.
 
-    Minutes and summary come from the comment at the top of the recipe. Minutes may be empty.
+    Minutes and summary come from the comment at the top of the recipe. The minutes are empty if the
+    comment gives none.
     """
     described = []
     for name in recipe_names():
@@ -92,7 +95,7 @@ def describe_recipes() -> list[tuple[str, str, str]]:
 
 
 def _nearest(wanted: str, known: list[str]) -> str:
-    """Suggest recipes with a similar name, with or without the folder."""
+    """Return packaged recipes with a similar name, compared with and without the folder."""
     last = wanted.rpartition("/")[2]
     stems = {full.partition("/")[2] for full in known}
     close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)

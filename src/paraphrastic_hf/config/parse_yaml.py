@@ -1,4 +1,4 @@
-"""Parse YAML within limits on depth, number of values and size of integers."""
+"""Parses YAML with limits on nesting depth, number of values and size of integers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ TOO_LARGE = f"it has an integer of more than {MOST_BITS:,} bits"
 
 
 class _UniqueKeys(yaml.SafeLoader):
-    """Loader that refuses duplicate keys, multiplying merges (`<<`) and very long integers.
+    """YAML loader that rejects duplicate keys and very long integers.
 
-    Loading therefore takes time proportional to the text.
+    It also limits the total number of pairs, because merges (`<<`) can multiply them. Loading time
+    is therefore proportional to the length of the text.
     """
 
     pairs = 0  # in all mappings, including merged pairs
@@ -55,11 +56,11 @@ _UniqueKeys.add_constructor("tag:yaml.org,2002:int", _UniqueKeys.construct_yaml_
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """Return the value of a YAML text.
+    """Parse YAML into a Python value.
 
     Args:
-        text: YAML.
-        name: What the text is, for error messages.
+        text: YAML to parse.
+        name: Name of the text in error messages, such as its path.
 
     Raises:
         RecipeError: The YAML is malformed, has a duplicate key, is nested more than 50 deep, has
@@ -76,7 +77,7 @@ def parse_yaml(text: str, name: str) -> Any:
 
 
 def _check_extent(value: Any) -> None:
-    """Raise ValueError if a value exceeds the limits."""
+    """Raise ValueError if a value exceeds the limits of `parse_yaml`."""
     left, values = [(value, 0)], 1
     while left:
         item, depth = left.pop()

@@ -1,4 +1,4 @@
-"""Convert YAML recipes to argument dataclasses and back.
+"""Converts YAML recipes to dataclasses of arguments and back.
 
 The keys of a recipe are the fields of a nested dataclass. One definition serves the file, the
 command line (`--margin 0.5` or `--training.margin 0.5`) and the help text.
@@ -33,7 +33,7 @@ MARK = "# Written by paraphrastic: every setting of what is in this folder.\n"  
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """Bounds on the numbers of a field. `at_least` and `at_most` are inclusive."""
+    """Bounds on the values of a numeric field. `at_least` and `at_most` are inclusive."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -41,7 +41,9 @@ class Bounds:
     below: float | None = None
 
     def allow(self, value: float) -> bool:
-        """Return whether a number is within the bounds. Any bound excludes NaN and infinities."""
+        """Return whether a number is within the bounds. NaN and infinities never are, if a bound is
+        set.
+        """
         low, high, above, below = self.at_least, self.at_most, self.above, self.below
         if low is None and high is None and above is None and below is None:
             return True
@@ -74,17 +76,18 @@ def argument(
     below: float | None = None,
     names: str = "",
 ) -> Any:
-    """Return a dataclass field with a help text and allowed values.
+    """Define a recipe key: a dataclass field with a help text and allowed values.
 
     Args:
-        default: Value of a missing key. Without a default, the key is required.
+        default: Value if the recipe omits the key. Without a default, the key is required.
         help: Text for `--help` and error messages.
         choices: Allowed values of a string. They are kept by reference, so a list may grow.
-        at_least: Smallest number, also for each number of a list.
-        at_most: Largest number.
+        at_least: Inclusive lower bound. All bounds apply to a number or to each number of a list.
+        at_most: Inclusive upper bound.
         above: Exclusive lower bound.
         below: Exclusive upper bound.
-        names: `model` for names of models, `weights` for other weight files (`named_weights`).
+        names: `model` if values are names of models, `weights` if they are other weight files
+            (`named_weights`).
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -99,7 +102,8 @@ def argument(
 
 
 def check_bounds(arguments: Any, where: str = "") -> None:
-    """Raise RecipeError for a number outside the bounds of its field, at any depth.
+    """Raise RecipeError if a number is outside the bounds of its field. Nested dataclasses are
+    checked too.
 
     Args:
         arguments: An instance of a dataclass whose fields were made by `argument`.
@@ -120,9 +124,9 @@ def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
 
     Args:
         path: YAML file, or the name of a packaged recipe.
-        overrides: Alternating `--key value...` strings, as left over by argparse. A key is dotted
-            (`training.margin`), or only its last name if that is unambiguous (`margin`). Several
-            values make a list.
+        overrides: Command-line arguments: `--key` followed by one or more values. A key is dotted
+            (`training.margin`). Its last name alone is enough if it is unambiguous (`margin`).
+            Several values make a list.
 
     Raises:
         RecipeError: The file is missing or malformed, or a key or value is invalid.
@@ -142,7 +146,7 @@ def read_recipe(cls: type[T], path: str | Path, overrides: Sequence[str] = ()) -
 
 
 def read_mapping(path: str | Path) -> dict[str, Any]:
-    """Return the unchecked keys and values of a recipe file."""
+    """Return the keys and values of a recipe file, without checking them."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -160,7 +164,9 @@ def read_mapping(path: str | Path) -> dict[str, Any]:
 
 
 def kind_of(mapping: dict[str, Any]) -> Any:
-    """Return the `kind` of a recipe, by default supervised with a `task`, else contrastive."""
+    """Return the `kind` of a recipe. The default is supervised if there is a `task`, else
+    contrastive.
+    """
     return mapping.get("kind", "supervised" if "task" in mapping else "contrastive")
 
 
@@ -191,7 +197,7 @@ def parse_overrides(arguments: Sequence[str]) -> list[tuple[str, Any]]:
 
 
 def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
-    """Set a dotted or unambiguous short `key` of a nested mapping in place."""
+    """Set a key of a nested mapping in place. `key` is dotted, or short if unambiguous."""
     *parents, leaf = full_key(cls, key).split(".")
     for parent in parents:
         cls = typing.get_type_hints(cls)[parent]
@@ -205,7 +211,7 @@ def set_key(cls: type, mapping: dict[str, Any], key: str, value: Any) -> None:
 
 
 def full_key(cls: type, key: str) -> str:
-    """Return the dotted name of a key, or raise if it is unknown or ambiguous."""
+    """Return the dotted name of a key. An unknown or ambiguous key raises an error."""
     known = key_paths(cls)
     if key in known:
         return key
@@ -220,7 +226,7 @@ def full_key(cls: type, key: str) -> str:
 
 
 def key_paths(cls: type, prefix: str = "") -> dict[str, dataclasses.Field[Any]]:
-    """Return every dotted leaf key of a nested dataclass with its field."""
+    """Return the fields of a nested dataclass that are not dataclasses, by dotted key."""
     hints = typing.get_type_hints(cls)
     paths: dict[str, dataclasses.Field[Any]] = {}
     for field in dataclasses.fields(cls):
@@ -235,9 +241,10 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
     """Return a checked instance of the dataclass `cls` from plain YAML values.
 
     Args:
-        mapping: Values by field name, or the short form that `cls.from_shorthand` reads.
+        mapping: Values by field name, or a short form that `cls.from_shorthand` converts.
         where: Dotted name of the instance in the recipe, for messages.
-        start: Instance with the values of missing keys. By default they come from the fields.
+        start: Instance that provides the values of missing keys. By default these are the field
+            defaults.
 
     Raises:
         RecipeError: A key is unknown or missing, or a value has the wrong type or choice.
@@ -270,9 +277,9 @@ def build(cls: type[T], mapping: Any, where: str = "", start: T | None = None) -
 
 
 def convert_key(cls: type, key: str, value: Any) -> Any:
-    """Convert a value for the dotted `key`, or raise for a wrong type or choice.
+    """Convert a value to the type of the dotted `key`, or raise for a wrong type or choice.
 
-    Bounds and other keys are checked when the whole recipe is built.
+    Bounds, and rules that involve other keys, are checked when the whole recipe is built.
     """
     owner = cls
     *parents, leaf = key.split(".")
@@ -301,7 +308,7 @@ def _checked(
 
 
 def names_file(value: object) -> TypeGuard[str]:
-    """Return whether a value is a path: it has a dot or a slash, which names do not.
+    """Return whether a value is a path rather than a name. Only paths contain a dot or a slash.
 
     Example:
         >>> names_file("clean"), names_file("dev.tsv"), names_file("data/dev"), names_file(None)
@@ -339,22 +346,22 @@ def convert(hint: Any, value: Any, where: str) -> Any:
 
 
 def to_mapping(arguments: Any) -> dict[str, Any]:
-    """Return the plain YAML mapping of a dataclass, the inverse of `build`."""
+    """Convert a dataclass to a plain YAML mapping, the inverse of `build`."""
     return dataclasses.asdict(arguments)
 
 
 def to_yaml(arguments: Any) -> str:
-    """Return a recipe as YAML text with all keys."""
+    """Convert a recipe to YAML text with all keys."""
     return yaml.safe_dump(to_mapping(arguments), sort_keys=False, allow_unicode=True)
 
 
 def to_record(arguments: Any) -> bytes:
-    """Return the contents of a `recipe.yaml` that marks an output folder."""
+    """Return the text of the `recipe.yaml` that marks an output folder."""
     return (MARK + to_yaml(arguments)).encode("utf-8")
 
 
 def is_record(path: Path) -> bool:
-    """Return whether a file was written from `to_record`."""
+    """Return whether a file contains the text of a `to_record` call."""
     try:
         with path.open("rb") as file:
             return file.read(len(MARK)) == MARK.encode("utf-8")

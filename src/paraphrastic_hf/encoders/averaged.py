@@ -1,4 +1,4 @@
-"""Conversion of generative models with averaging encoders to averaging models."""
+"""Conversion of generative models to averaging models."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
     """Convert a generative model with an averaging semantic encoder (`encoder: average`) to an
     averaging model.
 
-    The result has the semantic encoder's table and no decoders. It encodes with the C extension and
-    loads like any averaging model. Its embeddings have the direction of the generative model's, and
-    lengths like those of SP, so another generative model may start from it. All other encoders are
-    returned unchanged.
+    The result contains the table of the semantic encoder and no decoders. It encodes with the C
+    extension and loads like any averaging model. Its embeddings point in the same directions as
+    those of the generative model. Their lengths are similar to those of SP, so another generative
+    model can start from the result. All other encoders are returned unchanged.
 
     Raises:
-        ModelError: If the model embeds by a language variable, subtracts a mean from its
-            embeddings, or excludes another token from the average than its tokenizer's end mark.
+        ModelError: The model embeds with a language variable, subtracts a mean from its embeddings,
+            or excludes a token other than the end mark from the average.
 
     Example:
         >>> encoder = averaged(SentenceEncoder.from_pretrained("runs/average"))  # doctest: +SKIP

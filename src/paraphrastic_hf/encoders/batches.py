@@ -1,6 +1,6 @@
-"""Embeddings from any model, computed in batches of texts of similar length.
+"""Embedding of texts with any model, in batches of similar length.
 
-Averaging models use the faster `static/engine.py`.
+`static/engine.py` is faster for averaging models.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ def length_batches(
 
     Args:
         lengths: Number of tokens in each text, (texts,).
-        most_tokens: Maximum number of tokens in a batch of several texts, padding included.
+        most_tokens: Maximum number of tokens in a batch, including padding. A longer text is a
+            batch of its own.
 
     Yields:
-        Positions of a batch's texts in `lengths`, (n,).
+        Indices into `lengths` of the texts in a batch, (n,).
 
     Example:
         >>> [batch.tolist() for batch in length_batches(np.array([3, 1, 2]), 2)]
@@ -61,7 +62,7 @@ def embed_texts(
     Args:
         model: Any encoder of this package. Its training mode is restored afterwards.
         texts: Token ids of all texts.
-        which: Positions of the texts to embed, (n,).
+        which: Indices of the texts to embed, (n,).
         max_length: Maximum number of tokens per text. Longer texts are cut.
 
     Returns:

@@ -6,8 +6,8 @@ text and y_1 ... y_m for the other. The cosine of the two means is a sum over pa
     cos(mean x, mean y) = sum_ij  x_i . y_j / (n m |mean x| |mean y|),
 
 so each pair has an exact share, and a token's share is the sum over its pairs. Removing a token
-also changes the lengths of the means, so its share is not the change in cosine. `left_out` computes
-that change for any encoder, at the cost of one more text per word.
+also changes the lengths of the means, so the cosine changes by another amount than the token's
+share. `left_out` computes that change for any encoder. It encodes one more text per word.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from paraphrastic_hf.errors import ModelError
 
 @dataclass(frozen=True, eq=False)
 class TokenContributions:
-    """The cosine of two texts, split into shares of pairs of tokens.
+    """The cosine of two texts, split into the shares of token pairs.
 
     Attributes:
         first: Known tokens of the first text, in order.
@@ -61,7 +61,7 @@ class TokenContributions:
 def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> TokenContributions:
     """Split the cosine of two texts into the shares of all pairs of their tokens.
 
-    The split is exact, but only models that average rows of a table have one (thesis, 3.3).
+    The split is exact. It exists only for models that average rows of a table (thesis, 3.3).
 
     Args:
         encoder: Averaging model with any tokenizer.
@@ -106,8 +106,8 @@ def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndar
         encoder: Any object with `encode`, such as a `SentenceEncoder` or `SentenceTransformer`.
 
     Returns:
-        For each word of the first and of the second text, the cosine of the whole texts minus the
-        cosine without the word, (words,) each, -2 to 2.
+        Two arrays, (words,), for the words of the first and of the second text. Values are the
+        cosine of the whole texts minus the cosine without the word, -2 to 2.
 
     Raises:
         ModelError: If the encoder returns NaN, infinity or a wrong number of embeddings.
@@ -130,7 +130,9 @@ def left_out(encoder: Any, first: str, second: str) -> tuple[np.ndarray, np.ndar
 
 
 def _parts(rows: np.ndarray) -> np.ndarray:
-    """Divide rows by the length of their sum. They then sum to a unit vector or are all zeros."""
+    """Divide rows by the length of their sum, so that the result sums to a unit vector. If the sum
+    is zero, return zeros.
+    """
     if not len(rows):
         return rows
     total = rows.sum(0)

@@ -54,7 +54,7 @@ IGNORED_IF_NONE = ("pool", "chunk_size")  # options that sentence-transformers p
 
 
 class CardData:
-    """Scores that sentence-transformers' evaluators report for a model.
+    """Store for the scores that sentence-transformers' evaluators report.
 
     Attributes:
         base_model: Name of the encoder.
@@ -68,15 +68,15 @@ class CardData:
     def set_evaluation_metrics(
         self, evaluator: Any, metrics: dict[str, float], epoch: int = 0, step: int = 0
     ) -> None:
-        """Store the scores of an evaluator, replacing those of its earlier runs."""
+        """Store the scores of an evaluator. They replace earlier scores of the same evaluator."""
         self.metrics[getattr(evaluator, "name", "") or type(evaluator).__name__] = dict(metrics)
 
 
 class SentenceEncoder(HubMixin):
     """A sentence encoder with its tokenizer.
 
-    It works with sentence-transformers' evaluators and utilities, and as a transformer in
-    scikit-learn pipelines. Neither library is required.
+    It works with sentence-transformers' evaluators and utilities, and as a step of scikit-learn
+    pipelines. Neither library is required.
 
     Args:
         model: Any sentence encoder of this package, or its `Weights`.
@@ -147,14 +147,14 @@ class SentenceEncoder(HubMixin):
     ) -> SentenceEncoder:
         """Load a model directory, a packaged model or a Hub repository written by this package.
 
-        Averaging models load without torch. They may have been trained further with
-        sentence-transformers, unless its settings add prompts, truncate dimensions or change the
-        similarity.
+        Averaging models load without torch. Models trained further with sentence-transformers load
+        too, unless they were saved with prompts, truncated dimensions or another similarity than
+        the cosine.
 
         Args:
             name: Directory, packaged model or Hub repository, tried in this order. None means
                 `english`, which needs no download. `simile` is `english` with row lengths raised to
-                the power 0.5 (`with_norm_power`), chosen on newstest2015.
+                the power 0.5 (`with_norm_power`). The power was chosen on newstest2015.
             num_threads: Number of threads that `encode` uses. -1 means one per core.
             latent: For generative models, the latent variable whose mean is the embedding:
                 `semantic` or a language code (thesis, 5.5). None means `semantic`.
@@ -235,7 +235,7 @@ class SentenceEncoder(HubMixin):
         return encoder
 
     def _to(self, device: Any) -> None:
-        """Move the model to a device. Averaging models stay on the CPU unless a device is named."""
+        """Move the model to a device. If `device` is None, averaging models stay on the CPU."""
         if self._weights.is_averaging and (device is None or str(device) == "cpu"):
             return
         require("train", "torch", "transformers", what=f"device={str(device)!r}")
@@ -277,22 +277,23 @@ class SentenceEncoder(HubMixin):
             batch_size: Number of texts per batch. It affects speed and memory, not the embeddings.
             normalize_embeddings: Scale embeddings to unit length. Zero vectors stay zero.
             show_progress_bar: Show a progress bar. None means no.
-            apart: Encode texts in the language whose vocabulary training kept separate (thesis
-                5.3.2).
+            apart: Treat the texts as the language that was trained with a separate vocabulary
+                (thesis, 5.3.2).
             truncate_dim: Number of leading dimensions to keep, applied before normalization. None
                 keeps all.
-            precision: `float32`, `int8` or `uint8` (255 steps over the range of these texts), or
-                `binary` or `ubinary` (one bit per dimension).
+            precision: `float32`; `int8` or `uint8` (255 steps over each dimension's range in these
+                embeddings); `binary` or `ubinary` (one bit per dimension).
             convert_to_tensor: Return one tensor.
-            convert_to_numpy: Return one array. If False, a list of tensors.
+            convert_to_numpy: Return one array. If this and `convert_to_tensor` are False, return a
+                list of tensors.
             device: Device of returned tensors. Models that need torch also compute there.
             prompt: Text to prepend to each input.
             prompt_name: Must be None unless `prompt` is given: models of this package have no named
                 prompts.
-            **unknown: Rejected, with a suggestion.
+            **unknown: Rejected. The error suggests an option.
 
         Returns:
-            (texts, dim) float32, or (dim,) for a single text.
+            Embeddings, (texts, dim) float32, or (dim,) for a single text.
 
         Raises:
             TypeError: If `texts` contains anything but strings, or an option is unknown.
@@ -337,7 +338,7 @@ class SentenceEncoder(HubMixin):
         return output[0] if isinstance(texts, str) else output
 
     def encode_query(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode search queries. Same as `encode`: models here treat queries and documents equally.
+        """Encode search queries, exactly as `encode` does.
 
         Args:
             texts: One text or many.
@@ -349,7 +350,7 @@ class SentenceEncoder(HubMixin):
         return self.encode(texts, **options)
 
     def encode_document(self, texts: str | Sequence[str], **options: Any) -> Any:
-        """Encode documents to search. Same as `encode`.
+        """Encode documents to search, exactly as `encode` does.
 
         Args:
             texts: One text or many.
@@ -361,7 +362,7 @@ class SentenceEncoder(HubMixin):
         return self.encode(texts, **options)
 
     def similarity(self, first: Any, second: Any) -> Any:
-        """Return the cosine of every pair of a first and a second text or vector.
+        """Return the cosine of each text or vector in `first` with each in `second`.
 
         Args:
             first: Texts, or vectors as an array, tensor or list, (n, dim). A single text or vector,
@@ -385,11 +386,12 @@ class SentenceEncoder(HubMixin):
         return _like(cosine_matrix(one, other), first, second)
 
     def similarity_pairwise(self, first: Any, second: Any) -> Any:
-        """Return the cosine of each first text or vector with its counterpart in `second`.
+        """Return the cosine of each text or vector in `first` with the one at the same index in
+        `second`.
 
         Args:
             first: Texts, or vectors, (n, dim), as in `similarity`.
-            second: As many texts or vectors.
+            second: Texts or vectors, as many as in `first`.
 
         Returns:
             Cosines, (n,), from -1 to 1, and 0 if either text has no known tokens. A tensor if
@@ -411,7 +413,7 @@ class SentenceEncoder(HubMixin):
 
     @property
     def similarity_fn_name(self) -> str:
-        """Name of the similarity function in sentence-transformers."""
+        """Name that sentence-transformers gives the similarity function."""
         return "cosine"
 
     def get_embedding_dimension(self) -> int:
@@ -527,9 +529,9 @@ class SentenceEncoder(HubMixin):
         return self._weights.model
 
     def model_apart(self) -> SentenceEncoderModel:
-        """Return the transformers model without replacing the encoder's table by it.
+        """Return the transformers model and keep the encoder's table.
 
-        An encoder that holds a table builds a new model on each call.
+        An encoder with a table builds a new model on each call. `model` would replace the table.
         """
         return self._weights.model_to_save()
 
@@ -547,25 +549,27 @@ class SentenceEncoder(HubMixin):
         """Return token vectors of an averaging model, (rows, dim) float32.
 
         Args:
-            rows: Row numbers, (rows,), or a slice. None returns all rows.
+            rows: Row indices, (rows,), or a slice. None returns all rows.
 
         Returns:
-            None for models that do not average, or that are not float32 on the CPU.
+            Token vectors, or None if the model does not average or is not float32 on the CPU.
         """
         table = self._weights.table()
         return None if table is None else table.rows(rows)
 
     @property
     def device(self) -> Any:
-        """Device of the computation. The CPU for an averaging model unless `model` was moved."""
+        """Device that `encode` computes on. For an averaging model this is the CPU unless `model`
+        was moved.
+        """
         return "cpu" if self._weights.table() is not None else self.model.device
 
     @property
     def encoders(self) -> dict[str, SentenceEncoder]:
-        """Encoders of a generative model, one per latent variable, by variable name.
+        """Encoders of a generative model's latent variables, by variable name.
 
         Returns:
-            An empty dictionary for models with a single encoder, or if `latent` selected one.
+            One encoder per variable. Empty for other models, or if `latent` selected one variable.
 
         Example:
             >>> SentenceEncoder.from_pretrained("runs/bgt").encoders.keys()  # doctest: +SKIP
@@ -602,8 +606,8 @@ class SentenceEncoder(HubMixin):
 
         `rounding_error` reports the loss: a few percent of a row's length for int8, up to tens of
         percent for int4. Packaged models are stored as int4, so bfloat16 and float32 represent them
-        exactly. The copy's `model` holds the rounded values as float32, and so does what it saves
-        by default.
+        exactly. The copy's `model` contains the rounded values as float32. `save_pretrained` also
+        writes float32 by default.
 
         Args:
             precision: `float32`, `bfloat16`, `int8` or `int4`, rounded as in `packing.packed`.
@@ -657,8 +661,7 @@ class SentenceEncoder(HubMixin):
         return self
 
     def transform(self, texts: Sequence[str]) -> Any:
-        """Encode texts as a step of a scikit-learn `Pipeline`, with the options set by
-        `set_params`.
+        """Encode texts with the options of `set_params`. scikit-learn's `Pipeline` calls this.
 
         Args:
             texts: List, array or column of texts.
@@ -697,7 +700,8 @@ class SentenceEncoder(HubMixin):
     def set_params(self, **settings: Any) -> Self:
         """Change options of `transform`.
 
-        A grid search prefixes them with the pipeline step, as in `encoder__normalize_embeddings`.
+        In a grid search, prefix an option with the name of the pipeline step, as in
+        `encoder__normalize_embeddings`.
 
         Args:
             **settings: `normalize_embeddings`, `truncate_dim` or `batch_size`, as in `encode`.
@@ -741,8 +745,8 @@ class SentenceEncoder(HubMixin):
         Args:
             directory: Directory to write, created if missing.
             precision: `float32`, `bfloat16` or `float16`. Averaging encoders also support `int8`
-                and `int4`, which this package and `AutoModel` read but stock sentence-transformers
-                does not.
+                and `int4`. This package and `AutoModel` can read these two, stock
+                sentence-transformers cannot.
 
         Raises:
             OSError: If the disk is full or the directory is not writable.
@@ -794,7 +798,9 @@ def _are_texts(rows: Any) -> bool:
 
 
 def _like(scores: np.ndarray, *sides: Any) -> Any:
-    """Return scores as a tensor, on the same device, if any side is a tensor or a list of them."""
+    """Return scores as a tensor on the inputs' device if any of `sides` is a tensor or a list of
+    tensors.
+    """
     for side in sides:
         part = side[0] if isinstance(side, list) and side else side
         if hasattr(part, "detach"):

@@ -1,4 +1,4 @@
-"""The languages of a model, read from its directory."""
+"""Reads and saves the languages of a model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ KEY = "languages"  # key in config.json
 
 
 def languages_of(directory: Path | None, *, assume_english: bool = True) -> list[str]:
-    """Return the distinct language codes of a model, in order. An empty list if unknown.
+    """Return the distinct language codes of a model, in order. The list is empty if they are
+    unknown.
 
-    The first of these sources that names any is used: the model card, `config.json`, the
-    `languages` of a distillation recipe, the sources of the recipe.
+    They are read from the model card, `config.json`, the `languages` of a distillation recipe or
+    the sources of the recipe. The first of these that names a language is used.
 
     Args:
-        assume_english: Count a source without languages as English, as training does. Otherwise
-            such a model's languages are unknown.
+        assume_english: Count a source without languages as English, as training does. If False, the
+            languages of a model with such a source are unknown.
     """
     if directory is None:
         return []
@@ -63,10 +64,11 @@ def written_language(directory: Path | None) -> str | None:
 
 @contextmanager
 def languages_kept(origin: Path | None, directory: Path) -> Iterator[None]:
-    """Copy a model's languages to `config.json` when it is saved to another directory.
+    """Write the languages of the model in `origin` to `config.json` in `directory`, after the block
+    has saved the model there.
 
-    The new directory lacks the card and recipe of `origin`, which named them. A `languages` key
-    that the model wrote itself is kept.
+    The card and recipe that named the languages are not copied from `origin`. An existing
+    `languages` key is kept.
     """
     known = languages_of(origin)
     yield

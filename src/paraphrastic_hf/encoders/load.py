@@ -29,10 +29,12 @@ def load_encoder(
     trust_remote_code: bool = False,
     **hub: Unpack[HubOptions],
 ) -> Any:
-    """Load a `SentenceEncoder`, or a `SentenceTransformer` if the model is not of this package.
+    """Load a model as a `SentenceEncoder`, or as a `SentenceTransformer` if another library wrote
+    it.
 
-    Args are those of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` uses torch's
-    threads. `trust_remote_code` allows Python code of its model to run, with all your permissions.
+    The arguments are those of `SentenceEncoder.from_pretrained`. A `SentenceTransformer` ignores
+    `num_threads` and uses torch's setting. For it, `trust_remote_code` allows Python code from the
+    model's repository to run with all your permissions.
 
     Raises:
         ModelError: If no model of that name exists or neither library can load it.
@@ -75,10 +77,10 @@ def load_encoder(
 
 
 def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextManager[None]:
-    """Limit model sizes to what the weights file can hold.
+    """Return a context that limits a model's size to the size of its weights file.
 
-    Adapters have no weights of their own, and names without an organization are resolved only by
-    sentence-transformers. Neither is limited.
+    Adapters are not limited, because their file lacks the base model's weights. Names without an
+    organization are not limited either, because only sentence-transformers resolves them.
     """
     try:
         directory = local_directory(name, **hub)
@@ -93,7 +95,8 @@ def _bound(name: str | os.PathLike[str], hub: HubOptions) -> AbstractContextMana
 def _is_theirs(name: str | os.PathLike[str], hub: HubOptions) -> bool:
     """Return whether sentence-transformers may load a model that this package refused.
 
-    It would load a damaged model of this package without an error, so such models are excluded.
+    Damaged models of this package are excluded, because sentence-transformers would load them
+    without an error.
     """
     try:
         directory = local_directory(name, **hub)

@@ -1,4 +1,4 @@
-"""Averages of table rows in numpy: the slow path of averaging models.
+"""Averaging of table rows in numpy, the slow path of averaging models.
 
 It needs neither torch nor the C extension and supports every tokenizer. `static/engine.py` is the
 fast path.
@@ -15,11 +15,11 @@ TOKENS_AT_A_TIME = 16_384  # bounds the memory for long texts
 
 
 def mean_rows(numbers: np.ndarray, texts: Ragged, *, progress: bool = False) -> np.ndarray:
-    """Return the mean of the rows of each text's tokens, summed in float64.
+    """Return the mean of the table rows of each text's tokens. Sums are float64.
 
     Args:
         numbers: Token table, (vocab, dim) float32, or packed as in `storage/packing.py`.
-        texts: Token ids. A text without tokens gives zeros.
+        texts: Token ids of the texts. A text without tokens gives zeros.
 
     Returns:
         (texts, dim) float32.

@@ -1,8 +1,8 @@
-"""Mean of the token tables of several runs with one vocabulary, for `finish.merge_with`.
+"""Averaging of token tables from several training runs, for `finish.merge_with`.
 
-Noise differs from run to run, so averaging reduces it. Runs also differ by a rotation, which
-changes no cosine and is removed first (orthogonal Procrustes). The packaged model `multilingual`
-merges four runs (recipes/default, "Two runs made one").
+The runs share a vocabulary. Their noise differs, so averaging reduces it. They also differ by a
+rotation, which affects no cosine. It is removed first (orthogonal Procrustes). The packaged model
+`multilingual` merges four runs (recipes/default, "Two runs made one").
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ LEAST = 1e-30  # smallest divisor
 
 
 def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the mean, float32, of tables (vocab, dim), aligned by rotation and scaled to equal
-    weight.
+    """Return the mean of token tables after aligning them by rotation, (vocab, dim) float32.
 
-    Each table is rotated to match the mean of the tables before it. A row that the runs disagree on
-    would be short in the mean, and its token would lose weight. So every row gets the mean of its
-    lengths, and only its direction comes from the mean. The result has the root mean square row
-    length of the first table.
+    Each table is rotated to match the mean of the tables before it, and scaled to the root mean
+    square row length of the first table. Where runs disagree on a row's direction, their mean is
+    short, and the token would lose weight. So only the direction of a row comes from the mean. Its
+    length is the mean of the row's lengths.
     """
     mean = tables[0].astype(np.float32)
     size = _size(mean)
@@ -43,10 +42,10 @@ def merged_table(tables: Sequence[np.ndarray]) -> np.ndarray:
 def check_alike(
     encoder: SentenceEncoder, tokenizer: TextTokenizer, dimension: int, name: str
 ) -> None:
-    """Raise a `ModelError` unless an encoder can be merged with one of this tokenizer and
+    """Raise a `ModelError` unless `encoder` can be merged with a model of the given tokenizer and
     dimension.
 
-    `name` is the name of the other one, for messages.
+    `name` is that model's name, for messages.
     """
     if encoder.table(slice(0, 0)) is None:
         raise ModelError(f"{encoder.name} is not an averaging model and cannot be merged")

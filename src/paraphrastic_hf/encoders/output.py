@@ -1,6 +1,6 @@
 """Output formats of `encode`: truncation, normalization, quantization, tensors.
 
-Options and their order follow sentence-transformers.
+Options and their order of application follow sentence-transformers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
 
 
 def leading(vectors: np.ndarray, dimension: int | None) -> np.ndarray:
-    """Return the leading dimensions of vectors, (texts, dim). All if `dimension` is None.
+    """Return the first `dimension` dimensions of vectors, (texts, dim). None keeps all.
 
     Raises:
         TypeError: If `dimension` is not an integer.
@@ -31,9 +31,9 @@ def quantized(vectors: np.ndarray, precision: str | None) -> np.ndarray:
 
     Args:
         vectors: (texts, dim) float32.
-        precision: `float32` or None changes nothing. `int8` and `uint8` divide the range of each
-            dimension among these vectors into 255 steps. `binary` and `ubinary` keep one sign bit
-            per dimension, eight to a byte.
+        precision: `float32` or None changes nothing. `int8` and `uint8` divide each dimension's
+            range in `vectors` into 255 steps. `binary` and `ubinary` keep one sign bit per
+            dimension, eight to a byte.
 
     Returns:
         (texts, dim), or (texts, dim / 8) for bits.

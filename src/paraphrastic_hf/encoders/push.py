@@ -1,4 +1,4 @@
-"""Upload of models to the Hugging Face Hub."""
+"""Uploads models to the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ CARD = "README.md"
 
 
 class HubMixin(ABC):
-    """Base of classes that are saved to and loaded from a model directory."""
+    """Base class with `push_to_hub`, for classes that have `save_pretrained`."""
 
     saving_options: ClassVar[tuple[str, ...]] = ()  # keywords of `save_pretrained`
     _directory: Path | None = None  # directory it was loaded from, which may hold a card
 
     @abstractmethod
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a model directory with float32 weights, created if missing.
+        """Write a model directory with float32 weights.
 
         Args:
-            directory: Directory to write.
+            directory: Directory to write, created if missing.
 
         Raises:
             OSError: If the disk is full or the directory is not writable.
@@ -70,19 +70,19 @@ def push(
     create_pr: bool = False,
     **unknown: Any,
 ) -> str:
-    """Upload the files that a function writes. Returns the URL of the commit or pull request.
+    """Upload the files that `save` writes, and return the URL of the commit or pull request.
 
-    `paraphrastic publish` also writes the card and checks the licenses of the sources.
+    `paraphrastic publish` also writes the model card and checks the licenses of the training data.
 
     Args:
-        save: Writes the model to a given folder.
+        save: Function that writes the model to a given folder.
         repo_id: Repository, `someone/model`, created if missing.
         card: Model card to upload as `README.md`, if the file exists.
         private: Visibility of a new repository. None uses the account's default.
-        token: Access token. None uses the one stored by `hf auth login`.
-        revision: Branch. None means the main branch.
+        token: Access token. None uses the token that `hf auth login` stored.
+        revision: Branch to upload to. None means the main branch.
         create_pr: Open a pull request instead of committing directly.
-        **unknown: Rejected, with a suggestion.
+        **unknown: Rejected. The error suggests an option.
 
     Raises:
         PublishError: If the Hub is out of reach or refuses the upload, the token is missing or

@@ -23,11 +23,11 @@ from paraphrastic_hf.text.load import load_tokenizer
 
 
 class SavedModel(HubMixin):
-    """A model with its tokenizer, which must have as many entries as the model's tables have rows.
+    """A model with its tokenizer. The vocabulary size must equal the number of embedding rows.
 
     Attributes:
-        layout: Files of its model directory.
-        noun: Name of this kind of model in messages.
+        layout: Description of the files in the model directory.
+        noun: Name of the kind of model, for messages.
     """
 
     layout: ClassVar[Layout]

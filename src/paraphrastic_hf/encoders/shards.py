@@ -1,4 +1,4 @@
-"""Writer of texts and vectors to a folder of parquet files."""
+"""Writes texts and vectors to a folder of parquet files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TEXTS_PER_FILE = 1_000_000
 
 @contextmanager
 def shard_writer(folder: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
-    """Write columns `text` and `vector` to `part-00000.parquet`, `part-00001.parquet`, ...
+    """Open a writer of files `part-00000.parquet`, `part-00001.parquet`, ..., with columns `text`
+    and `vector`.
 
-    The folder is created, and appears only if the block succeeds. A file holds about a million
-    texts.
+    The folder appears only if the `with` block succeeds. A file contains about a million texts.
 
     Yields:
         A function that appends texts with their vectors, (texts, dim).

@@ -14,31 +14,31 @@ def unit_length(vectors: np.ndarray) -> np.ndarray:
 
 
 def cosine_matrix(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the cosine of every pair, (n, m), -1 to 1, of vectors (n, dim) and (m, dim).
+    """Return the cosine of each vector in `first`, (n, dim), with each in `second`, (m, dim).
 
-    Zero vectors have cosine 0.
+    Cosines are (n, m), from -1 to 1. Zero vectors have cosine 0 with every vector.
     """
     return np.asarray(np.clip(unit_length(first) @ unit_length(second).T, -1, 1))
 
 
 def pairwise_cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the cosine of each row pair, (n,), -1 to 1, of two arrays (n, dim).
+    """Return the cosine of each row of `first`, (n, dim), with the same row of `second`, (n, dim).
 
-    Zero vectors have cosine 0.
+    Cosines are (n,), from -1 to 1. A zero vector has cosine 0.
     """
     cosines = (unit_length(first) * unit_length(second)).sum(-1)
     return np.asarray(np.clip(cosines, -1, 1))  # rounding may exceed 1
 
 
 def as_array(vectors: object) -> np.ndarray:
-    """Convert an array, or a tensor of any type or device, to an array."""
+    """Convert a tensor of any type and device to an array. Arrays are returned unchanged."""
     if hasattr(vectors, "detach"):
         vectors = vectors.detach().cpu().float().numpy()
     return np.asanyarray(vectors)
 
 
 def checked_vectors(vectors: object, count: int, name: object = None) -> np.ndarray:
-    """Return the output of any model's `encode` as an array, (count, dim).
+    """Convert the output of a model's `encode` to an array, (count, dim), and check it.
 
     Raises:
         ModelError: If the shape is wrong, or a value is NaN or infinite.

@@ -1,1 +1,1 @@
-"""Text generation, and the likelihood of given text."""
+"""Text generation, and likelihoods of given texts."""

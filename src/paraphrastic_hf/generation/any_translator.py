@@ -1,5 +1,6 @@
-"""Translators of both kinds behind one function: encoder-decoders (thesis, 7.3) and generative
-models that write from latent variables (5.4)."""
+"""Loader of both kinds of translators: encoder-decoders (thesis, 7.3) and generative models with
+latent variables (5.4).
+"""
 
 from __future__ import annotations
 
@@ -26,15 +27,15 @@ def load_translator(
     device: str | torch.device | None = None,
     trust_remote_code: bool = False,
 ) -> Translate:
-    """Load a translator of either kind.
+    """Load a translator of either kind as a function from lines to translations.
 
     Args:
         name: Model directory or Hub repository of an encoder-decoder or a generative model.
-        source: Language of the lines, for multilingual tokenizers (NLLB, M2M100, mBART).
-        to: Language to write. Optional if the model writes only one.
-        prefix: Text put before every line, for T5.
-        batch_size: Largest number of lines per batch, at least 1.
-        device: Where to compute. None chooses a GPU if one is available.
+        source: Source language, for multilingual tokenizers (NLLB, M2M100, mBART).
+        to: Target language. Optional if the model writes only one language.
+        prefix: Text prepended to every line, for T5.
+        batch_size: Maximum number of lines per batch, at least 1.
+        device: Device to compute on. None means a GPU if available.
     """
     options: Any = {"batch_size": batch_size, "device": device}
     directory = local_directory(name)

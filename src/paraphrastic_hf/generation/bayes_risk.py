@@ -1,8 +1,9 @@
 """Minimum Bayes risk decoding: choose the translation that agrees most with all candidates (Kumar
 and Byrne, 2004; Eikema and Aziz, 2020). Metrics are in `metrics/utilities.py`.
 
-The candidates are each other's references. The exact rule computes n^2 utilities of n candidates.
-Metrics that compare vectors can use the mean of all references instead (`aggregate`), n utilities.
+Every candidate serves as a reference for the others. The exact rule computes n^2 utilities for n
+candidates. Metrics that compare vectors can instead compare each candidate with the mean of all
+references (`aggregate`), which takes only n utilities.
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ DECIMALS = 9  # utilities equal to 9 decimals are ties
 
 
 class Utility(Protocol):
-    """Quality of a translation, given another one as its reference."""
+    """Interface of a metric that scores a translation, given another translation as its
+    reference.
+    """
 
     def matrices(self, lists: Lists) -> list[np.ndarray]:
-        """Return for each list the utility of every candidate (row) with every candidate as its
-        reference (column), (candidates, candidates). More is better."""
+        """Return one matrix of utilities per list, (candidates, candidates). Rows are candidates,
+        columns are references. Higher is better.
+        """
 
 
 @runtime_checkable
 class Aggregating(Utility, Protocol):
-    """A utility that can compare with the mean of all references."""
+    """Interface of a metric that can compare candidates with the mean of all references."""
 
     def aggregated(self, lists: Lists, weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return for each list the utility of every candidate with the mean, (candidates,)."""
+        """Return, for each list, the utility of every candidate compared with the weighted mean of
+        the references, (candidates,).
+        """
 
 
 @dataclass(frozen=True)
@@ -40,9 +46,9 @@ class Decision:
     """The candidate chosen from a list.
 
     Attributes:
-        index: Number of the chosen candidate, from 0.
-        text: The candidate.
-        utility: Its expected utility, in the unit of the metric.
+        index: Index of the chosen candidate, from 0.
+        text: Text of the chosen candidate.
+        utility: Expected utility of the chosen candidate, in the unit of the metric.
         utilities: Expected utility of every candidate, (candidates,).
     """
 
@@ -62,13 +68,12 @@ def minimum_bayes_risk(
     """Choose the candidate with the highest expected utility from each list.
 
     Args:
-        lists: The candidates of each sentence, at least one. Samples that were drawn several times
-            are listed several times.
-        weights: Weight of every candidate as a reference, for each list (candidates,), 0 or more
-            and not all 0. None weighs all equally, which suits samples.
+        lists: Candidates of each sentence, at least one. List a sample as often as it was drawn.
+        weights: Weight of every candidate as a reference, (candidates,) for each list, 0 or more
+            and not all 0. None gives equal weights, which is right for samples.
 
     Returns:
-        A decision for each list. The first of equally good candidates wins.
+        A decision for each list. Among equally good candidates, the first one is chosen.
 
     Example:
         >>> class SameWord:
@@ -102,13 +107,14 @@ def minimum_bayes_risk(
 
 
 def likelihood_weights(written: Sequence[GeneratedText]) -> np.ndarray:
-    """Weigh the candidates of an n-best list by the mean probability of their tokens.
+    """Return weights for the candidates of an n-best list, in proportion to exp(mean
+    log-probability of the tokens).
 
-    Beam search uses the same measure. Probabilities of whole sentences would favor short ones
-    (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
+    Beam search ranks by the same measure. Probabilities of whole sentences would favor short
+    sentences (recipes/beyond-bleu-2019, "Minimum Bayes risk decoding").
 
     Returns:
-        Weights that sum to 1, (candidates,). They are equal if a likelihood is unknown.
+        Weights that sum to 1, (candidates,). They are all equal if any likelihood is unknown.
 
     Example:
         >>> likelihood_weights([GeneratedText("a", 0.0), GeneratedText("b", float("nan"))]).tolist()
@@ -136,7 +142,9 @@ def _shares(weights: np.ndarray | None, count: int, number: int) -> np.ndarray:
 def _distinct(
     candidates: Sequence[str], shares: np.ndarray
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct candidates, their summed shares, and the index of every candidate."""
+    """Return the distinct candidates, the summed shares of each, and the index of every candidate
+    among them.
+    """
     numbers: dict[str, int] = {}
     places = np.array([numbers.setdefault(text, len(numbers)) for text in candidates])
     return list(numbers), np.bincount(places, shares), places

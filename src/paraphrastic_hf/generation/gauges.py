@@ -1,8 +1,8 @@
-"""Diagnostics of a generative model on held-out pairs: likelihood, and posterior collapse (thesis,
+"""Diagnostics of generative models on held-out pairs: likelihood and posterior collapse (thesis,
 5.9.2).
 
-A variable has collapsed if its posterior equals the prior for every sentence. Then its KL
-divergence, mutual information and number of active units are 0.
+A latent variable has collapsed if its posterior equals the prior for every sentence. The KL
+divergence, mutual information and number of active units are then 0.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ class LatentDiagnostics:
     """Diagnostics of a model on held-out pairs.
 
     Attributes:
-        nats_per_token: Mean of -ln p(token), by task.
-        kl: Mean of KL(posterior || prior) of a sentence, in nats, by variable.
-        active_units: Number of dimensions whose posterior mean varies between sentences.
-        mutual_information: Mutual information of variable and sentence, in nats, at most ln 512.
+        nats_per_token: Mean of -ln p(token) in nats, by task.
+        kl: Mean over sentences of KL(posterior || prior), in nats, by latent variable.
+        active_units: Number of dimensions whose posterior mean varies between sentences, by latent
+            variable.
+        mutual_information: Mutual information of latent variable and sentence, in nats, at most ln
+            512, by latent variable.
     """
 
     nats_per_token: dict[str, float]
@@ -50,11 +52,11 @@ class LatentDiagnostics:
 
     @property
     def likelihood(self) -> float:
-        """Return minus the mean of `nats_per_token` over tasks. More is better."""
+        """Return the negative mean of `nats_per_token` over tasks. Higher is better."""
         return -float(np.mean(list(self.nats_per_token.values())))
 
     def flat(self) -> dict[str, float]:
-        """Return all figures in one mapping, for logs."""
+        """Return all diagnostics in one flat mapping, for logs."""
         return {
             f"{kind}/{name}": float(value)
             for kind in ("nats_per_token", "kl", "active_units", "mutual_information")
@@ -66,10 +68,10 @@ class LatentDiagnostics:
 def measure(
     model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int, seed: int = 0
 ) -> LatentDiagnostics:
-    """Compute the diagnostics of a model on pairs, at the posterior means.
+    """Compute the diagnostics of a model on pairs. Likelihoods are computed at the posterior means.
 
     Args:
-        pairs: Numbers of the two sentences of each pair, (pairs, 2), by the two languages.
+        pairs: Indices into `sentences` of the two sides of each pair, (pairs, 2), by language pair.
     """
     nll: dict[str, float] = {}
     tokens: dict[str, int] = {}
@@ -117,15 +119,15 @@ def importance_weighted_nll(
     draws: int = 50,
     seed: int = 0,
 ) -> float:
-    """Estimate -ln p(x) of a variational model by importance sampling, in nats per pair (5.9.2).
+    """Estimate the mean -ln p(x) of pairs by importance sampling, in nats per pair (5.9.2).
 
-    The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x). All variables of a pair are drawn
-    together, and the semantic one is inferred from the first side. It is an upper bound, tighter
-    with more draws K.
+    The estimate is -ln 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x), with K = `draws`. All latent
+    variables of a pair are drawn together. The semantic variable is inferred from the first side.
+    In expectation, the estimate is an upper bound, which is tighter for larger K.
 
     Args:
-        model: A variational model that reconstructs.
-        pairs: Numbers of the two sentences of each pair, (pairs, 2), by the two languages.
+        model: Variational model that reconstructs.
+        pairs: Indices into `sentences` of the two sides of each pair, (pairs, 2), by language pair.
     """
     total = 0.0
     generator = torch.Generator(model.device).manual_seed(seed)
@@ -152,7 +154,7 @@ def importance_weighted_nll(
 
 
 def has_likelihood(model: LatentModel) -> bool:
-    """Whether a model has a likelihood: it is variational and reconstructs."""
+    """Return whether a model has a likelihood. It must be variational and reconstruct."""
     is_variational = bool(model.config.is_variational)
     return is_variational and any(task.startswith("reconstruct") for task in model.tasks())
 
@@ -165,7 +167,9 @@ def _variables(model: LatentModel, languages: Sequence[str]) -> list[str]:
 def _batches(
     model: LatentModel, sentences: Ragged, pairs: PairsByLanguages, max_length: int
 ) -> Iterator[tuple[tuple[str, str], list[Side]]]:
-    """Yield batches of pairs of similar length, small enough for logits over the vocabulary."""
+    """Yield batches of pairs with similar lengths, small enough to hold logits over the
+    vocabulary.
+    """
     for languages, sides in pairs.items():
         lengths = np.minimum(sentences.lengths(sides), max_length).max(1)
         for chosen in length_batches(lengths, AT_A_TIME, TOKENS_AT_A_TIME):

@@ -1,4 +1,6 @@
-"""Source and target languages of multilingual tokenizers, and a check of the language of a text."""
+"""Sets source and target languages of multilingual tokenizers, and checks the language of a
+text.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,11 @@ SAMPLED = 200  # texts whose language is identified
 
 @dataclass(frozen=True)
 class Languages:
-    """Ids that encode the language pair of a translation.
+    """Token ids that tell a model the language pair of a translation.
 
     Attributes:
-        before: Ids put before every source: the mark of the target language, `>>de<<`, or nothing.
+        before: Ids prepended to every source: the mark of the target language, such as `>>de<<`, or
+            nothing.
         forced: First id of every translation, or None.
     """
 
@@ -31,7 +34,7 @@ class Languages:
 
     @classmethod
     def of(cls, tokenizer: Any, source: str | None, to: str | None) -> Languages:
-        """Set the languages of a tokenizer, and return the ids that the model needs.
+        """Set the languages of a tokenizer, and return the token ids that the model needs.
 
         Args:
             tokenizer: As `AutoTokenizer` loads it.
@@ -67,17 +70,18 @@ class Languages:
 
 
 def is_told(tokenizer: Any) -> bool:
-    """Whether the target language of a tokenizer can be set."""
+    """Return whether a tokenizer has a setting or marks for the target language."""
     return hasattr(tokenizer, "src_lang") or any(map(_is_mark, tokenizer.get_vocab()))
 
 
 def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | None:
-    """Return the target language to set: None if the model writes only that language.
+    """Return the target language to set in the tokenizer, or None if the model writes only that
+    language.
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
         to: Language to write, or None.
-        written: Language that the model was trained to write, if known.
+        written: Language that the model was trained to write, or None if unknown.
     """
     if to is None or written is None or is_told(tokenizer):
         return to
@@ -89,10 +93,10 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
 def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
     """Warn if the first 200 texts are clearly in another language than `language`.
 
-    It needs py3langid, and does nothing without it.
+    Without py3langid, nothing is checked.
 
     Returns:
-        Whether it warned.
+        Whether a warning was logged.
     """
     if importlib.util.find_spec("py3langid") is None:
         return False
@@ -111,11 +115,11 @@ def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
 def source_ids(
     tokenizer: Any, lines: Sequence[str], languages: Languages, prefix: str, most: int | None
 ) -> list[list[int]]:
-    """Return the input ids of each line. None for a line without a known token.
+    """Return the input ids of each line. The list is empty for a line without known tokens.
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
-        most: Largest number of ids. Longer lines are cut, with a warning. None for no limit.
+        most: Maximum number of ids. Longer lines are cut, with a warning. None means no limit.
     """
     if not len(lines):
         return []
@@ -149,7 +153,7 @@ def _ids(tokenizer: Any, texts: list[str], limit: int | None) -> list[list[int]]
 
 
 def _code(tokenizer: Any, language: str) -> int:
-    """Return the id of a language code, spelled `de` or, for M2M100, `__de__`."""
+    """Return the id of a language code. Its token is `de` or, for M2M100, `__de__`."""
     for spelled in (language, f"__{language}__"):
         found = tokenizer.convert_tokens_to_ids(spelled)
         if found is not None and found != tokenizer.unk_token_id:

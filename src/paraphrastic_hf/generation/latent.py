@@ -1,7 +1,7 @@
 """Generation with generative models of sentence pairs: translation, reconstruction and style
 transfer (thesis, 5.7.3).
 
-A text without a known token gives the empty string.
+For a text without known tokens, the generated text is empty.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def center_on_texts(
     """Subtract the mean embedding of texts from a model's semantic embeddings.
 
     Args:
-        model: The model, whose previous center is replaced.
-        which: Positions of the texts to average, (n,), at least one.
-        max_length: Length in tokens that texts are cut at. None for no limit.
+        model: Generative model. A mean that was subtracted before is replaced.
+        which: Indices of the texts to average, (n,), at least one.
+        max_length: Maximum number of tokens per text. Longer texts are cut. None means no limit.
     """
     by_meaning = model.reading(SEMANTIC)
     by_meaning.center_on(torch.zeros(model.config.hidden_size))
@@ -62,12 +62,12 @@ def center_on_texts(
 
 
 class LatentGenerator(HubMixin):
-    """A generative model of sentence pairs with its tokenizer.
+    """A generative model of sentence pairs with its tokenizer, to generate text.
 
     Args:
         model: The model, in evaluation mode.
-        tokenizer: Its tokenizer.
-        batch_size: Largest number of texts per batch, at least 1.
+        tokenizer: Tokenizer of the model.
+        batch_size: Maximum number of texts per batch, at least 1.
 
     Example:
         >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
@@ -95,8 +95,8 @@ class LatentGenerator(HubMixin):
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
-            device: Where to compute. None chooses a GPU if one is available.
-            batch_size: Largest number of texts per batch, at least 1.
+            device: Device to compute on. None means a GPU if available.
+            batch_size: Maximum number of texts per batch, at least 1.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only` of `local_directory`.
 
         Raises:
@@ -115,10 +115,10 @@ class LatentGenerator(HubMixin):
         return generator
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto classes read.
+        """Write a directory that `from_pretrained` and transformers' Auto classes can load.
 
         Args:
-            directory: Directory to write, which is created.
+            directory: Directory to write, created if missing.
 
         Raises:
             OSError: The disk is full or the directory cannot be written.
@@ -155,20 +155,21 @@ class LatentGenerator(HubMixin):
         writing: GenerationOptions | None = None,
         progress: bool = False,
     ) -> list[list[GeneratedText]]:
-        """Write the meaning of texts in a language.
+        """Translate texts.
 
         Args:
             texts: Texts in any language of the model.
-            to: Language to write. Optional if the model translates into only one.
-            writing: Options of search or sampling. None for 5 beams.
+            to: Target language. Optional if the model translates into only one language.
+            writing: Options of beam search or sampling. None means 5 beams.
             progress: Show a progress bar.
 
         Returns:
-            The sentences written from each text, the likeliest first.
+            The translations of each text, most likely first.
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: `to` is not a language of the model, or is needed.
+            ValueError: `to` is not a target language of the model, or is missing although the model
+                has several.
         """
         task = self.task("translate", to)
         texts = listed(texts)
@@ -186,13 +187,14 @@ class LatentGenerator(HubMixin):
 
         Args:
             texts: Texts in `language`.
-            language: Language of the texts. Optional if the model reconstructs only one.
-            writing: Options of search or sampling. None for 5 beams.
+            language: Language of the texts. Optional if the model reconstructs only one language.
+            writing: Options of beam search or sampling. None means 5 beams.
             progress: Show a progress bar.
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: `language` is not one that the model reconstructs, or is needed.
+            ValueError: `language` is not reconstructed by the model, or is missing although the
+                model reconstructs several.
         """
         task = self.task("reconstruct", language)
         texts = listed(texts)
@@ -207,21 +209,23 @@ class LatentGenerator(HubMixin):
         writing: GenerationOptions | None = None,
         progress: bool = False,
     ) -> list[list[GeneratedText]]:
-        """Write the meaning of each source in the style of the sentence beside it (5.7.3).
+        """Rewrite each source in the style of another sentence (5.7.3).
 
-        The source gives the semantic variable, the style sentence the language variable.
+        The semantic variable is inferred from the source, the language variable from the style
+        sentence.
 
         Args:
-            sources: Sentences whose meaning is written, in any language of the model.
-            styles: One sentence in `language` for each source.
-            language: Language to write. Optional if the model reconstructs only one.
-            writing: Options of search or sampling. None for 5 beams.
+            sources: Sentences to rewrite, in any language of the model.
+            styles: A sentence for each source whose style is used, in `language`.
+            language: Language to write. Optional if the model reconstructs only one language.
+            writing: Options of beam search or sampling. None means 5 beams.
             progress: Show a progress bar.
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: The lists differ in length, the model has no language variables, or
-                `language` is not one that the model reconstructs, or is needed.
+            ValueError: The lists differ in length, the model has no language variables, `language`
+                is not reconstructed by the model, or `language` is missing although the model
+                reconstructs several.
         """
         sources, styles = listed(sources), listed(styles)
         if len(sources) != len(styles):
@@ -246,22 +250,23 @@ class LatentGenerator(HubMixin):
         steps: int = 5,
         writing: GenerationOptions | None = None,
     ) -> list[list[GeneratedText]]:
-        """Write from points on the line between the latent variables of two sentences.
+        """Generate sentences from points on the line between the latent variables of two sentences.
 
         Args:
-            first: Start of the line, a sentence in `language`.
-            second: End of the line, a sentence in `language`.
-            language: Language to write. Optional if the model reconstructs only one.
-            steps: Number of points with both ends, at least 2.
-            writing: Options of search or sampling. None for 5 beams.
+            first: Sentence at the start of the line, in `language`.
+            second: Sentence at the end of the line, in `language`.
+            language: Language to write. Optional if the model reconstructs only one language.
+            steps: Number of points, including both ends, at least 2.
+            writing: Options of beam search or sampling. None means 5 beams.
 
         Returns:
-            The sentences written from each point. Empty if a sentence has no known token.
+            The sentences generated from each point. They are empty if `first` or `second` has no
+            known tokens.
 
         Raises:
             ModelError: The model computes NaN.
-            ValueError: `steps` is below 2, or `language` is not one that the model reconstructs,
-                or is needed.
+            ValueError: `steps` is below 2, `language` is not reconstructed by the model, or
+                `language` is missing although the model reconstructs several.
 
         Example:
             >>> generator = LatentGenerator.from_pretrained("runs/bgt")  # doctest: +SKIP
@@ -279,7 +284,7 @@ class LatentGenerator(HubMixin):
 
         Args:
             verb: `translate` or `reconstruct`.
-            language: Language to write, or None if the model writes only one.
+            language: Language to write, or None if the model writes only one language.
 
         Raises:
             ValueError: The model has no such task, or several and `language` is None.
@@ -287,8 +292,11 @@ class LatentGenerator(HubMixin):
         return chosen_task(self.model.tasks(), verb, language)
 
     def _latent(self, task: str, sources: list[str], styles: list[str]) -> Tensor:
-        """Return the latent variables of each text, (texts, latent): the semantic one of the
-        source, all others of the style. They are NaN if one has no known token."""
+        """Return the latent variables of each text, concatenated, (texts, latent).
+
+        The semantic variable is inferred from the source, all others from the style. A row is NaN
+        if either text has no known tokens.
+        """
         found, known = [], np.ones(len(sources), bool)
         variables = self.model.variables_of(task)
         if not self._has_warned and variables != [SEMANTIC]:  # otherwise any language may be read

@@ -1,5 +1,6 @@
-"""Log-likelihood and perplexity of sentences under a language model, as used to filter
-back-translated corpora (2017 back-translation paper, section 4)."""
+"""Log-likelihood and perplexity of sentences under a language model. They can be used to filter
+back-translated corpora (2017 back-translation paper, section 4).
+"""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ class Likelihood:
 
     Attributes:
         nats: Natural logarithm of each sentence's probability, (sentences,) float64. NaN for a
-            sentence without a known token.
-        tokens: Number of predicted tokens with the end mark, unless it was cut off, (sentences,)
-            int64.
+            sentence without known tokens.
+        tokens: Number of predicted tokens, (sentences,) int64. It includes the end mark unless the
+            sentence was cut.
     """
 
     nats: np.ndarray
@@ -41,15 +42,16 @@ class Likelihood:
 
     @property
     def perplexity(self) -> np.ndarray:
-        """exp(-nats / tokens) of each sentence, at least 1, (sentences,)."""
+        """Perplexity of each sentence, exp(-nats / tokens), at least 1, (sentences,)."""
         return np.asarray(perplexity_of(-self.nats / np.maximum(self.tokens, 1)))
 
 
 def perplexity_of(nats_per_token: Any) -> Any:
-    """Return the perplexity of a cross-entropy: infinity if it is too large for a float.
+    """Convert a cross-entropy to a perplexity. The result is infinity if it is too large for a
+    float.
 
     Args:
-        nats_per_token: A cross-entropy, or an array of them.
+        nats_per_token: Cross-entropy in nats per token, or an array of such values.
 
     Example:
         >>> float(perplexity_of(0.0)), float(perplexity_of(1e4))
@@ -60,12 +62,13 @@ def perplexity_of(nats_per_token: Any) -> Any:
 
 
 class LanguageScorer(SavedModel):
-    """A trained language model with its tokenizer, which scores text.
+    """A language model with its tokenizer, to compute likelihoods of text.
 
     Args:
         model: The model, in evaluation mode.
-        tokenizer: Its tokenizer.
-        max_length: Length in tokens that sentences are cut at, with begin and end marks.
+        tokenizer: Tokenizer of the model.
+        max_length: Maximum number of tokens per sentence, including start and end marks. Longer
+            sentences are cut.
 
     Raises:
         ModelError: The sizes of model and tokenizer differ.
@@ -89,7 +92,7 @@ class LanguageScorer(SavedModel):
         """Compute the likelihood of each text.
 
         Args:
-            texts: Any number of texts. An empty one scores NaN.
+            texts: Texts to score. An empty text gives NaN.
             progress: Show a progress bar.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Loading and checking encoder-decoders."""
+"""Loads and checks encoder-decoders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 3  # of many names in a message
 
 
 def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
-    """Load the encoder-decoder of a directory in float32."""
+    """Load an encoder-decoder from a directory in float32."""
     with loading(directory):
         trust: Any = {"trust_remote_code": trust_remote_code}
         config = AutoConfig.from_pretrained(directory, **trust)
@@ -45,7 +45,7 @@ def load_stock_tokenizer(directory: Path, *, trust_remote_code: bool = False) ->
 
 
 def check_weights(name: str | os.PathLike[str], model: Any) -> None:
-    """Refuse weights that are NaN or infinite."""
+    """Raise an error if a weight is NaN or infinite."""
     for key, weight in model.named_parameters():
         if not weight.isfinite().all():
             raise ModelError(f"{name} is damaged: {key} has NaN or infinite values")
@@ -54,7 +54,7 @@ def check_weights(name: str | os.PathLike[str], model: Any) -> None:
 def check_tokenizer(
     name: str | os.PathLike[str], model: Any, tokens: int, end: int | None = None
 ) -> None:
-    """Refuse a tokenizer of another model."""
+    """Raise an error if a tokenizer does not fit the model, because it belongs to another model."""
     rows = model.get_input_embeddings().weight.shape[0]
     ends = model.generation_config.eos_token_id
     wrong = []
@@ -67,7 +67,9 @@ def check_tokenizer(
 
 
 def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
-    """Refuse a model that is not a plain translator, has damaged weights or another tokenizer."""
+    """Raise an error if a model is not a plain translator, has damaged weights, or has the
+    tokenizer of another model.
+    """
     if isinstance(model, LatentModel):
         raise ModelError(
             f"{name} is a generative model of several tasks ({', '.join(model.tasks())}). Use "

@@ -1,8 +1,9 @@
 """Syntactically controlled paraphrases (thesis, 6.3).
 
-The parse generator fills each template from the parse of the sentence. SCPN writes a paraphrase
-with that parse. A filter rejects paraphrases with too few common words or too low a similarity
-(6.3.3). Without a template the sentence is rewritten: canonicalization (4.6).
+From the parse of the sentence and a template, the parse generator writes a full parse. SCPN then
+writes a paraphrase with that parse. A filter rejects paraphrases that share too few words with the
+sentence or are not similar enough (6.3.3). A model without templates rewrites the sentence freely,
+which is called canonicalization (4.6).
 """
 
 from __future__ import annotations
@@ -49,16 +50,20 @@ MOST_PARSE_TOKENS = 150
 
 
 class SyntacticParaphraser(HubMixin):
-    """Writes paraphrases with a given syntax.
+    """Generator of paraphrases with a given syntax.
 
     Args:
         writer: Model that writes sentences: SCPN, a stock encoder-decoder, or a paraphraser.
-        generator: Parse generator, which fills templates for a writer that reads whole parses.
-        parser: Parser for the parse generator: an object with `parse`, or a function from sentences
-            to trees, with None for a sentence without one.
-        templates: Templates of training with their counts, the most frequent first.
-        encoder: Encoder for the similarity, with `encode(texts, normalize_embeddings=True)`.
-        most_tokens: Longest sentence that is paraphrased, in tokens, at least 1.
+        generator: Parse generator, which expands templates to full parses, for a writer that reads
+            full parses.
+        parser: Parser of the sentences, for the parse generator: an object with `parse`, or a
+            function from sentences to trees, which returns None for a sentence that cannot be
+            parsed.
+        templates: Templates in the training data with their counts, most frequent first.
+        encoder: Encoder for the similarity. It needs a method `encode(texts,
+            normalize_embeddings=True)`.
+        most_tokens: Maximum number of tokens in a sentence, at least 1. Longer sentences are not
+            paraphrased.
 
     Raises:
         ModelError: The writer writes parses, or the generator writes sentences.
@@ -99,16 +104,17 @@ class SyntacticParaphraser(HubMixin):
         batch_size: int = 64,
         **hub: Unpack[HubOptions],
     ) -> SyntacticParaphraser:
-        """Load models of recipes of kind paraphrase.
+        """Load models that recipes of kind `paraphrase` trained.
 
         Args:
             name: Directory or Hub repository of the model that writes sentences.
             generator: Directory or Hub repository of the parse generator.
-            parser: Directory or Hub repository of a `SentenceParser`, or a parser as in the class.
+            parser: Directory or Hub repository of a `SentenceParser`, or a parser as in the class
+                arguments.
             encoder: Encoder for the similarity, or None.
-            device: Where to compute. None chooses a GPU if one is available.
-            batch_size: Largest number of paraphrases per batch, at least 1.
-            **hub: `revision` of `name`, and `token`, `cache_dir` and `local_files_only` of both
+            device: Device to compute on. None means a GPU if available.
+            batch_size: Maximum number of paraphrases per batch, at least 1.
+            **hub: `revision` for `name`, and `token`, `cache_dir` and `local_files_only` for all
                 models, as in `local_directory`.
 
         Raises:
@@ -133,11 +139,12 @@ class SyntacticParaphraser(HubMixin):
         return found
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Save the model that writes sentences. The parse generator and the parser have their own
-        `save_pretrained`.
+        """Save the model that writes sentences.
+
+        The parse generator and the parser are not saved. They have their own `save_pretrained`.
 
         Args:
-            directory: Directory to write, which is created.
+            directory: Directory to write, created if missing.
 
         Raises:
             OSError: The disk is full or the directory cannot be written.
@@ -145,7 +152,7 @@ class SyntacticParaphraser(HubMixin):
         self.writer.save_pretrained(directory)
 
     def top_templates(self, count: int = 20) -> list[str]:
-        """Return the most frequent templates of training, in brackets (6.3.3).
+        """Return the most frequent templates in the training data, in brackets (6.3.3).
 
         Args:
             count: Number of templates, at least 1.
@@ -165,20 +172,21 @@ class SyntacticParaphraser(HubMixin):
         min_overlap: float | None = MIN_OVERLAP,
         min_similarity: float | None = MIN_SIMILARITY,
     ) -> list[list[Paraphrase]]:
-        """Paraphrase sentences with each template, `writing.outputs` times.
+        """Write `writing.outputs` paraphrases of each sentence for each template.
 
         Args:
-            sentences: The sentences.
-            templates: Templates in brackets, `(ROOT (S (NP) (VP) (.)))`, or whole parses: a list
-                for all sentences or a list for each. None for a model that reads none.
-            parses: The trees of the sentences. None to call the parser.
-            writing: Options of search or sampling. None for 3 beams and 40 tokens (thesis).
-            min_overlap: Lowest share of common words, 0 to 1. None keeps all.
-            min_similarity: Lowest cosine, -1 to 1. None keeps all. It needs an encoder.
+            sentences: Sentences to paraphrase.
+            templates: Templates in brackets, `(ROOT (S (NP) (VP) (.)))`, or full parses. Either one
+                list for all sentences, or a list for each sentence. None for a model without
+                templates.
+            parses: Trees of the sentences. None calls the parser.
+            writing: Options of beam search or sampling. None means 3 beams and 40 tokens (thesis).
+            min_overlap: Minimum share of common words, 0 to 1. None means no limit.
+            min_similarity: Minimum cosine, -1 to 1, computed by the encoder. None means no limit.
 
         Returns:
-            The paraphrases of each sentence in the order of the templates. `remark` has the reason
-            if one is rejected.
+            The paraphrases of each sentence, in the order of the templates. If a paraphrase is
+            rejected, `remark` is the reason.
 
         Raises:
             TypeError: `sentences` is not a list of strings.
@@ -220,8 +228,8 @@ class SyntacticParaphraser(HubMixin):
         """Rewrite each sentence without a template (thesis, 4.6).
 
         Args:
-            sentences: The sentences.
-            writing: Options of search or sampling. None for 3 beams and 40 tokens.
+            sentences: Sentences to paraphrase.
+            writing: Options of beam search or sampling. None means 3 beams and 40 tokens.
 
         Raises:
             DataError: The model needs a template.
@@ -230,20 +238,20 @@ class SyntacticParaphraser(HubMixin):
         return [each[0].text for each in found]
 
     def check_templates(self, templates: Sequence[str]) -> None:
-        """Refuse templates that do not suit the models.
+        """Raise an error if templates do not fit the models.
 
         Args:
-            templates: Templates in brackets, or whole parses.
+            templates: Templates in brackets, or full parses.
 
         Raises:
-            DataError: One is malformed, has an unknown label, or does not suit the models.
+            DataError: A template is malformed, has an unknown label, or does not fit the models.
         """
         self._asked(templates)
 
     def _asked_of(
         self, templates: Sequence[str] | Sequence[Sequence[str]] | None, count: int
     ) -> list[list[str]]:
-        """Return the checked templates of each sentence, in brackets."""
+        """Check the templates and return those of each sentence, in brackets."""
         lists = [each for each in templates or () if not isinstance(each, str)]
         if not lists:
             return [self._asked(templates)] * count  # type: ignore[arg-type]
@@ -275,7 +283,7 @@ class SyntacticParaphraser(HubMixin):
         return asked
 
     def _unfit(self, lines: Sequence[str]) -> list[str]:
-        """Return the reason that each sentence cannot be paraphrased, or an empty string."""
+        """Return, for each sentence, why it cannot be paraphrased. Empty if it can."""
         remarks = []
         for line, count in zip(lines, self.writer.count_tokens(lines), strict=True):
             if not line.strip():
@@ -295,9 +303,10 @@ class SyntacticParaphraser(HubMixin):
         parses: Sequence[Tree | None] | None,
         remarks: list[str],
     ) -> list[list[str]]:
-        """Return the templates or filled parses that the writer reads with each sentence.
+        """Return the templates or full parses that the writer reads with each sentence.
 
-        It is empty if filling fails. `remarks` is updated for sentences without a parse.
+        A text is empty if the parse generator fails. `remarks` is updated for sentences without a
+        parse.
         """
         trees = [[parse_text(checked_tree(text)) if text else "" for text in own] for own in asked]
         wanted = [[text for text in own if self._is_filled(text)] for own in trees]
@@ -321,7 +330,7 @@ class SyntacticParaphraser(HubMixin):
         return found
 
     def _is_filled(self, text: str) -> bool:
-        """Whether the parse generator fills this template."""
+        """Return whether the parse generator must expand this template to a full parse."""
         if self.generator is None or self.writer.reads != PARSE or not text:
             return False
         return not is_whole(read_tree(text))
@@ -329,7 +338,9 @@ class SyntacticParaphraser(HubMixin):
     def _parsed(
         self, lines: Sequence[str], parses: Sequence[Tree | None] | None, remarks: list[str]
     ) -> list[str]:
-        """Return the parse of each sentence, or an empty string and a remark."""
+        """Return the parse of each sentence. If there is no parse, return an empty string and set a
+        remark.
+        """
         if parses is None:
             if self.parser is None:
                 raise DataError(

@@ -1,4 +1,4 @@
-"""Syntactic paraphrases and their filter (thesis, 6.3.3)."""
+"""Paraphrases, and the filter that rejects bad ones (thesis, 6.3.3)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from paraphrastic_hf.syntax.parse_tree import ROOT, Tree, read_tree, template
 
 @dataclass(frozen=True)
 class Paraphrase:
-    """A paraphrase, or the reason that there is none.
+    """A paraphrase, or the reason why none was written.
 
     Attributes:
-        text: The paraphrase. Empty if nothing was written.
-        template: The requested template in brackets, or empty.
-        parse: The whole parse it was written from, in brackets, or empty.
-        nats: Mean log-probability of its tokens in nats, at most 0. NaN if the text is empty.
-        overlap: Share of the shorter text's words that the other text has, 0 to 1.
-        is_cut: Whether the limit of tokens cut it off.
-        similarity: Cosine with the sentence, -1 to 1. NaN if not computed.
-        remark: Reason for rejection. Empty if it is kept.
+        text: Text of the paraphrase. Empty if nothing was written.
+        template: Requested template in brackets, or empty.
+        parse: Full parse that the paraphrase was written from, in brackets, or empty.
+        nats: Mean log-probability of the paraphrase's tokens in nats, at most 0. NaN if the text is
+            empty.
+        overlap: Share of the words of the shorter text that also occur in the other text, 0 to 1.
+        is_cut: Whether the paraphrase was cut off at the maximum number of tokens.
+        similarity: Cosine of paraphrase and sentence, -1 to 1. NaN if not computed.
+        remark: Reason why the paraphrase was rejected. Empty if it was not.
     """
 
     text: str
@@ -38,7 +39,7 @@ class Paraphrase:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it passed the filter."""
+        """Whether the paraphrase passed the filter."""
         return not self.remark
 
 
@@ -49,10 +50,11 @@ def filtered(
     min_overlap: float | None,
     min_similarity: float | None,
 ) -> list[list[Paraphrase]]:
-    """Compute the similarity of each paraphrase, and remark those that the filter rejects.
+    """Compute the similarity of each paraphrase, and set the `remark` of paraphrases that the
+    filter rejects.
 
     Args:
-        encoder: Has `encode(texts, normalize_embeddings=True)`. None computes no similarity.
+        encoder: Object with `encode(texts, normalize_embeddings=True)`. None skips the similarity.
         min_overlap: Lowest share of common words, 0 to 1. None keeps all.
         min_similarity: Lowest cosine, -1 to 1. None keeps all.
     """
@@ -83,7 +85,7 @@ def filtered(
 
 
 def bracketed(text: str) -> str:
-    """Return a bracketed parse, from its tokens.
+    """Convert the tokens of a parse to a bracketed parse.
 
     Example:
         >>> bracketed("(S (NP ) (VP ) )")
@@ -93,7 +95,9 @@ def bracketed(text: str) -> str:
 
 
 def first_tree(written: Sequence[str], wanted: str) -> str:
-    """Return the first parse with the wanted template, else the first valid parse, else ""."""
+    """Return the first parse with the wanted template, else the first valid parse, else an empty
+    string.
+    """
     asked, trees = read_tree(wanted), []
     for text in written:
         try:

@@ -1,5 +1,6 @@
-"""Generation of one batch with an encoder-decoder: sampling, padding, length limits,
-likelihoods."""
+"""Generation of one batch with an encoder-decoder: sampling, padding, length limits and
+likelihoods.
+"""
 
 from __future__ import annotations
 
@@ -35,17 +36,17 @@ def search(
     processors: Sequence[LogitsProcessor] = (),
     **inputs: Any,
 ) -> Tensor:
-    """Search or sample with transformers' `generate`.
+    """Generate with transformers' `generate`, by beam search or sampling.
 
-    `generate` samples with torch's global random state, which all threads share. Samples are
-    therefore drawn here with `generator`, and `generate` takes the drawn token.
+    `generate` would sample with torch's global random state, which all threads share. Tokens are
+    therefore sampled by a logits processor, with `generator`.
 
     Args:
         config: Generation config that replaces the model's own.
-        **inputs: Further arguments of `generate`. Tensors have one row per source.
+        **inputs: Additional arguments of `generate`. Tensors have one row per source.
 
     Returns:
-        Ids with the begin tokens, (sources * outputs, seq).
+        Token ids, including the begin tokens, (sources * outputs, seq).
     """
     if config is not None:
         # `generate` fills gaps of a config from the model's own. Other threads may use the model.
@@ -65,7 +66,7 @@ def search(
 
 @contextmanager
 def clear_errors(model: Any) -> Iterator[None]:
-    """Turn any error of `generate` into a `ModelError`."""
+    """Convert any error of `generate` to a `ModelError`."""
     try:
         yield
     except Exception as error:
@@ -84,7 +85,7 @@ def end_ids(model: Any) -> Tensor:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the machine or the accelerator ran out of memory."""
+    """Return whether an error means that the machine or the accelerator ran out of memory."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
         isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
     )
@@ -107,18 +108,18 @@ def target_ids(
 
     Args:
         tokenizer: As `AutoTokenizer` loads it.
-        begin: Begin tokens of the model. A language token that the tokenizer adds is removed.
+        begin: Begin tokens of the model. If the tokenizer adds a language token, it is removed.
     """
     ids = tokenizer(text_target=list(texts), truncation=most is not None, max_length=most)
     return [each[each[:1] == list(begin[1:]) :] for each in ids["input_ids"]]
 
 
 def until_end(written: Tensor, ends: Tensor) -> Tensor:
-    """Return a mask of the tokens up to the first end mark, inclusive, (lines, seq).
+    """Return a mask of the tokens up to and including the first end mark, (lines, seq).
 
     Args:
-        written: Ids, (lines, seq).
-        ends: The ids that end a sentence, (marks,).
+        written: Token ids, (lines, seq).
+        ends: Ids of the end marks, (marks,).
 
     Example:
         >>> until_end(torch.tensor([[5, 2, 0, 2], [5, 5, 5, 5]]), torch.tensor([2]))
@@ -130,13 +131,13 @@ def until_end(written: Tensor, ends: Tensor) -> Tensor:
 
 
 def encoded_by(model: Any, inputs: Mapping[str, Tensor]) -> ModelOutput:
-    """Run the encoder of a model. The output's tensors have one row per source."""
+    """Run the encoder of a model. Tensors in the output have one row per source."""
     read = model.get_encoder()(**inputs, return_dict=True)
     return type(read)(**{name: of for name, of in read.items() if isinstance(of, Tensor)})
 
 
 def rows_of(encoded: ModelOutput, rows: Tensor) -> ModelOutput:
-    """Select rows of an encoder output."""
+    """Select rows of all tensors in an encoder output."""
     return type(encoded)(**{name: of[rows] for name, of in encoded.items()})
 
 
@@ -152,10 +153,11 @@ def mean_log_probabilities(
     """Return the mean log-probability of the tokens of each translation in nats, (lines,).
 
     Args:
-        sequences: Ids of translations with the begin tokens, (lines, seq). The translations of one
-            source are adjacent.
-        is_written: Mask of the last ids: which ones count, (lines, at most seq - 1).
-        **inputs: Further arguments of `forward`. Tensors have one row per source.
+        sequences: Ids of the translations, including the begin tokens, (lines, seq). Translations
+            of the same source are adjacent.
+        is_written: Mask of the ids that count, (lines, at most seq - 1). It refers to the last ids
+            of `sequences`.
+        **inputs: Additional arguments of `forward`. Tensors have one row per source.
     """
     seq = is_written.shape[1]
     output = model.get_output_embeddings()
@@ -186,10 +188,10 @@ def written_lists(
     decode: Callable[[list[int]], str],
     count: int,
 ) -> list[list[GeneratedText]]:
-    """Decode the sentences of each source.
+    """Decode generated ids to a list of texts for each source.
 
     Args:
-        written: Ids without the begin tokens, (lines, seq). The lines of one source are adjacent.
+        written: Ids without the begin tokens, (lines, seq). Lines of the same source are adjacent.
         is_written: Mask of the ids that count, (lines, seq).
         nats: Mean log-probability of each line.
     """
@@ -202,11 +204,11 @@ def written_lists(
 
 
 class EndInTime(LogitsProcessor):  # type: ignore[misc]
-    """Forces a translation to end at its own length limit, at the score of the end mark.
+    """Logits processor that ends each translation at a length limit of its own.
 
     Args:
-        most: Length limit of each sequence with its end mark, in tokens, (sequences,).
-        ends: The ids that end a sentence, (marks,).
+        most: Maximum number of tokens in each sequence, including the end mark, (sequences,).
+        ends: Ids of the end marks, (marks,).
     """
 
     def __init__(self, most: Tensor, ends: Tensor) -> None:
@@ -222,10 +224,11 @@ class EndInTime(LogitsProcessor):  # type: ignore[misc]
 
 
 class Draw(LogitsProcessor):  # type: ignore[misc]
-    """Draws the next token of each sequence: its score becomes 0, all others -inf.
+    """Logits processor that samples the next token. The sampled token gets score 0, all others
+    -inf.
 
     Args:
-        writing: Temperature and `top_p`.
+        writing: Options, of which `temperature` and `top_p` are used.
     """
 
     def __init__(self, writing: GenerationOptions, generator: torch.Generator) -> None:

@@ -1,4 +1,6 @@
-"""Tasks of generative models, from their configuration: `translate_fr`, `reconstruct_en`."""
+"""Tasks of generative models, such as `translate_fr` and `reconstruct_en`, read from the
+configuration.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ from paraphrastic_hf.encoders.storage.locate import LOADERS, OWN, check_model_ki
 
 
 def tasks_of(config: Mapping[str, Any]) -> list[str]:
-    """Return the tasks of a generative model, equal to its `tasks()`.
+    """Return the tasks of a generative model without loading the model.
 
     Args:
-        config: Its `config.json`.
+        config: Content of the model's `config.json`.
 
     Example:
         >>> tasks_of({"languages": ["en", "fr"], "translates": ["fr"], "reconstructs": ["en"]})
@@ -36,7 +38,7 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
 
     Args:
         verb: `translate` or `reconstruct`.
-        language: Language to write, or None if the model writes only one.
+        language: Language to write, or None if the model writes only one language.
 
     Example:
         >>> chosen_task(["translate_fr", "reconstruct_en"], "translate", None)
@@ -61,7 +63,7 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
 def check_translation(
     name: str | os.PathLike[str], *, source: str | None, to: str | None, prefix: str
 ) -> bool:
-    """Refuse a translation that a model cannot do, from its configuration alone.
+    """Raise an error if a model cannot do a translation. Only the model's configuration is read.
 
     Args:
         name: Model directory or Hub repository.
@@ -69,7 +71,7 @@ def check_translation(
         to: Language to write, or None.
 
     Returns:
-        Whether it is a generative model of sentence pairs.
+        Whether the model is a generative model of sentence pairs.
     """
     config = check_model_kind(name, "Translator", "LatentGenerator")
     kind = str(config.get("model_type")).removeprefix(OWN)

@@ -1,5 +1,6 @@
-"""Generation from sources and templates (thesis, 6.3): SCPN, parse generators, and stock
-encoder-decoders that read both as one text."""
+"""Generation from sources and templates (thesis, 6.3), with SCPN, parse generators or stock
+encoder-decoders. Stock models read source and template as one text.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +46,12 @@ Outputs = list[list[list[GeneratedText]]]  # for each source, for each of its te
 
 
 class TemplatedWriter(HubMixin):
-    """A model that writes from a source and a template.
+    """A model that generates text from a source and a template.
 
     Args:
-        model: A `ScpnModel`, a `ParaphraserModel`, or a stock encoder-decoder trained here.
-        batch_size: Largest number of outputs per batch, at least 1.
+        model: A `ScpnModel`, a `ParaphraserModel`, or a stock encoder-decoder trained with this
+            package.
+        batch_size: Maximum number of outputs per batch, at least 1.
     """
 
     def __init__(
@@ -84,12 +86,12 @@ class TemplatedWriter(HubMixin):
         batch_size: int = 64,
         **hub: Unpack[HubOptions],
     ) -> TemplatedWriter:
-        """Load a model of a recipe of kind paraphrase.
+        """Load a model that a recipe of kind `paraphrase` trained.
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
-            device: Where to compute. None chooses a GPU if one is available.
-            batch_size: Largest number of outputs per batch, at least 1.
+            device: Device to compute on. None means a GPU if available.
+            batch_size: Maximum number of outputs per batch, at least 1.
             **hub: `revision`, `token`, `cache_dir` and `local_files_only` of `local_directory`.
         """
         check_hub_options(hub, cls.from_pretrained)
@@ -108,8 +110,10 @@ class TemplatedWriter(HubMixin):
         return writer
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto class read, with the
-        templates of training."""
+        """Write a directory that `from_pretrained` and transformers' Auto class can load.
+
+        The templates of the training data are saved too.
+        """
         known = self._directory
         counts = load_templates(known) if known and (known / TEMPLATES).exists() else {}
         save_model(self.model, self.tokenizer, Path(directory), TRANSLATION)
@@ -127,7 +131,9 @@ class TemplatedWriter(HubMixin):
         return str(getattr(self.model.config, "writes", SENTENCE))
 
     def count_tokens(self, sources: Sequence[str]) -> list[int]:
-        """Return the length of each source in tokens with its end mark. 0 if no token is known."""
+        """Return the number of tokens in each source, including the end mark, or 0 without known
+        tokens.
+        """
         ids = self.tokenizer.encode_batch(list(sources))
         return [len(ids[number]) for number in range(len(ids))]
 
@@ -140,17 +146,17 @@ class TemplatedWriter(HubMixin):
         *,
         scores: bool = True,
     ) -> Outputs:
-        """Write from each source with each of its templates.
+        """Generate texts from each source with each of its templates.
 
         Args:
-            sources: Sentences, or parses in the form of `parse_text`.
-            templates: Templates or parses of each source in that form. `[""]` if the model reads
-                none.
+            sources: Sentences, or parses as `parse_text` returns them.
+            templates: Templates or parses for each source, as `parse_text` returns them. `[""]` for
+                a model without templates.
             scores: Whether to compute `nats`.
 
         Returns:
             `writing.outputs` texts for each source and template. They are empty if the source has
-            no known token or a template is missing.
+            no known tokens or a template is missing.
         """
         found: Outputs = [[[NOTHING] * writing.outputs for _ in each] for each in templates]
         if self.joined is not None:
@@ -225,8 +231,10 @@ class TemplatedWriter(HubMixin):
     def _encoded(
         self, batch: Sequence[Sequence[int]], templates: Sequence[str]
     ) -> tuple[SourceEncoding, dict[str, Any]]:
-        """Return the encoder output and masks of each row. Distinct sources and templates are
-        encoded once."""
+        """Return the encoder output and masks of each row.
+
+        Each distinct source and template is encoded only once.
+        """
         device, encoder = self.model.device, self.model.get_encoder()
         distinct = list(dict.fromkeys(map(tuple, batch)))
         which = torch.tensor([distinct.index(tuple(each)) for each in batch], device=device)

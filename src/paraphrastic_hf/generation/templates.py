@@ -1,5 +1,6 @@
-"""Templates of a model's training data (`templates.tsv`; thesis, 6.3.3), and checks of
-templates."""
+"""Reads and writes the templates of a model's training data (`templates.tsv`, thesis 6.3.3), and
+checks templates.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ SENTENCE = "sentence"  # output of a model; the other is a parse
 
 
 def save_templates(directory: Path, counts: Iterable[tuple[str, int]]) -> None:
-    """Write templates with their counts, the most frequent first, one per line."""
+    """Write templates with their counts, one per line, most frequent first."""
     directory.mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{count}\t{text}\n" for text, count in counts)
     write_bytes(directory / TEMPLATES, lines.encode("utf-8"))
 
 
 def load_templates(directory: Path) -> dict[str, int]:
-    """Read templates with their counts, the most frequent first."""
+    """Read templates with their counts, most frequent first."""
     path = directory / TEMPLATES
     try:
         rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
@@ -38,12 +39,12 @@ def load_templates(directory: Path) -> dict[str, int]:
 
 
 def is_whole(tree: Tree) -> bool:
-    """Whether a tree has more levels than a template, which has two."""
+    """Return whether a tree is a full parse: it has more levels than a template, which has two."""
     return tree.top != template(tree).top
 
 
 def check_roles(writes: str, generator: str | None) -> None:
-    """Refuse a paraphraser and a parse generator in each other's place.
+    """Raise an error if the paraphraser and the parse generator were swapped.
 
     Args:
         writes: Output of the paraphraser, `sentence` or `parse`.
@@ -58,10 +59,10 @@ def check_roles(writes: str, generator: str | None) -> None:
 def check_templates(
     templates: Sequence[str], reads: str, *, has_generator: bool, has_parses: bool = True
 ) -> None:
-    """Refuse templates that do not suit a model.
+    """Raise an error if templates do not fit a model.
 
     Args:
-        templates: Templates in brackets, or whole parses.
+        templates: Templates in brackets, or full parses.
         reads: Second input of the model: `parse`, `template` or `none`.
     """
     if reads == NONE and templates:
@@ -83,7 +84,7 @@ def check_templates(
 
 
 def top_templates(counts: Mapping[str, int], count: int) -> list[str]:
-    """Return the `count` most frequent templates of training, in brackets (6.3.3)."""
+    """Return the `count` most frequent templates in the training data, in brackets (6.3.3)."""
     if not counts:
         raise DataError("This model reads no templates. Use canonicalise")
     return [bracketed(text) for text in list(counts)[:count]]

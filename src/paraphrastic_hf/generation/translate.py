@@ -1,5 +1,6 @@
 """Translation with any encoder-decoder that transformers' `AutoModelForSeq2SeqLM` and
-`AutoTokenizer` load, and the likelihood of given translations (thesis, 7.3 and 7.4)."""
+`AutoTokenizer` can load. Also computes the likelihood of given translations (thesis, 7.3 and 7.4).
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ MOST_TOKENS = 2**14  # of the sources of a batch, padding included
 
 
 class TranslatorOptions(HubOptions, total=False):
-    """Options of loading: those of `Translator`, and of a Hub repository."""
+    """Options of `Translator.from_pretrained`: those of the class, and those of a Hub
+    repository.
+    """
 
     source: str | None
     to: str | None
@@ -58,15 +61,16 @@ class Translator(HubMixin):
     """An encoder-decoder model that translates lines of text.
 
     Args:
-        model: Any model of `AutoModelForSeq2SeqLM`. Its training mode does not change.
-        tokenizer: Its tokenizer, as `AutoTokenizer` loads it.
-        source: Language of the lines, for multilingual tokenizers (NLLB, M2M100, mBART).
-        to: Language to write, for multilingual models: a code of the tokenizer, or `de` for a mark
-            `>>de<<`.
-        prefix: Text put before every line, for T5: "translate English to German: ".
-        batch_size: Largest number of lines per batch, at least 1. It is halved if memory runs out.
-        max_ratio: Length limit of a translation: `max_ratio` tokens per source token, plus 5. Above
-            0. The thesis uses 1.5 for candidates.
+        model: Any model of `AutoModelForSeq2SeqLM`. Its training mode is restored afterwards.
+        tokenizer: Tokenizer of the model, as `AutoTokenizer` loads it.
+        source: Source language, for multilingual tokenizers (NLLB, M2M100, mBART).
+        to: Target language, for multilingual models: a language code of the tokenizer, or `de` for
+            the mark `>>de<<`.
+        prefix: Text prepended to every line, such as "translate English to German: " for T5.
+        batch_size: Maximum number of lines per batch, at least 1. A batch is split if memory runs
+            out.
+        max_ratio: A translation has at most `max_ratio` tokens per source token, plus 5. Above 0.
+            The thesis uses 1.5 for candidates.
 
     Raises:
         ValueError: A number is out of range, or the tokenizer does not know a language.
@@ -114,9 +118,9 @@ class Translator(HubMixin):
 
         Args:
             name: A directory, or a Hub repository, `someone/model`.
-            device: Where to compute. None chooses a GPU if one is available.
-            trust_remote_code: Whether Python code that comes with the model may run, with all your
-                rights.
+            device: Device to compute on. None means a GPU if available.
+            trust_remote_code: Whether to allow Python code from the model's repository to run with
+                all your permissions.
             **options: Options of the class, and `revision`, `token`, `cache_dir` and
                 `local_files_only` of a repository.
 
@@ -139,10 +143,10 @@ class Translator(HubMixin):
         return translator
 
     def save_pretrained(self, directory: str | os.PathLike[str]) -> None:
-        """Write a directory that `from_pretrained` and transformers' Auto classes read.
+        """Write a directory that `from_pretrained` and transformers' Auto classes can load.
 
         Args:
-            directory: Directory to write, which is created.
+            directory: Directory to write, created if missing.
         """
         with no_progress_bar():
             self.model.save_pretrained(directory)
@@ -165,25 +169,27 @@ class Translator(HubMixin):
     ) -> list[list[GeneratedText]]:
         """Translate lines of text.
 
-        A line without a known token gives the empty string.
+        A line without known tokens gives an empty translation.
 
         Args:
-            sentences: The lines, in any order of length.
+            sentences: Lines to translate. They need not be sorted by length.
             beams: Beam size, at least 1. 1 is greedy search.
-            outputs: Translations per line. At most `beams` unless sampled.
+            outputs: Number of translations per line, at most `beams` without `sample`.
             sample: Sample the tokens instead of beam search.
             top_p: With `sample`, nucleus: draw among the likeliest tokens with this total
                 probability, above 0, at most 1.
             temperature: With `sample`, softmax temperature, above 0.
             length_penalty: Power of its length that a beam's log-probability is divided by: 1 for
                 the mean, 0 for the sum.
-            max_tokens: Length limit with the end mark, in tokens. `max_ratio` may be stricter.
+            max_tokens: Maximum number of tokens in a translation, including the end mark.
+                `max_ratio` may be stricter.
             seed: Seed of `sample`.
-            scores: Whether to compute `nats` of each translation, with one more decoder pass.
+            scores: Whether to compute the `nats` of each translation. This takes one more decoder
+                pass.
             progress: Show a progress bar.
 
         Returns:
-            `outputs` translations of each line, the likeliest first unless sampled.
+            `outputs` translations of each line. Without `sample`, the most likely comes first.
 
         Raises:
             TypeError: `sentences` is not a list of strings.
@@ -202,9 +208,9 @@ class Translator(HubMixin):
         return self.write(self.encode(sentences), how, scores=scores, progress=progress)
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return the input ids of each line. None for a line without a known token.
+        """Return the input ids of each line. The list is empty for a line without known tokens.
 
-        Lines are cut at the number of positions of the model.
+        Lines longer than the model's maximum number of positions are cut.
 
         Args:
             sentences: The lines.
@@ -216,7 +222,7 @@ class Translator(HubMixin):
         return source_ids(self.tokenizer, lines, self.languages, self.prefix, self._most_positions)
 
     def begin(self) -> list[int]:
-        """Return the begin tokens of every translation."""
+        """Return the ids of the begin tokens, which every translation starts with."""
         forced = self.languages.forced
         with clear_errors(self.model):
             start = int(self.model.generation_config.decoder_start_token_id)
@@ -231,7 +237,7 @@ class Translator(HubMixin):
         scores: bool = True,
         progress: bool = False,
     ) -> list[list[GeneratedText]]:
-        """Translate lines from their ids, in batches of similar length.
+        """Translate lines, given as ids, in batches of similar length.
 
         Args:
             ids: Input ids of each line from `encode`. Empty ids give empty translations.
@@ -270,7 +276,7 @@ class Translator(HubMixin):
             translations: One translation of each line.
 
         Returns:
-            Mean log-probability of the tokens of each translation with its end mark, in nats,
+            Mean log-probability of each translation's tokens, including the end mark, in nats,
             (lines,) float64. NaN if the line or the translation has no text.
 
         Raises:
@@ -312,7 +318,7 @@ class Translator(HubMixin):
         generator: torch.Generator,
         scores: bool,
     ) -> list[list[GeneratedText]]:
-        """Write a batch, in smaller parts if memory runs out."""
+        """Translate a batch. If memory runs out, translate it in smaller parts."""
         found: list[list[GeneratedText]] = []
         while len(found) < len(batch):
             part = batch[len(found) : len(found) + self.batch_size]
@@ -379,7 +385,7 @@ class Translator(HubMixin):
         """Return the text of a translation, without special tokens.
 
         Args:
-            ids: Its token ids.
+            ids: Token ids of the translation.
         """
         text: str = self.tokenizer.decode(
             list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False

@@ -23,8 +23,8 @@ class GenerationOptions:
         top_p: With `sample`, nucleus: draw among the likeliest tokens with this total probability,
             above 0, at most 1.
         temperature: With `sample`, softmax temperature, above 0.
-        outputs: Sentences per text, at least 1. At most `beams` unless sampled.
-        max_tokens: Length limit of a sentence with its end mark, in tokens, at least 1.
+        outputs: Number of sentences per text, at least 1, and at most `beams` without `sample`.
+        max_tokens: Maximum number of tokens in a sentence, including the end mark, at least 1.
         seed: Seed of `sample`, 0 or more.
         length_penalty: Power of its length that a beam's log-probability is divided by: 1 compares
             means, 0 sums, and above 1 favors long sentences.
@@ -64,10 +64,10 @@ class GenerationOptions:
             )
 
     def after(self, texts: int) -> GenerationOptions:
-        """Return these options with another seed, for later texts of a stream.
+        """Return a copy of the options with another seed, for later texts of a stream.
 
         Args:
-            texts: Number of texts before, at least 0. For 0 the options stay the same.
+            texts: Number of texts before these, at least 0. For 0 the options do not change.
 
         Example:
             >>> how = GenerationOptions(sample=True, seed=1)
@@ -80,8 +80,9 @@ class GenerationOptions:
         return replace(self, seed=int(drawn[0] >> np.uint64(1)))
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments of transformers' `generate`. `search.py` samples, and sets
-        `max_tokens`."""
+        """Return arguments for transformers' `generate`. Sampling and `max_tokens` are left to
+        `search.py`.
+        """
         options: dict[str, Any] = {"do_sample": False, "num_beams": 1, "num_return_sequences": 1}
         if not self.sample:
             options |= {"num_beams": self.beams, "num_return_sequences": self.outputs}
@@ -95,9 +96,11 @@ class GeneratedText:
     """A generated sentence.
 
     Attributes:
-        text: The decoded sentence.
-        nats: Mean log-probability of its tokens in nats, at most 0. NaN if nothing was written.
-        ids: Its token ids without the begin token, and with the end mark unless it was cut off.
+        text: Decoded text of the sentence.
+        nats: Mean log-probability of the sentence's tokens in nats, at most 0. NaN if nothing was
+            written.
+        ids: Token ids of the sentence, without the begin token. They include the end mark unless
+            the sentence was cut off.
     """
 
     text: str
@@ -109,16 +112,16 @@ NOTHING = GeneratedText("", float("nan"))
 
 
 class Translate(Protocol):
-    """A function from lines to translations."""
+    """Interface of a function from lines to translations."""
 
     def __call__(
         self, lines: Sequence[str], writing: GenerationOptions, *, scores: bool = True
     ) -> list[list[GeneratedText]]:
-        """Translate lines. `scores` asks for the `nats` of each translation."""
+        """Translate lines. `scores` sets whether to compute the `nats` of each translation."""
 
 
 def listed(texts: Iterable[str], name: str = "texts") -> list[str]:
-    """Return texts as a list, and refuse anything but strings."""
+    """Return texts as a list. Raise an error for anything but strings."""
     lines = list(texts)
     if isinstance(texts, str) or not all(isinstance(line, str) for line in lines):
         raise TypeError(f"{name} must be a list of strings")

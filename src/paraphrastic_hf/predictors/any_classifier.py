@@ -1,5 +1,6 @@
-"""Classifiers of this package and of transformers behind one function, for adversarial examples
-(thesis, 6.5)."""
+"""Loader of classifiers of this package and of transformers, for adversarial examples (thesis,
+6.5).
+"""
 
 from __future__ import annotations
 
@@ -25,15 +26,15 @@ Classify = Callable[[Sequence[str], Sequence[str] | None], Sequence[str]]
 def load_classifier(
     name: str, *, labels: Sequence[str], trust_remote_code: bool = False
 ) -> Classify:
-    """Load a function from texts to labels.
+    """Load a classifier as a function from texts to labels.
 
     Args:
-        name: Directory or Hub repository of a model of this package or of transformers.
-        labels: Labels of the examples, which the model must know.
-        trust_remote_code: Whether Python code that comes with the model may run.
+        name: Directory or Hub repository of a classifier, of this package or of transformers.
+        labels: Labels that the model must be able to predict.
+        trust_remote_code: Whether to allow Python code from the model's repository to run.
 
     Raises:
-        ModelError: The model is not a classifier, or does not know a label.
+        ModelError: The model is not a classifier, or cannot predict one of the labels.
     """
     classify: Any
     try:
@@ -64,7 +65,7 @@ def _kind_of(name: str) -> str:
 
 
 def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
-    """Load a text-classification pipeline of transformers, and its labels."""
+    """Load a transformers text-classification pipeline. Also return its labels."""
     from transformers import pipeline
 
     directory = local_directory(name)
@@ -100,7 +101,9 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
 
 
 def _most_tokens(loaded: Any) -> int | None:
-    """Return the length limit of a pipeline's tokenizer and position embeddings, or None."""
+    """Return the maximum number of tokens that a pipeline's tokenizer and position embeddings
+    allow, or None.
+    """
     limits = [loaded.tokenizer.model_max_length]  # about 1e30 if unknown
     limits += [getattr(loaded.model.config, "max_position_embeddings", None) or UNKNOWN]
     for module_name, module in loaded.model.named_modules():

@@ -1,8 +1,9 @@
-"""Trees of a span parser by CKY (Stern et al., 2017):
+"""Decoding of a span parser with CKY (Stern et al., 2017):
 
     b(i, j) = s(i, j) + max_k b(i, k) + b(k, j),   b(i, i + 1) = s(i, i + 1)
 
-A span that is not a phrase scores 0, so trees of any arity are binary trees without those spans.
+s is the score of a span's best label. b is the score of the best binary tree over the span. A span
+may have no label, which scores 0. Removing such spans turns a binary tree into a tree of any arity.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64
     """Return the best tree of every sentence, without dropout.
 
     Args:
-        model: Any parser. Its training mode does not change.
-        corpus: Sentences of at least one word, tokenized for its word encoder.
-        batch_size: Largest number of sentences per batch, at least 1.
+        model: Any parser. Its training mode is restored afterwards.
+        corpus: Sentences of at least one word, tokenized for the model's word encoder.
+        batch_size: Maximum number of sentences per batch, at least 1.
 
     Returns:
         A tree with a root for each sentence.
@@ -47,7 +48,9 @@ def predict_trees(model: ParserModel, corpus: Sentences, *, batch_size: int = 64
 
 
 def _batches(lengths: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
-    """Yield batches of sentence numbers, sorted by length and limited by `MOST_SPANS`."""
+    """Yield batches of sentence indices, sorted by length. `MOST_SPANS` limits the spans in a
+    batch.
+    """
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -83,17 +86,18 @@ def _parse(
 
 
 def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best split of every span, and the score of its best bracketing.
+    """Find the best split of every span into two, and the score of its best binary tree.
 
-    Time is cubic and memory quadratic in the length of the longest sentence. One step computes all
-    spans of one width of all sentences.
+    Time is cubic and memory quadratic in the length of the longest sentence. Each step computes all
+    spans of one width, in all sentences.
 
     Args:
-        scores: s, (batch, words + 1, words + 1) float32. Entry i, j is for the words i to j - 1.
-            Spans beyond the end of a sentence are ignored.
+        scores: Score s of each span, (batch, words + 1, words + 1) float32. Entry i, j is the span
+            of words i to j - 1. Entries beyond the end of a sentence do not affect its own spans.
 
     Returns:
-        The best split k of every span, and b, both (batch, words + 1, words + 1).
+        The best split k of every span, and the score b of its best binary tree, both (batch, words
+        + 1, words + 1).
 
     Example:
         >>> scores = np.zeros((1, 4, 4), np.float32)
@@ -124,14 +128,14 @@ def best_splits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bracketing(splits: np.ndarray, words: int) -> list[tuple[int, int]]:
-    """Return the spans of a sentence's best bracketing, top-down and from left to right.
+    """Return the spans of a sentence's best binary tree, top-down and from left to right.
 
     Args:
-        splits: Best splits of one sentence, (words + 1, words + 1) or larger.
+        splits: Best splits from `best_splits` for one sentence, (words + 1, words + 1) or larger.
         words: Number of words in the sentence, at least 1.
 
     Returns:
-        2 words - 1 pairs of start and end.
+        Start and end of each span. There are 2 words - 1 spans.
 
     Example:
         >>> bracketing(np.full((3, 3), 1), 2)

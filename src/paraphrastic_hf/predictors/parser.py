@@ -19,11 +19,11 @@ QUOTES = {"``": '"', "''": '"'}  # as in training (`corpora/readers/syntax.py`)
 
 
 class SentenceParser(SavedModel):
-    """A span parser with the tokenizer of its words.
+    """A span parser with its tokenizer.
 
     Args:
-        model: The model.
-        tokenizer: The tokenizer of its word encoder.
+        model: Parser model.
+        tokenizer: Tokenizer of the model's word encoder.
 
     Raises:
         ModelError: The sizes of model and tokenizer differ.
@@ -42,19 +42,19 @@ class SentenceParser(SavedModel):
     def parse(self, lines: Sequence[str], *, batch_size: int = 64) -> list[ParsedLine]:
         """Parse every line into a constituency tree.
 
-        A line is a sentence. It is tokenized as in the Penn Treebank (`syntax/treebank_words.py`).
-        Tokenized text stays as it is.
+        A line is a sentence. It is split into words as in the Penn Treebank
+        (`syntax/treebank_words.py`). Text that is already split stays as it is.
 
         Args:
             lines: Sentences.
-            batch_size: Largest number of sentences per batch, at least 1.
+            batch_size: Maximum number of sentences per batch, at least 1.
 
         Returns:
             A result for each line. A line without words, or with more than `model.config.max_words`
             words, has no tree and a `problem`.
 
         Raises:
-            DataError: `lines` is a string, or a line is not.
+            DataError: `lines` is a string, or a line is not a string.
             ValueError: `batch_size` is below 1.
         """
         lines = lines if isinstance(lines, str) else list(lines)
@@ -65,17 +65,17 @@ class SentenceParser(SavedModel):
     def parse_words(
         self, sentences: Sequence[Sequence[str]], *, batch_size: int = 64
     ) -> list[ParsedLine]:
-        """Parse sentences that are tokenized.
+        """Parse sentences that are already split into words.
 
         Args:
             sentences: Lists of words, tokenized as in the Penn Treebank.
-            batch_size: Largest number of sentences per batch, at least 1.
+            batch_size: Maximum number of sentences per batch, at least 1.
 
         Returns:
             A result for each sentence, as in `parse`.
 
         Raises:
-            DataError: A sentence is a string, or a word is not.
+            DataError: A sentence is a string, or a word is not a string.
             ValueError: `batch_size` is below 1.
         """
         sentences = list(sentences)
@@ -104,7 +104,7 @@ class SentenceParser(SavedModel):
 
 
 def with_words(tree: Tree, words: Sequence[str]) -> Tree:
-    """Return a tree with its words replaced by as many others."""
+    """Return a copy of a tree with its words replaced. `words` has one word per leaf."""
     left = iter(words)
 
     def walk(node: Tree) -> Tree:

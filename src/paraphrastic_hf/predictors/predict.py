@@ -1,6 +1,7 @@
-"""`SentencePredictor`: a supervised model with its tokenizer, which predicts scores or labels.
+"""`SentencePredictor`: predicts scores or labels with a supervised model and its tokenizer.
 
-An example is a text or a pair of texts. Training uses the functions from token ids to logits, too.
+An example is a text or a pair of texts. Training also uses the functions that compute logits from
+token ids.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ Arrays = dict[str, np.ndarray]
 def padded_sides(
     sides: Sequence[Ragged], which: np.ndarray, max_length: int | None
 ) -> list[Arrays]:
-    """Return the padded inputs of some examples, one mapping per side.
+    """Return the padded inputs of selected examples, one mapping for each text of an example.
 
     Args:
         sides: Token ids of the only text of every example, or of its first and second text.
-        which: Positions of the examples, (batch,).
+        which: Indices of the examples, (batch,).
         max_length: Length in tokens that texts are cut at. None for no limit.
 
     Returns:
@@ -47,7 +48,9 @@ def padded_sides(
 
 
 def joined(inputs: Sequence[Arrays], device: torch.device) -> dict[str, Tensor]:
-    """Concatenate the sides of `padded_sides` along the sequence. Padding in between is masked."""
+    """Concatenate the outputs of `padded_sides` into one sequence per example. Padding in between
+    is masked.
+    """
     return {
         name: torch.from_numpy(np.concatenate([side[name] for side in inputs], 1)).to(device)
         for name in inputs[0]
@@ -64,9 +67,9 @@ def predict_logits(
     """Compute the logits of every example without dropout, (examples, outputs) float32.
 
     Args:
-        model: Any supervised model of texts. Its training mode does not change.
+        model: Any supervised model of texts. Its training mode is restored afterwards.
         sides: Token ids of the only text of every example, or of its first and second text.
-        batch_size: Largest number of examples per batch, at least 1.
+        batch_size: Maximum number of examples per batch, at least 1.
         max_length: Length in tokens that texts are cut at. None for no limit.
 
     Raises:
@@ -85,7 +88,8 @@ class SentencePredictor(SavedModel):
     """A supervised model with its tokenizer: predicts scores of pairs, or labels of texts or pairs.
 
     Args:
-        model: A `RelatednessModel`, which predicts scores, or a `ClassifierModel`, for labels.
+        model: A `RelatednessModel`, which predicts scores, or a `ClassifierModel`, which predicts
+            labels.
         tokenizer: The tokenizer that the model was trained with.
 
     Raises:
@@ -121,8 +125,8 @@ class SentencePredictor(SavedModel):
             (examples,) float32. For other models a list of labels.
 
         Raises:
-            ValueError: `second` is missing or not needed, the lists differ in length, or one is a
-                string.
+            ValueError: `second` is missing or not needed, the lists differ in length, or an
+                argument is a string.
         """
         logits = self.logits(first, second)
         if isinstance(self.model, RelatednessModel):

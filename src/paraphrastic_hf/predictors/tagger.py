@@ -17,11 +17,11 @@ from paraphrastic_hf.text.sentences import Sentences
 
 
 class Tagger(SavedModel):
-    """A tagger with the tokenizer of its words.
+    """A tagging model with its tokenizer.
 
     Args:
-        model: The model.
-        tokenizer: The tokenizer of its word encoder.
+        model: Tagging model.
+        tokenizer: Tokenizer of the model's word encoder.
 
     Raises:
         ModelError: The sizes of model and tokenizer differ.
@@ -40,18 +40,18 @@ class Tagger(SavedModel):
     def tag(self, sentences: Sequence[Sequence[str]], *, batch_size: int = 100) -> list[list[str]]:
         """Predict the tag of every word.
 
-        A word without a known token is tagged by its context. Sentences longer than
+        The tag of a word without known tokens is predicted from its context. Sentences longer than
         `model.config.max_words` are tagged in pieces of that length.
 
         Args:
             sentences: Lists of words, tokenized as in the training corpus.
-            batch_size: Largest number of sentences per batch, at least 1.
+            batch_size: Maximum number of sentences per batch, at least 1.
 
         Returns:
             A list of tags for each sentence, one per word.
 
         Raises:
-            DataError: A sentence is a string, or a word is not.
+            DataError: A sentence is a string, or a word is not a string.
             ValueError: `batch_size` is below 1.
         """
         sentences, size = list(sentences), self.model.config.max_words
@@ -74,9 +74,10 @@ def predict_tags(
     """Predict the tag of every word, without dropout.
 
     Args:
-        model: Any tagging model. Its training mode does not change.
-        corpus: Sentences tokenized for its word encoder, none longer than `config.max_words`.
-        batch_size: Largest number of sentences per batch, at least 1.
+        model: Any tagging model. Its training mode is restored afterwards.
+        corpus: Sentences tokenized for the model's word encoder, each of at most `config.max_words`
+            words.
+        batch_size: Maximum number of sentences per batch, at least 1.
 
     Returns:
         A list of tags for each sentence, one per word.

@@ -1,8 +1,8 @@
-"""Trees as the tokens that models read and write (thesis, 6.2.2): `(S (NP ) (VP ) )`.
+"""Conversion of trees to the tokens that models read and write (thesis, 6.2.2): `(S (NP ) (VP ) )`.
 
-A node is two tokens: its bracket with the label, and the closing bracket. The released code uses
-three, with bracket and label apart. The vocabulary is fixed to `parse_tree.LABELS`, so that all
-models share it.
+A node becomes two tokens: the opening bracket with the label, and the closing bracket. The released
+code makes the opening bracket and the label separate tokens. The vocabulary is fixed to
+`parse_tree.LABELS`, so all models share it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SEPARATOR = "<sep>"  # between source and template, for a model with one input
 
 
 def parse_tokenizer() -> MarkedTokenizer:
-    """Return the tokenizer of trees, whose ids never change.
+    """Return the tokenizer of trees. Its vocabulary is fixed.
 
     Example:
         >>> tokenizer = parse_tokenizer()
@@ -37,7 +37,7 @@ def parse_tokenizer() -> MarkedTokenizer:
 
 
 def parse_text(tree: Tree) -> str:
-    """Return the tokens of a tree, separated by spaces, without words and root.
+    """Return the tokens of a tree, separated by spaces. Words and the root are left out.
 
     Example:
         >>> parse_text(read_tree("(ROOT (S (NP (PRP She)) (VP (VBD drove))))"))
@@ -53,10 +53,10 @@ def parse_text(tree: Tree) -> str:
 
 
 def checked_tree(text: str) -> Tree:
-    """Read a bracketed text of any treebank or parser and normalize it for the models.
+    """Read a bracketed tree from any treebank or parser and normalize it for the models.
 
     Raises:
-        DataError: If the text is not a tree, brackets do not match, a label is unknown, or the tree
+        DataError: The text is not a tree, brackets do not match, a label is unknown, or the tree
             has a single node.
 
     Example:
@@ -75,7 +75,9 @@ def checked_tree(text: str) -> Tree:
 
 
 def with_template(source: str, template: str) -> str:
-    """Join a source and the tokens of its template ("" for none) into a stock model's input.
+    """Join a source and the tokens of its template into the input of a stock encoder-decoder.
+
+    `template` is empty if there is none.
 
     Example:
         >>> with_template("she drove home .", "(S (NP ) (VP ) )")

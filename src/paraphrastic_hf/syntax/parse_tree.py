@@ -1,7 +1,7 @@
-"""Constituency trees as text: read, normalized, linearized, cut to templates (thesis, 6.2.2).
+"""Constituency trees: reading, normalizing, linearizing and cutting to templates (thesis, 6.2.2).
 
-A node has a label and either children or a word. A node with neither had its children cut off.
-Trees are written as in the Penn Treebank, under a `ROOT` that does not count as a level.
+A node has a label and either children or a word. A node with neither is one whose children were cut
+off. Trees are written as in the Penn Treebank, under a `ROOT` that does not count as a level.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Tree:
     """Node of a constituency tree, with everything below it.
 
     Attributes:
-        label: Label of a phrase, or part of speech of a word.
-        children: Nodes below it, in order. Empty for a word or after a cut.
-        word: Word of a part of speech, as in the text, brackets not escaped.
+        label: Label of the phrase, or part of speech of the word.
+        children: Child nodes, in order. Empty for a word, or if the children were cut off.
+        word: Word of a leaf, as in the text. Brackets are not escaped.
 
     Example:
         >>> tree = read_tree("(ROOT (S (NP (PRP She)) (VP (VBD drove)) (. .)))")
@@ -62,7 +62,9 @@ class Tree:
     word: str | None = None
 
     def __str__(self) -> str:
-        """Return one line with words, as in the Penn Treebank. Brackets in words become `-LRB-`."""
+        """Return the tree in one line with words, as in the Penn Treebank. Brackets in words become
+        `-LRB-` and the like.
+        """
         text, before = [], ""
         for token in self.tokens(words=True):
             is_apart = token == "(" or before not in ("(", ")")
@@ -77,7 +79,7 @@ class Tree:
         return hash(self._key())
 
     def _key(self) -> tuple[tuple[str, str | None, int], ...]:
-        """Identify the tree without the recursion of comparing children."""
+        """Return a key for comparing and hashing trees without recursion."""
         return tuple((node.label, node.word, len(node.children)) for node in self.nodes())
 
     def linear(self) -> str:
@@ -85,7 +87,9 @@ class Tree:
         return "".join(self.tokens())
 
     def tokens(self, *, words: bool = False) -> list[str]:
-        """Return brackets and labels one by one. With `words`, words too, brackets escaped.
+        """Return brackets and labels as separate strings.
+
+        With `words`, the words are included, with escaped brackets.
 
         Example:
             >>> Tree("S", (Tree("NP"), Tree("VP"))).tokens()
@@ -105,7 +109,7 @@ class Tree:
         return found
 
     def nodes(self) -> Iterator[Tree]:
-        """Yield this node and all below it, depth first, left to right."""
+        """Yield this node and all nodes below it, depth first, left to right."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -113,7 +117,7 @@ class Tree:
             stack += reversed(node.children)
 
     def leaves(self) -> list[tuple[str, str]]:
-        """Return part of speech and word of every word, in order."""
+        """Return the part of speech and the word of every leaf, in order."""
         return [(node.label, node.word) for node in self.nodes() if node.word is not None]
 
     def words(self) -> list[str]:
@@ -122,7 +126,7 @@ class Tree:
 
     @property
     def height(self) -> int:
-        """Number of nodes on the longest path from here to a leaf."""
+        """Number of nodes on the longest path from this node to a leaf."""
         level, height = [self], 0
         while level:
             level, height = [child for node in level for child in node.children], height + 1
@@ -130,7 +134,7 @@ class Tree:
 
     @property
     def top(self) -> Tree:
-        """The single node below the root, or else the tree itself."""
+        """The single child of the root, or the tree itself if there is no such child."""
         is_wrapped = self.label in ROOTS and len(self.children) == 1
         return self.children[0] if is_wrapped else self
 
@@ -140,11 +144,11 @@ def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
 
     Args:
         text: For example `(ROOT (S (NP (PRP She)) (VP (VBD drove))))` or `(S(NP)(VP))`.
-        labels: Allowed labels, for example `LABELS`. None for any.
+        labels: Allowed labels, for example `LABELS`. None allows all.
 
     Raises:
-        DataError: If the text is not exactly one tree of at most `DEEPEST` levels, or a label is
-            missing or unknown, or a node has two words, or a word beside children.
+        DataError: The text is not exactly one tree of at most `DEEPEST` levels, a label is missing
+            or unknown, or a node has two words or both a word and children.
 
     Example:
         >>> read_tree("(S(NP)(VQ))", labels=LABELS)  # doctest: +ELLIPSIS
@@ -166,7 +170,7 @@ def read_tree(text: str, *, labels: Iterable[str] | None = None) -> Tree:
 
 
 def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
-    """Build the tree from brackets, labels and words. Messages call it `shown`."""
+    """Build a tree from brackets, labels and words. `shown` is the tree's name in messages."""
     labels: list[str] = []  # of the nodes that are open
     words: list[str | None] = []
     children: list[list[Tree]] = [[]]
@@ -203,7 +207,7 @@ def _from_pieces(pieces: Sequence[str], shown: str) -> Tree:
 
 
 def check_labels(tree: Tree, labels: Iterable[str], shown: str = "The tree") -> None:
-    """Raise `DataError` for an unknown label. Messages call the tree `shown`."""
+    """Raise `DataError` for an unknown label. `shown` is the tree's name in messages."""
     known = frozenset(labels)
     for node in tree.nodes():
         if node.label not in known:
@@ -213,7 +217,7 @@ def check_labels(tree: Tree, labels: Iterable[str], shown: str = "The tree") -> 
 
 
 def cut(tree: Tree, depth: int) -> Tree:
-    """Return the upper `depth` levels of a tree, without words. A root is kept and not counted.
+    """Return the top `depth` levels of a tree, without words. A root is kept and not counted.
 
     Example:
         >>> cut(read_tree("(ROOT (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))))"), 1).linear()
@@ -233,7 +237,9 @@ def template(tree: Tree) -> Tree:
 
 
 def same_template(first: Tree, second: Tree) -> bool:
-    """Exact template match: whether the top two levels are equal, ignoring a root (thesis, 6.4.2).
+    """Return whether the templates of two trees are equal: the top two levels, ignoring a root.
+
+    This is the exact template match of thesis 6.4.2.
 
     Example:
         >>> same_template(read_tree("(ROOT (S (NP (PRP I)) (VP)))"), read_tree("(S(NP)(VP))"))
@@ -243,15 +249,15 @@ def same_template(first: Tree, second: Tree) -> bool:
 
 
 def normalized(tree: Tree) -> Tree:
-    """Convert a tree of any treebank or parser to one form.
+    """Normalize a tree from any treebank or parser.
 
-    Traces are removed, and phrases that held nothing else. Of labels such as `NP-SBJ-1`, `NP=2` or
-    `ADVP|PRT` the first part stays. Labels that the Penn Treebank does not have become the nearest
-    label that it has. The root becomes `ROOT`, added if missing. The vocabulary of the released
-    code, `ptb_tagset.txt`, has these labels.
+    Traces are removed, and so are phrases that contain only traces. Labels such as `NP-SBJ-1`,
+    `NP=2` or `ADVP|PRT` are cut to their first part. Labels outside the Penn Treebank are replaced
+    by the closest Penn Treebank label. The root becomes `ROOT`, and is added if missing. The
+    resulting labels are in the vocabulary of the released code, `ptb_tagset.txt`.
 
     Raises:
-        DataError: If only traces are left.
+        DataError: The tree contains only traces.
 
     Example:
         >>> tree = read_tree("( (S (NP-SBJ-1 (NN Time)) (VP (VBZ flies) (NP (-NONE- *-1)))))")
@@ -275,7 +281,7 @@ def _normalized(tree: Tree) -> Tree | None:
 
 @cache
 def plain_label(label: str) -> str:
-    """Return a label without functional suffixes, as in the Penn Treebank.
+    """Return a label without functional suffixes, replaced by the closest Penn Treebank label.
 
     Example:
         >>> [plain_label(each) for each in ("NP-SBJ-1", "ADVP|PRT", "-LRB-", "HYPH", "TOP")]

@@ -1,4 +1,4 @@
-"""Result of every parser: a tree of a line, or the reason why it has none."""
+"""Result type and interface of parsers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ EMPTY, TOO_LONG, FAILED = "empty", "too long", "not parsed"
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """Line of text and its tree.
+    """A parsed line: its tree, or the reason why it has none.
 
     Attributes:
-        words: Words that the parser split it into.
+        words: Words of the line, as the parser split it.
         tree: Tree under `ROOT`. A bare `ROOT` if parsing failed.
         problem: `empty`, `too long`, `not parsed`, or "" if there is a tree.
     """
@@ -32,7 +32,7 @@ class ParsedLine:
 
 @runtime_checkable
 class LineParser(Protocol):
-    """Parser of this package or an adapter of another one."""
+    """Interface of this package's parser and of adapters for other parsers."""
 
     def parse(self, lines: Sequence[str]) -> list[ParsedLine]:
-        """Return the tree of every line, in order. Lines that cannot be parsed get a `problem`."""
+        """Parse every line, in order. Lines that cannot be parsed get a `problem`."""

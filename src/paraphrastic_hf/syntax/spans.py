@@ -1,7 +1,7 @@
-"""Constituency trees as labeled spans of words, and back: the training data of a span parser.
+"""Conversion between constituency trees and labeled spans, the training data of a span parser.
 
-A chain of phrases over the same words is one span. Its label joins theirs from the top down with
-`+`. The root is not a phrase.
+A chain of phrases over the same words becomes one span. Its label joins the labels of the phrases
+with `+`, top first. The root is not a phrase.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ CHAIN = "+"
 
 @dataclass(frozen=True)
 class SpanTree:
-    """Tree as spans.
+    """A constituency tree as labeled spans.
 
     Attributes:
         words: Words of the sentence.
         tags: Part of speech of each word.
-        phrases: Start, end (exclusive) and label of every phrase or chain, outer ones first.
+        phrases: Start, end (exclusive) and label of every span, outer spans first.
     """
 
     words: list[str]
@@ -73,7 +73,8 @@ def tree_of_spans(
     Args:
         words: Words of the sentence, at least 1.
         tags: Part of speech of each word.
-        phrases: As in `SpanTree`, outer phrases first, left to right, no two over the same words.
+        phrases: As in `SpanTree`: outer spans first, then left to right. No two cover the same
+            words.
 
     Example:
         >>> print(tree_of_spans(["Go", "home"], ["VB", "RB"], [(0, 2, "S+VP"), (1, 2, "ADVP")]))

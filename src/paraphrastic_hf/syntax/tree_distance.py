@@ -8,15 +8,16 @@ from paraphrastic_hf.syntax.parse_tree import Tree
 
 
 def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int:
-    """Return the fewest nodes to insert, delete or rename that turn one tree into the other.
+    """Return the minimum number of insertions, deletions and renamings of nodes that turn one tree
+    into the other.
 
-    The children of a deleted node take its place, in order. Time is proportional to the product,
-    over both trees, of the number of nodes and the smaller of depth and number of leaves.
+    The children of a deleted node take its place, in order. Each tree contributes a factor to the
+    running time: its number of nodes times the smaller of its depth and its number of leaves.
 
     Args:
-        first: Any tree.
-        second: Any other.
-        words: Count words as nodes below their parts of speech. If False compare labels only, as
+        first: A tree.
+        second: The tree to compare with.
+        words: Count words as nodes below their parts of speech. If False, compare only labels, as
             the published evaluations of syntactic control do.
 
     Example:
@@ -34,10 +35,10 @@ def tree_edit_distance(first: Tree, second: Tree, *, words: bool = False) -> int
 
 @dataclass(frozen=True)
 class _Numbered:
-    """Nodes of a tree in postorder.
+    """The nodes of a tree, indexed in postorder.
 
     Attributes:
-        labels: Label of each node, and whether it is a word.
+        labels: Label of each node, and whether the node is a word.
         leftmost: Index of the leftmost leaf below each node.
         keyroots: Indices of the root and of the nodes with a left sibling, ascending.
     """
@@ -73,7 +74,7 @@ class _Numbered:
 
 
 def _between(one: _Numbered, other: _Numbered, i: int, j: int, distance: list[list[int]]) -> None:
-    """Fill in the distances of the subtrees that begin at the same leaves as i and j."""
+    """Fill in the distances between subtrees whose leftmost leaves are those of nodes i and j."""
     start, begin = one.leftmost[i], other.leftmost[j]
     width = j - begin + 2
     before = list(range(width))

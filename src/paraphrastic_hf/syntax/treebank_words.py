@@ -1,4 +1,4 @@
-"""Penn Treebank word splitting: punctuation apart, contractions in two.
+"""Penn Treebank word splitting: punctuation marks are separate words, contractions are two words.
 
 Text that is already split stays unchanged. Hyphens within words are not split, quotes are kept as
 written, and brackets are not escaped.

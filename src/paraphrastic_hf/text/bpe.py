@@ -1,10 +1,10 @@
 """Byte-pair tokenizer from existing codes, such as those of the released SCPN (Sennrich et al.,
 2016; thesis, 6.3.1).
 
-A file of codes starts with `#version: 0.2`, then has one merge per line, most frequent first. The
-last piece of a word ends in `</w>`. The released code drops pieces missing from its `vocab.txt`.
-Here every piece that the codes can produce has an id. The tokenizer is a stock BPE of `tokenizers`,
-saved as `tokenizer.json`.
+The first line of a codes file is `#version: 0.2`. Every other line is a merge, most frequent first.
+The last piece of a word ends in `</w>`. The released code drops pieces missing from its
+`vocab.txt`. This tokenizer has an id for every piece that the codes can produce. It is a stock BPE
+of `tokenizers`, saved as `tokenizer.json`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ END_OF_WORD = "</w>"
 
 
 class BytePairTokenizer(FastTokenizer):
-    """Tokenizer into byte pairs.
+    """Tokenizer that splits text into byte-pair pieces.
 
     Args:
-        fast: A BPE of `tokenizers` in which ids 0 and 1 are `<pad>` and `<unk>`, which no text
-            contains.
+        fast: BPE tokenizer of the `tokenizers` library. Ids 0 and 1 are `<pad>` and `<unk>`, which
+            no text contains.
 
     Example:
         >>> import tempfile

@@ -22,7 +22,9 @@ from paraphrastic_hf.text.normalize import build_normalizer, normalize
 
 
 class CharTokenizer(FastTokenizer):
-    """Tokenizer into characters, given in order of their ids from id 2, most frequent first.
+    """Tokenizer that splits text into characters.
+
+    `characters` are listed in order of their ids, which start at 2, most frequent first.
 
     Unknown characters are dropped, or get id 1 if `keep_unknown`.
     """
@@ -53,9 +55,10 @@ class CharTokenizer(FastTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharTokenizer:
-        """Build a tokenizer of the `vocab_size - 2` most frequent characters of raw text.
+        """Build a tokenizer from the `vocab_size - 2` most frequent characters of raw text.
 
-        Ties are broken by code point. With `hard_vocab_limit`, too few characters are an error.
+        Ties are broken by code point. With `hard_vocab_limit`, text with fewer characters raises an
+        error.
         """
         counts: Counter[str] = Counter()
         for line in lines:

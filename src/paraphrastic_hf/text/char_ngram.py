@@ -1,10 +1,10 @@
 """Character n-gram tokenizer of TRIGRAM (thesis, 4.4 and 5.1.1; 200,000 types, 5.2.1) and CHARAGRAM
 (3.7.2.2, 3.7.5).
 
-Tokens are all n-grams of the normalized text with a space added on either side. They may span words
-unless `spans_spaces` is false. `padding_mode="left"` omits the space at the end, as in the ParaNMT
-release, where n-grams at the end of a sentence are therefore mostly unknown. No stock tokenizer
-supports overlapping n-grams, so saved models include this code.
+A space is added before and after the normalized text, and every n-gram of the result is a token.
+N-grams may span words unless `spans_spaces` is false. `padding_mode="left"` omits the space at the
+end, as in the ParaNMT release. There, most n-grams at the end of a sentence are therefore unknown.
+No stock tokenizer supports overlapping n-grams, so saved models include this code.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ PADDINGS = {"both": (" ", " "), "left": (" ", ""), "none": ("", "")}
 
 
 class CharNgramTokenizer(PreTrainedTokenizer):
-    """Tokenizer into overlapping character n-grams, a list in order of their ids from id 2.
+    """Tokenizer that splits text into overlapping character n-grams.
 
-    A space is added on the sides named by `padding_mode`: `both`, `left` or `none`. Unknown n-grams
-    are dropped, or get id 1 if `keep_unknown`.
+    `ngrams` are listed in order of their ids, which start at 2. A space is added on the sides named
+    by `padding_mode`: `both`, `left` or `none`. Unknown n-grams are dropped, or get id 1 if
+    `keep_unknown`.
     """
 
     vocab_files_names = {"vocab_file": "ngrams.json"}
@@ -98,13 +99,14 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> CharNgramTokenizer:
-        """Build a tokenizer of the `vocab_size - 2` most frequent n-grams of raw text.
+        """Build a tokenizer from the `vocab_size - 2` most frequent n-grams of raw text.
 
-        Ties are broken alphabetically. With `hard_vocab_limit`, too few n-grams are an error.
+        Ties are broken alphabetically. With `hard_vocab_limit`, text with fewer n-grams raises an
+        error.
 
         Args:
-            min_count: Smallest frequency of an n-gram (C in thesis 3.7.5).
-            most_per_order: Largest number of n-grams of each order (k in thesis 3.7.5).
+            min_count: Minimum frequency of an n-gram in the text (C in thesis 3.7.5).
+            most_per_order: Maximum number of n-grams of each order (k in thesis 3.7.5).
         """
         counts: Counter[str] = Counter()
         for line in lines:
@@ -143,7 +145,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         return list(self._entries)
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text. Unknown n-grams have none unless `keep_unknown`."""
+        """Return the ids of each text. Unknown n-grams are dropped unless `keep_unknown`."""
         get = self._lookup.get
         encoded = []
         for text in texts:
@@ -216,7 +218,7 @@ def extract_ngrams(
 
 
 def _leading(ranked: Sequence[str], most: int) -> list[str]:
-    """Return the first `most` n-grams of each order."""
+    """Keep the first `most` n-grams of each order."""
     seen: Counter[int] = Counter()
     kept = []
     for ngram in ranked:

@@ -13,14 +13,15 @@ from paraphrastic_hf.text.ragged import Ragged
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Ids that stand for something other than text.
+    """Ids of a tokenizer's special tokens.
 
     Attributes:
-        pad: Padding.
-        unknown: Unknown tokens, if the tokenizer keeps them.
-        start: Start-of-text marks. A mixture has one for each part with such a mark.
-        end: End-of-text marks, likewise.
-        languages: Language marks by language code.
+        pad: Id of padding.
+        unknown: Id of unknown tokens, if the tokenizer keeps them.
+        start: Ids of start-of-text marks. In a mixture of tokenizers, each part that adds the mark
+            has its own id.
+        end: Ids of end-of-text marks, as in `start`.
+        languages: Ids of language marks, by language code.
     """
 
     pad: int = 0
@@ -39,7 +40,7 @@ class TextTokenizer(Protocol):
     """A tokenizer of this package.
 
     Attributes:
-        lowercase: Whether it lower-cases text.
+        lowercase: Whether the tokenizer lower-cases text.
         keeps_to_words: Whether no token crosses white space.
     """
 
@@ -57,7 +58,7 @@ class TextTokenizer(Protocol):
 
 
 def check_size(found: int, vocab_size: int, what: str) -> None:
-    """Raise an error if a text has too few types for a vocabulary with `<pad>` and `<unk>`."""
+    """Raise an error if `found` types, `<pad>` and `<unk>` are fewer than `vocab_size`."""
     if found + 2 < vocab_size:
         raise DataError(
             f"vocab_size is {vocab_size}, but the text has only {counted(found, what)}. Use at "

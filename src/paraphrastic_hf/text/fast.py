@@ -16,7 +16,7 @@ from paraphrastic_hf.text.ragged import Ragged
 
 
 class FastTokenizer:
-    """A tokenizer saved as `tokenizer.json`, with `<pad>` at 0 and `<unk>` at 1."""
+    """Tokenizer saved as `tokenizer.json`. `<pad>` has id 0 and `<unk>` id 1."""
 
     file = "tokenizer.json"
     kind: str
@@ -34,7 +34,7 @@ class FastTokenizer:
             raise ModelError(f"Cannot read the tokenizer {path}: {error}") from error
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text. Unknown tokens have none unless `keep_unknown`."""
+        """Return the ids of each text. Unknown tokens are dropped unless `keep_unknown`."""
         encodings = self._fast.encode_batch_fast(
             [valid_unicode(text) for text in texts], add_special_tokens=False
         )
@@ -57,6 +57,6 @@ class FastTokenizer:
 
 
 def entries(fast: Tokenizer) -> list[str]:
-    """Return the entries of a vocabulary in order of their ids."""
+    """Return the vocabulary entries in order of their ids."""
     vocab = fast.get_vocab(with_added_tokens=False)
     return sorted(vocab, key=vocab.__getitem__)

@@ -1,7 +1,8 @@
 """Loading of tokenizers from a model directory or a `tokenizer.json`.
 
-Other libraries save only `tokenizer.json`. Such a file is accepted if a tokenizer of this package,
-rebuilt from its entries, would write the same file.
+Other libraries save only `tokenizer.json`. To load such a file, a tokenizer of this package is
+rebuilt from the vocabulary in it. The file is accepted if the rebuilt tokenizer would write the
+same file.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ TOKENIZERS: dict[str, type[Loaded]] = {
 
 
 def load_tokenizer(directory: str | Path) -> TextTokenizer:
-    """Load the tokenizer of a model directory written by this package, in its fastest form.
+    """Load the tokenizer of a model directory written by this package.
 
-    `tokenizer.json` suffices for models saved again by sentence-transformers or transformers.
+    If sentence-transformers or transformers saved the model again, only `tokenizer.json` is left,
+    and the tokenizer is rebuilt from it.
     """
     directory = Path(directory)
     if (directory / CHAR_NGRAMS).exists():
@@ -102,7 +104,7 @@ Rebuilt = SubwordTokenizer | WordTokenizer | CharTokenizer
 
 
 def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
-    """Rebuild the tokenizer, with any marks, that wrote a `tokenizer.json`."""
+    """Rebuild the tokenizer that wrote a `tokenizer.json`, including start and end marks."""
     try:
         given = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
@@ -123,10 +125,10 @@ def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
 
 
 def _described(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return the parts of a tokenizer that affect ids.
+    """Return the contents of `tokenizer.json` that affect ids.
 
-    transformers repeats `<pad>` and `<unk>` as added tokens and adds a template without tokens,
-    which are ignored.
+    transformers lists `<pad>` and `<unk>` again as added tokens and adds an empty template. Neither
+    affects ids, so both are left out.
     """
     description = json.loads(tokenizer.to_str())
     stated = [{"id": k, "content": text} for k, text in enumerate(SPECIAL_TOKENS.values())]
@@ -143,7 +145,7 @@ def _described(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
-    """Yield the tokenizers that may have written the model of a `tokenizer.json`."""
+    """Yield the tokenizers that may have written the `model` section of a `tokenizer.json`."""
     entries = model["vocab"]
     if model["type"] == "Unigram":
         yield from _subwords(entries)
@@ -153,9 +155,9 @@ def _candidates(model: dict[str, Any]) -> Iterator[Rebuilt]:
 
 
 def _begins_as_ours(entries: Any) -> bool:
-    """Return whether the first entries are `<pad>` and `<unk>`.
+    """Return whether the first vocabulary entries are `<pad>` and `<unk>`.
 
-    This skips large foreign tokenizers, which would take seconds to rebuild.
+    This rejects tokenizers of other libraries early. Rebuilding a large one takes seconds.
     """
     if not entries:
         return False

@@ -24,11 +24,11 @@ MARKS = {"start": (START,), "end": (END,), "both": (START, END)}
 class MarkedTokenizer:
     """Tokenizer that adds a mark before each text, after it, or both.
 
-    Marks have the last ids. A text without known tokens stays empty, so that its embedding is zero.
-    `AutoTokenizer` cannot express this and returns the marks alone.
+    The marks follow all other tokens in the vocabulary. A text without known tokens gets no marks,
+    so that its embedding is zero. `AutoTokenizer` cannot express this and returns the marks alone.
 
     Args:
-        tokenizer: Inner tokenizer. It must save a `tokenizer.json`.
+        tokenizer: Tokenizer of the text between the marks. It must save a `tokenizer.json`.
         marks: Marks to add: `start`, `end` or `both`.
         opens_prompts: Omit the end mark in the saved `tokenizer.json`, so that `generate` can
             continue a text from `AutoTokenizer`.
@@ -67,15 +67,16 @@ class MarkedTokenizer:
         return Ragged(ids, offsets)
 
     def for_prompts(self) -> MarkedTokenizer:
-        """Return a copy to save with a model that continues texts."""
+        """Return a copy with `opens_prompts`, to save with a language model."""
         return MarkedTokenizer(self.inner, self.marks, opens_prompts=True)
 
     def decode(self, ids: Sequence[int]) -> str:
         return self.inner.decode([number for number in ids if number < self.inner.vocab_size])
 
     def to_fast(self) -> Tokenizer:
-        """Return the tokenizer for the `tokenizers` library, which marks texts without known tokens
-        too."""
+        """Convert to a tokenizer of the `tokenizers` library. It adds marks to texts without known
+        tokens too.
+        """
         inner: Any = self.inner
         return self._marked(Tokenizer.from_str(inner.to_fast().to_str()))
 

@@ -1,8 +1,8 @@
 """Several tokenizers side by side, for jointly trained encoders (thesis, 4.5.6).
 
-The ids of a text are those of each part, one part after the other. Ids of part k are shifted by the
-vocabulary sizes of earlier parts, so no two parts share an id. Padding is always id 0 of the first
-part.
+The ids of a text are the ids from the first tokenizer, then from the second, and so on. The ids of
+each tokenizer are shifted by the vocabulary sizes of the earlier ones, so no two tokenizers share
+an id. The padding id is 0.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class MixedTokenizer:
         return Ragged(ids, np.concatenate([[0], ends[:, -1]]))
 
     def tokens(self) -> list[str]:
-        """Return the token of every id. Two parts may have the same token."""
+        """Return the token of every id. The same token may occur in several parts."""
         return [token for part in self.parts for token in part.tokens()]
 
     def save(self, directory: str | Path) -> None:
-        """Write each part to its own folder, with the files for `AutoTokenizer`."""
+        """Write each part to its own folder, and the files that `AutoTokenizer` needs."""
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         for k, part in enumerate(self.parts):

@@ -1,6 +1,6 @@
 """A mixture of tokenizers that `AutoTokenizer` can load.
 
-Token names start with the number of their part: `0:the` may be a word and `1:the` a trigram.
+Token names start with the index of their part: `0:the` may be a word and `1:the` a trigram.
 `MixedTokenizer` (`mixed.py`) returns the same ids faster.
 """
 
@@ -29,7 +29,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
     """Tokenizer that concatenates the ids of several tokenizers (thesis, 4.5.6).
 
     Args:
-        **files: Paths of the files, by the names of `vocab_files_names`. None if a part lacks the
+        **files: File paths, with the keys of `vocab_files_names`. None if a part does not have the
             file.
     """
 
@@ -144,7 +144,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
 def write_auto_config(directory: Path, parts: int) -> None:
     """Write the config and code with which `AutoTokenizer` loads the parts in a directory.
 
-    Nothing is written for more than `MOST_PARTS` parts.
+    Does nothing for more than `MOST_PARTS` parts.
     """
     if parts > MOST_PARTS:
         return

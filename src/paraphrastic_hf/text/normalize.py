@@ -1,8 +1,8 @@
 """Text normalization shared by all tokenizers.
 
-It applies NFKC, optional lower-casing and ASCII quotes, removes soft hyphens, and replaces runs of
-white space, control and format characters by one space. Built from components of `tokenizers`,
-exactly the same rules are part of `tokenizer.json`.
+It removes soft hyphens, applies NFKC and optional lower-casing, and makes curly quotes ASCII. Each
+run of white space, control and format characters becomes one space. The rules are built from
+components of `tokenizers`, so `tokenizer.json` contains exactly the same rules.
 """
 
 from __future__ import annotations
@@ -53,12 +53,13 @@ def normalize(text: str, lowercase: bool = True) -> str:
 
 
 def keep_apart(text: str) -> str:
-    """Map characters to private-use ones, so that a text shares no tokens with unmapped texts.
+    """Replace characters by private-use ones, to give a language a vocabulary of its own.
 
-    The thesis (section 5.3.2) marks every token of the second language. Mapping characters
-    separates vocabularies equally well without changing any tokenizer. Characters beyond the Basic
-    Multilingual Plane and white space stay, so the only shared piece is sentencepiece's bare space
-    mark.
+    The thesis (section 5.3.2) marks every token of the second language. Replacing characters
+    separates the vocabularies equally well, and works with every tokenizer.
+
+    White space and characters above U+FFFF, such as emoji, stay unchanged. The languages can
+    therefore share pieces that contain nothing else.
 
     Example:
         >>> keep_apart("a b") == chr(0xF0061) + " " + chr(0xF0062)

@@ -23,16 +23,17 @@ def word_ngrams(text: str, n: int) -> list[tuple[str, ...]]:
 
 
 def ngram_overlap(first: str, second: str, n: int) -> float:
-    """Return the number of shared n-grams, divided by the n-grams of the text that has fewer.
+    """Return the number of shared n-grams divided by the number of n-grams of the shorter text.
 
-    This is the trigram overlap of thesis 4.5.4 (n = 3). The thesis does not define the "n-gram
-    overlap" of 6.3.3, which is read as n = 1. Repeated n-grams count as often as both texts contain
-    them. The released code instead counts every trigram of the shorter text that occurs in the
-    longer one, over NLTK tokens. Here a token is a run of letters and digits, or a punctuation
-    mark.
+    With n = 3 this is the trigram overlap of thesis 4.5.4. The thesis does not define the "n-gram
+    overlap" of 6.3.3. This package uses n = 1 for it. An n-gram that the texts contain a and b
+    times counts min(a, b) times. The released code instead counts every trigram of the shorter text
+    that occurs in the longer one, over NLTK tokens. Here a token is a run of letters and digits, or
+    a punctuation mark.
 
     Returns:
-        0 (nothing shared, or no n-grams) to 1 (the shorter text is contained).
+        0 (nothing shared, or a text without n-grams) to 1 (the longer text contains all n-grams of
+        the shorter one).
 
     Example:
         >>> ngram_overlap("the cat sat down", "a cat sat down", 3)
@@ -46,7 +47,7 @@ def ngram_overlap(first: str, second: str, n: int) -> float:
 
 
 def lemmatize(texts: Sequence[str]) -> list[str]:
-    """Replace the words of each text, separated by spaces, by simplemma's lemmas."""
+    """Replace each word, separated by spaces, by its lemma from simplemma."""
     try:
         import simplemma
     except ImportError as error:

@@ -15,8 +15,8 @@ class Ragged:
 
     Attributes:
         ids: Ids of all texts, (tokens,) int32.
-        offsets: Bounds of the texts, (texts + 1,) int64: text i is `ids[offsets[i]:offsets[i +
-            1]]`.
+        offsets: Bounds of the texts in `ids`, (texts + 1,) int64. Text i is
+            `ids[offsets[i]:offsets[i + 1]]`.
     """
 
     ids: np.ndarray
@@ -46,16 +46,18 @@ class Ragged:
         return self.ids[self.offsets[number] : self.offsets[number + 1]]
 
     def lengths(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the number of ids of the texts with given numbers, in the shape given."""
+        """Return the number of ids of each text with an index in `numbers`, in the shape of
+        `numbers`.
+        """
         return np.asarray(self.offsets[numbers + 1] - self.offsets[numbers])
 
     def where(self, is_kept: np.ndarray) -> Ragged:
-        """Keep the ids for which `is_kept`, (tokens,) bool, is true."""
+        """Return the texts with only the ids for which `is_kept`, (tokens,) bool, is true."""
         before = np.concatenate([[0], np.cumsum(is_kept)])
         return Ragged(self.ids[is_kept], before[self.offsets])
 
     def select(self, numbers: np.ndarray, max_length: int | None = None) -> Ragged:
-        """Return the texts with given numbers, (chosen,), each cut to at most `max_length` ids."""
+        """Return the texts with the indices `numbers`, (chosen,), each cut to `max_length` ids."""
         starts, lengths = self.offsets[numbers], self.lengths(numbers)
         if max_length is not None:
             lengths = np.minimum(lengths, max_length)
@@ -67,11 +69,11 @@ class Ragged:
     def padded(
         self, numbers: np.ndarray, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the texts with given numbers, (chosen,), as a padded rectangle.
+        """Return the texts with the indices `numbers`, (chosen,), as a padded matrix.
 
         Returns:
-            Ids and mask, both (chosen, longest) int64. Padding is 0 in both. The mask is 1
-            elsewhere.
+            Ids and mask, both (chosen, longest) int64. The ids of padding are 0. The mask is 1 for
+            tokens and 0 for padding.
         """
         chosen = self.select(numbers, max_length)
         lengths = np.diff(chosen.offsets)

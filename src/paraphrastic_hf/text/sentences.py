@@ -1,6 +1,6 @@
 """Sentences as lists of words, for taggers.
 
-Each distinct word is tokenized and encoded only once, however often it occurs.
+Each distinct word is tokenized once, and encoded once per batch.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from paraphrastic_hf.text.ragged import Ragged
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences over a list of distinct words.
+    """Sentences, stored as indices into a list of distinct words.
 
     Attributes:
         words: Distinct words, in order of first occurrence.
         tokens: Token ids of each distinct word.
-        numbers: For each word of each sentence, its number in `words`.
+        numbers: Indices into `words`, one per word of each sentence.
     """
 
     words: list[str]
@@ -49,12 +49,12 @@ class Sentences:
     def batch(
         self, chosen: Sequence[int] | np.ndarray, max_tokens: int | None = None
     ) -> dict[str, np.ndarray]:
-        """Return the sentences with given numbers, (batch,), as arguments of `TaggerModel`.
+        """Return the sentences with the indices `chosen`, (batch,), as arguments of `TaggerModel`.
 
         Returns:
-            `input_ids` and `attention_mask`, (words, tokens), of the distinct words. `capitals`,
-            (words,), 1 for words with a capital letter. `word_index`, (batch, seq), the number of
-            each word among these distinct words, -1 for padding.
+            `input_ids` and `attention_mask`, both (words, tokens), for the distinct words in the
+            batch. `capitals`, (words,), is 1 for words with a capital letter. `word_index`, (batch,
+            seq), has the row of each word in `input_ids`, and -1 for padding.
 
         Example:
             >>> from paraphrastic_hf.text.char import CharTokenizer
@@ -77,5 +77,5 @@ class Sentences:
 
 
 def has_capital(word: str) -> bool:
-    """Return whether any letter of a word is upper case (thesis, 3.7.3)."""
+    """Return whether a word contains an upper-case letter (thesis, 3.7.3)."""
     return any(character.isupper() for character in word)

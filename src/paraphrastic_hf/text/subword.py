@@ -1,14 +1,15 @@
 """Sentencepiece Unigram tokenizer of SP (thesis, section 5.1.1; settings of the at-scale release).
 
-One model gives the same ids in two engines: sentencepiece, which is fast, and a `tokenizer.json`
-for transformers and sentence-transformers. Two measures make them agree. Text is normalized outside
-sentencepiece (`text/normalize.py`), which uses the identity rule. Piece scores are multiples of
-1/256, so sums are exact in single precision and ties are broken equally. Sums above 65,536, reached
-after about 6,000 pieces, may differ: sentencepiece sums over a line, `tokenizer.json` over a word.
+One model gives the same ids in two implementations: sentencepiece, which is fast, and
+`tokenizer.json`, which transformers and sentence-transformers read. Two measures make them agree.
+Text is normalized by `text/normalize.py`, and sentencepiece's own normalization is off. Piece
+scores are multiples of 1/256, so sums are exact in single precision and ties are broken equally.
+Sums above 65,536 are inexact and may differ, because sentencepiece sums over a line and
+`tokenizer.json` over a word. A line reaches them after about 6,000 pieces.
 
 Ids are 0 for `<pad>`, 1 for `<unk>`, then pieces. Unless `keep_unknown`, unknown pieces are
-dropped, as in SP, together with a bare space mark before them. Otherwise every word in an unknown
-script would become the same token, the space mark.
+dropped, as in SP. A bare space mark before an unknown piece is dropped too. Otherwise every word in
+an unknown script would become the same token, the space mark.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ NORMAL_PIECE = 1  # sentencepiece's type of pieces that occur in text
 
 
 class SubwordTokenizer:
-    """Tokenizer into the pieces of a serialized sentencepiece model (`spiece.model`).
+    """Tokenizer that splits text into the pieces of a sentencepiece model.
+
+    `model` is the serialized model (`spiece.model`).
 
     Unknown characters are dropped, or get id 1 if `keep_unknown`.
     """
@@ -78,12 +81,14 @@ class SubwordTokenizer:
     ) -> SubwordTokenizer:
         """Train on raw text in any number of languages (thesis 5.2.1: 20,000 pieces, joint).
 
-        With `hard_vocab_limit`, too little text is an error.
+        With `hard_vocab_limit`, text that yields fewer than `vocab_size` pieces raises an error.
 
         Args:
             vocab_size: Number of pieces, including `<pad>` and `<unk>`.
-            character_coverage: Share of characters that get a piece, 0.98 to 1.
-            input_sentence_size: Maximum number of lines, sampled from the text.
+            character_coverage: Share of the text's characters that the vocabulary covers, 0.98 to
+                1.
+            input_sentence_size: Maximum number of lines to train on. They are sampled from the
+                text.
         """
         normalized = (line for line in (normalize(line, lowercase) for line in lines) if line)
         model = io.BytesIO()
@@ -140,7 +145,7 @@ class SubwordTokenizer:
             raise ValueError(f"the score of a piece is not finite. {DAMAGED}")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
-        """Return the ids of each text. Texts without known characters have no ids."""
+        """Return the ids of each text. Unknown pieces are dropped unless `keep_unknown`."""
         normalized = [normalize(text, self.lowercase) for text in texts]
         if len(texts) <= FEW_TEXTS:
             encoded = [self._processor.encode(text) for text in normalized]
@@ -158,7 +163,9 @@ class SubwordTokenizer:
         return ids.where(~(is_unknown | is_bare_mark))
 
     def left_out(self, lines: Sequence[str]) -> dict[str, int]:
-        """Count the lines that contain each character without a piece, most frequent first."""
+        """Return the characters without a piece, with the number of lines that contain each, most
+        frequent first.
+        """
         counts: Counter[str] = Counter()
         for line in lines:
             counts.update(set(normalize(line, self.lowercase)) - {" "})
@@ -169,10 +176,10 @@ class SubwordTokenizer:
         }
 
     def without_apart(self) -> tuple[SubwordTokenizer, np.ndarray]:
-        """Return a tokenizer without the pieces of languages that `keep_apart` mapped.
+        """Return a copy without the pieces that contain characters made by `keep_apart`.
 
         Returns:
-            The smaller tokenizer, and the old ids of its pieces, (pieces,).
+            The smaller tokenizer, and the id in this tokenizer of each of its pieces, (pieces,).
         """
         proto = _proto(self._model)
         kept = [
@@ -191,11 +198,11 @@ class SubwordTokenizer:
         return tokenizer, np.array(kept)
 
     def unigram(self) -> tuple[list[str], np.ndarray, bool]:
-        """Return the Unigram model for the fast path of encoding.
+        """Return the pieces and scores, for the fast path of encoding.
 
         Returns:
-            Pieces in order of their ids, '' for those that no text contains, their scores,
-            (pieces,) float32, and whether unknown characters keep their id.
+            Pieces in order of their ids ('' for special tokens, which no text contains), their
+            scores, (pieces,) float32, and `keep_unknown`.
         """
         ids = list(range(self.vocab_size))
         pieces = self._processor.id_to_piece(ids)
@@ -204,7 +211,7 @@ class SubwordTokenizer:
         return pieces, np.array(self._processor.get_score(ids), np.float32), self.keep_unknown
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the normalized text of ids and skip special ids."""
+        """Convert ids to normalized text. Special ids are skipped."""
         pieces = [int(number) for number in ids if number not in self.special.all]
         return str(self._processor.decode(pieces))
 
@@ -220,12 +227,12 @@ class SubwordTokenizer:
         write_json(directory / "paraphrastic_tokenizer.json", {"kind": "sentencepiece", **settings})
 
     def to_fast(self) -> Tokenizer:
-        """Build the same tokenizer for the `tokenizers` library.
+        """Build a tokenizer of the `tokenizers` library that gives the same ids.
 
-        Its pre-tokenizer removes characters without a piece, or splits around them with
-        `keep_unknown`. sentencepiece always isolates unknown characters, so the surrounding pieces
-        are equal. Control symbols, which sentencepiece never finds in text, get a prohibitively low
-        score.
+        The pre-tokenizer removes characters without a piece. With `keep_unknown`, it splits the
+        text around them instead. sentencepiece always isolates unknown characters, so the
+        surrounding pieces are equal. Control symbols get a very low score, because sentencepiece
+        never finds them in text.
         """
         proto = _proto(self._model)
         pieces = [(p.piece, p.score if p.type == NORMAL_PIECE else -1e9) for p in proto.pieces]
@@ -252,7 +259,7 @@ def round_scores(model: bytes) -> bytes:
 
 
 def _proto(model: bytes) -> Any:
-    """Parse a serialized sentencepiece model. Encoding does not need this, nor protobuf."""
+    """Parse a serialized sentencepiece model. This requires protobuf, which encoding does not."""
     require("train", "google.protobuf", what="changing or saving a sentencepiece tokenizer")
     from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 

@@ -1,9 +1,10 @@
 """Word tokenizer of WORD (thesis, 4.4; the 200,000 most frequent types, 5.2.1).
 
 Normalized text is split into words, suffixes with an apostrophe (`don 't`) and single punctuation
-marks. Text that is already tokenized, as in the papers, is split only at spaces (`spaced`). The
-tokenizer is saved as a BPE model without merges, the stock model that drops unknown tokens. Ids are
-0 for `<pad>`, 1 for `<unk>` (used if `keep_unknown`, as in PARAGRAM), then words by frequency.
+marks. With `spaced`, text is split only at spaces, for text that is already tokenized, as in the
+papers. The tokenizer is saved as a BPE model without merges, the stock model that drops unknown
+tokens. Ids are 0 for `<pad>`, 1 for `<unk>` (used if `keep_unknown`, as in PARAGRAM), then words by
+frequency.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ WORD_PATTERN = rf"(?<={LETTER})'\w{{1,2}}\b|{LETTER}+|(?!{LETTER})\S"
 
 
 class WordTokenizer(FastTokenizer):
-    """Tokenizer into words, given in order of their ids from id 2, most frequent first.
+    """Tokenizer that splits text into words.
+
+    `words` are listed in order of their ids, which start at 2, most frequent first.
 
     Unknown words are dropped, or get id 1 if `keep_unknown`.
     """
@@ -72,9 +75,9 @@ class WordTokenizer(FastTokenizer):
         lowercase: bool = True,
         keep_unknown: bool = False,
     ) -> WordTokenizer:
-        """Build a tokenizer of the `vocab_size - 2` most frequent words of raw text.
+        """Build a tokenizer from the `vocab_size - 2` most frequent words of raw text.
 
-        With `hard_vocab_limit`, too few words are an error.
+        With `hard_vocab_limit`, text with fewer words raises an error.
         """
         counter = Tokenizer(models.WordLevel({}, unk_token=SPECIAL_TOKENS["unk_token"]))
         counter.normalizer = build_normalizer(lowercase)

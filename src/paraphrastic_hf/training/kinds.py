@@ -40,11 +40,13 @@ if TYPE_CHECKING:
 
 
 class Recipe(Protocol):
-    """The sections that all kinds of recipes share. `load_recipe` reads one from a file."""
+    """Interface of all recipes: the keys that every kind has. `load_recipe` reads a recipe from a
+    file.
+    """
 
     @property
     def kind(self) -> str:
-        """Key of `JOBS`."""
+        """Kind of training, a key of `JOBS`."""
 
     @property
     def training(self) -> OptimizationArguments:
@@ -60,10 +62,11 @@ class Recipe(Protocol):
 
 
 class TrainingJob(Protocol):
-    """The part of a run that depends on its kind; `run.train` calls the methods in this order.
+    """Interface of the part of a run that depends on its kind. `run.train` calls the methods in
+    this order.
 
-    The constructor checks the recipe and reads small inputs, so that mistakes are found before the
-    output folder changes.
+    The constructor checks the recipe and reads small inputs, so errors are found before the output
+    folder changes.
     """
 
     def __init__(self, recipe: Any, context: Context) -> None: ...
@@ -71,7 +74,7 @@ class TrainingJob(Protocol):
     def prepare(self, work: Path) -> None:
         """Write the tokenizer and the tokenized text to `work`, unless they exist.
 
-        Called in the first process only, also when a run resumes.
+        It is called only in the first process, also when a run resumes.
         """
 
     def build(self, work: Path) -> ParaphrasticModel:
@@ -81,9 +84,9 @@ class TrainingJob(Protocol):
         """Return the training objective."""
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return a function from the model to its development score, higher is better.
+        """Return a function that computes a model's development score. Higher is better.
 
-        None without a development set, so that the run keeps the last weights.
+        Return None without a development set. The run then keeps the last weights.
         """
 
     def save(self, model: Any, output: Path) -> dict[str, Any]:
@@ -101,12 +104,12 @@ class Context:
 
 @dataclass(frozen=True)
 class JobEntry:
-    """One kind of training.
+    """Entry of `JOBS`: the classes of one kind of training.
 
     Attributes:
         recipe: Recipe class.
-        implementation: `module:class` of its `TrainingJob`.
-        examples: Plural name of its examples.
+        implementation: `module:class` of the `TrainingJob`.
+        examples: Plural name of the training examples.
     """
 
     recipe: type
@@ -114,7 +117,7 @@ class JobEntry:
     examples: str
 
     def load(self) -> type[TrainingJob]:
-        """Import the class of the job, which needs torch."""
+        """Import the class of the training job. This imports torch."""
         module, _, name = self.implementation.partition(":")
         found: type[TrainingJob] = getattr(
             importlib.import_module(f"paraphrastic_hf.training.{module}"), name
@@ -143,8 +146,8 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
         path: YAML file, or the name of a packaged recipe, such as `own` or
             `simple-and-effective-2019/own`. Without a `kind`, a recipe with a `task` is supervised
             and any other is contrastive.
-        overrides: Alternating `--key value...` strings, such as `["--margin", "0.5"]`. `--start`
-            replaces the tokenizer and the encoder of the file.
+        overrides: Command-line arguments, such as `["--margin", "0.5"]`. `--start` replaces the
+            tokenizer and the encoder of the file.
 
     Returns:
         An instance of the kind's recipe class.
@@ -180,7 +183,7 @@ def load_recipe(path: str | Path, overrides: Sequence[str] = ()) -> Any:
 
 
 def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> ContrastiveRecipe:
-    """Read a recipe like `load_recipe`, or raise if it is not contrastive."""
+    """Read a recipe like `load_recipe`. Raise an error if it is not contrastive."""
     recipe = load_recipe(path, overrides)
     if not isinstance(recipe, ContrastiveRecipe):
         raise RecipeError(f"{path} is a recipe of kind {recipe.kind}. Use a contrastive one.")
@@ -188,7 +191,7 @@ def load_contrastive(path: str | Path, overrides: Sequence[str] = ()) -> Contras
 
 
 def _make_room_for_start(mapping: dict[str, Any]) -> None:
-    """Remove the tokenizer and the encoder, which `--start` replaces, except the two dropouts."""
+    """Remove the tokenizer and the encoder, which `--start` replaces. The two dropouts stay."""
     mapping.pop("tokenizer", None)
     model = mapping.pop("model", None)
     if isinstance(model, dict):

@@ -1,8 +1,8 @@
 """Hyperparameter search on the development set, with Optuna (thesis 3.2.2.1, 3.5.2, 3.7.2.3).
 
-The output folder holds `recipe.yaml` (the base), `optuna.log` (every trial), `trials.md`,
-`trials.tsv` and `trials.png` (the results), `best.yaml` and `best/` (the best recipe and model).
-During the search, `trials/` holds unfinished runs and `work/` the tokenized pairs they share.
+The output folder contains `recipe.yaml` (base recipe), `optuna.log` (every trial), `trials.md`,
+`trials.tsv` and `trials.png` (results), `best.yaml` and `best/` (best recipe and model). During the
+search, `trials/` contains unfinished runs, and `work/` the tokenized pairs that the runs share.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ Grid = Mapping[str, list[Any]]
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a search.
+    """Result of one run in a search.
 
     Attributes:
-        settings: Values of the searched keys, by full name.
+        settings: Values of the searched keys, by full key name.
         score: Best development score of the run, or None if it failed.
-        step: Optimizer step of that score.
+        step: Optimizer step with the best score.
         seconds: Wall time of the run since it was last started.
         error: Error message of a failed run.
     """
@@ -80,18 +80,20 @@ def tune(
     datasets: Iterable[Any] = (),
     progress: bool = True,
 ) -> list[Trial]:
-    """Train with settings from a grid and write the best recipe and its model to `output`.
+    """Train models with settings from a grid, and write the best recipe and model to `output`.
 
-    The same call resumes an interrupted search. Finished trials are kept, the interrupted one
-    resumes from its checkpoint, and failed ones are repeated. The grid may then have more values.
+    The same call resumes an interrupted search. Finished trials are kept, the interrupted trial
+    resumes from its checkpoint, and failed trials are repeated. The grid of the resumed search may
+    have additional values.
 
     Args:
         recipe: Base recipe of all trials, with a development set.
-        grid: Values of each searched key, by full name, such as `training.margin`.
-        output: Folder of the search.
-        sampler: `grid` for the order of the grid, `random` for an order drawn with the recipe's
-            seed, or `tpe` to prefer regions of high scores (Bergstra et al., 2011).
-        trials: Most trials, including earlier ones, or None for all settings.
+        grid: Values of each searched key, by full key name, such as `training.margin`.
+        output: Output folder of the search.
+        sampler: `grid` tries settings in the order of the grid, `random` in an order drawn with the
+            recipe's seed, and `tpe` prefers regions of high scores (Bergstra et al., 2011).
+        trials: Maximum number of trials, including trials of an earlier call. None tries all
+            settings.
         data_root: As in `train`.
         datasets: As in `train`.
         progress: Show progress bars.
@@ -100,8 +102,9 @@ def tune(
         All trials, best first, failed ones last.
 
     Raises:
-        RecipeError: No development set, several processes, a value that is invalid in every trial,
-            an `output` with other files or another grid, or every trial failed.
+        RecipeError: The recipe has no development set, there are several processes, a value is
+            invalid in every trial, `output` contains other files or another grid, or every trial
+            failed.
         MissingExtraError: Optuna is not installed.
         BusyError: Another process is searching in `output`.
         DataError: The files of the development set do not exist.
@@ -134,7 +137,7 @@ def tune(
 
 
 def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveRecipe:
-    """Return a recipe with some keys changed and checked."""
+    """Return a copy of a recipe with changed keys, after checking them."""
     mapping = copy.deepcopy(to_mapping(recipe))
     for key, value in settings.items():
         set_key(ContrastiveRecipe, mapping, key, value)
@@ -144,7 +147,9 @@ def with_settings(recipe: ContrastiveRecipe, settings: Settings) -> ContrastiveR
 
 
 def results(study: Any, grid: Grid) -> list[Trial]:
-    """Return the trials of an Optuna study: best first, ties in order, failed ones last."""
+    """Return the trials of an Optuna study, best first and failed trials last. Ties keep their
+    order.
+    """
     values = {key: {_text(value): value for value in grid[key]} for key in grid}
     trials = [
         Trial(
@@ -157,7 +162,7 @@ def results(study: Any, grid: Grid) -> list[Trial]:
 
 
 def table(trials: Sequence[Trial], development: str) -> list[str]:
-    """Return the trials as lines of Markdown."""
+    """Return the trials as lines of a Markdown table."""
     keys = list(trials[0].settings)
     rows = [
         [
@@ -198,9 +203,10 @@ def _check(recipe: ContrastiveRecipe, grid: Grid, sampler: str, trials: int | No
 
 
 def _open_study(output: Path, grid: Grid) -> Any:
-    """Return a new study with the finished trials of earlier studies in the folder.
+    """Create a study with the finished trials of earlier studies in the folder.
 
-    Each call of `tune` needs its own study, since Optuna cannot change the values of one.
+    Each call of `tune` needs a new study, because Optuna cannot change the values of an existing
+    study.
     """
     import optuna
     from optuna.storages import JournalStorage, journal
@@ -245,7 +251,7 @@ def _search(
     trials: int | None,
     options: dict[str, Any],
 ) -> None:
-    """Run the remaining trials and update the best model and the results after each."""
+    """Run the remaining trials. After each trial, update the best model and the results."""
     from optuna.trial import TrialState
 
     most = min(math.prod(map(len, grid.values())), trials or math.inf)
@@ -274,7 +280,9 @@ def _search(
 
 
 def _ask(study: Any, grid: Grid, sampler: str, seed: int, tried: list[tuple[str, ...]]) -> Any:
-    """Return a trial with untried settings, determined by the seed and the tried settings."""
+    """Return a trial with settings not tried yet. The choice depends only on the seed and the tried
+    settings.
+    """
     from optuna.samplers import TPESampler
     from optuna.trial import TrialState
 
@@ -312,7 +320,7 @@ def _run(
 
 
 def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) -> None:
-    """Move a best model to `best/` and remove others, except checkpoints of failed runs."""
+    """Move the best model to `best/` and remove other models. Checkpoints of failed runs stay."""
     folder = output / "trials" / _digest(trial.settings)
     if not is_best:
         if trial.score is not None:
@@ -363,7 +371,9 @@ def _every(grid: Grid) -> Iterator[Settings]:
 
 
 def _space(grid: Grid) -> dict[str, Any]:
-    """Return the grid as Optuna distributions of texts, since it does not support lists."""
+    """Convert the grid to Optuna distributions. Values are strings, because Optuna does not support
+    lists.
+    """
     from optuna.distributions import CategoricalDistribution
 
     return {key: CategoricalDistribution(list(map(_text, values))) for key, values in grid.items()}

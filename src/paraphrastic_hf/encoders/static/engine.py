@@ -1,17 +1,18 @@
-"""The fast path of averaging models: encode texts without padding or per-token Python code.
+"""The fast path of averaging models: encodes texts without padding or per-token Python code.
 
-No token crosses white space, so the tokens of a text are those of its words, in order. A dictionary
-in C (`WordTable` in `_words.c`) caches the token ids of words. Each thread reads part of the texts
-with a block of its own. The block looks up words, segments unknown ASCII words as sentencepiece
-would, passes other unknown words to the tokenizer in one call, and averages table rows. Only that
-call needs the interpreter's lock. New words enter the dictionary while no thread reads it.
+No token crosses white space, so a text can be tokenized word by word. A dictionary in C
+(`WordTable` in `_words.c`) caches the token ids of words. Each thread processes a range of the
+texts with its own `Block`. It looks up the words and averages the table rows. It segments new ASCII
+words as sentencepiece would, and passes other new words to the tokenizer in one call. Only the
+tokenizer call needs the interpreter's lock. New words enter the dictionary while no thread reads
+it.
 
 Embeddings equal those of the slow path (`means.py`) up to rounding. In texts above about 6,000
-pieces, sentencepiece's scores lose digits, so it may choose another of several equally good
-segmentations.
+pieces, sentencepiece's scores lose digits, so sentencepiece may break ties between segmentations
+differently.
 
-The slow path runs where the C extension is missing (no wheel and no compiler). Character n-grams
-cross white space, so `batches.py` encodes them.
+The slow path runs if the C extension is missing (no wheel and no compiler). Character n-grams cross
+white space, so `batches.py` encodes them.
 """
 
 from __future__ import annotations
@@ -45,17 +46,19 @@ MOST_WORDS = 1_000_000  # words in the cache
 
 
 def serves(tokenizer: object) -> bool:
-    """Return whether the fast path supports a tokenizer: compiled, and no token crosses white
-    space."""
+    """Return whether the fast path supports a tokenizer.
+
+    The C extension must be compiled, and no token may cross white space.
+    """
     return WordTable is not None and getattr(tokenizer, "keeps_to_words", False)
 
 
 class Block(Protocol):
-    """One thread's work on some texts, made by `WordTable.block` and written in C.
+    """Interface of the C object with which one thread encodes texts. `WordTable.block` creates it.
 
-    `mean` averages texts whose words are cached or can be segmented, and defers the others. `asked`
-    lists the words that the tokenizer must segment. `answer` takes their ids and averages the
-    deferred texts. `learn` adds new words to the dictionary.
+    `mean` averages the texts whose words are all cached or can be segmented in C, and defers the
+    other texts. `asked` lists the words that the tokenizer must segment. `answer` takes the ids of
+    these words and averages the deferred texts. `learn` adds new words to the dictionary.
     """
 
     def __len__(self) -> int: ...
@@ -90,8 +93,8 @@ class Block(Protocol):
 class StaticEncoder:
     """Encoder of texts as means of table rows, for tokenizers that `serves` accepts.
 
-    It is thread-safe: concurrent calls take turns, and each uses `num_threads` threads (-1: one per
-    core).
+    It is thread-safe: concurrent calls run one after the other. Each uses `num_threads` threads. -1
+    means one per core.
     """
 
     def __init__(self, tokenizer: TextTokenizer, *, num_threads: int = -1) -> None:
@@ -111,7 +114,7 @@ class StaticEncoder:
         self.__init__(**state)  # type: ignore[misc]
 
     def forget(self) -> None:
-        """Clear the cache of words. Caches inside the tokenizer stay."""
+        """Clear the cache of words, but not the tokenizer's own caches."""
         with self._lock:
             self._words = WordTable(lowercase=self._tokenizer.lowercase)
             had_pieces, self._has_pieces = self._has_pieces, False
@@ -133,7 +136,7 @@ class StaticEncoder:
             texts: Texts. Empty texts and texts without known tokens give zeros.
             table: One row per token, (vocab, dim), contiguous: float32, or packed as in
                 `storage/packing.py`.
-            tokens: Optional int32 output array, (texts,), for the token count of each text.
+            tokens: Optional output array for the token count of each text, (texts,) int32.
 
         Raises:
             TypeError: If `texts` contains anything but strings.
@@ -181,7 +184,9 @@ class StaticEncoder:
     def _run(
         self, work: Callable[[Block], None], blocks: list[Block], halt: Callable[[], None]
     ) -> None:
-        """Run the first block in this thread and the others in the pool. An error halts all."""
+        """Apply `work` to the first block in this thread and to the others in the pool. An error
+        stops all.
+        """
 
         def watched(block: Block) -> None:
             try:
@@ -207,7 +212,7 @@ class StaticEncoder:
             future.result()
 
     def _learn_pieces(self) -> None:
-        """Give the dictionary the tokenizer's pieces, so that it can segment ASCII words itself.
+        """Add the tokenizer's pieces to the dictionary, so that the C code can segment ASCII words.
 
         This takes longer than encoding a few texts.
         """
@@ -218,7 +223,7 @@ class StaticEncoder:
 
 
 class _Parts:
-    """Ranges of the texts of a call, handed to threads in turn until the end or a pause."""
+    """Iterator that hands out ranges of texts to threads, until the end or a pause."""
 
     def __init__(self, count: int, threads: int, progress: bool) -> None:
         self._count, self._at = count, 0
@@ -255,7 +260,7 @@ class _Parts:
 
 
 def _wait(futures: list[Future[None]]) -> None:
-    """Wait for all futures, even if interrupted: they read data that changes afterwards."""
+    """Wait for all futures, even if interrupted, because they read data that changes afterwards."""
     interrupt: BaseException | None = None
     while not all(future.done() for future in futures):
         try:
@@ -267,7 +272,7 @@ def _wait(futures: list[Future[None]]) -> None:
 
 
 def _after_fork() -> None:
-    """Renew the locks in a forked process, where the thread that held one does not run."""
+    """Replace all locks in a forked process. A thread that held a lock does not exist there."""
     for encoder in _ENCODERS:
         encoder._lock = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""`Table`: the token vectors of an averaging model, and transformations of them.
+"""`Table`: token vectors of an averaging model, with transformations.
 
 Tables are immutable. Each `with_` method returns a new one. `storage/packing.py` defines the packed
 formats.
@@ -28,12 +28,12 @@ BLOCK = 4096  # rows unpacked at a time
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One row of numbers for each entry of a tokenizer.
+    """Token vectors of an averaging model, one row per tokenizer entry.
 
     Attributes:
         numbers: (vocab, dim) float32, or packed as in `storage/packing.py`. Contiguous.
-        rounding_error: Largest rounding error of a row made by `with_precision`, relative to the
-            row's length.
+        rounding_error: Largest rounding error of a row, relative to the row's length. It is 0
+            unless `with_precision` rounded the table.
 
     Example:
         >>> table = Table.of(np.array([[0.0, 0.0, 0.0], [3.0, 4.0, 0.5]], np.float32))
@@ -47,8 +47,9 @@ class Table:
 
     @classmethod
     def of(cls, rows: np.ndarray, name: object = "this encoder") -> Table:
-        """Make a table of rows, (vocab, dim), stored as bfloat16 if that is lossless, else as
-        float32."""
+        """Build a table from rows, (vocab, dim). It is stored as bfloat16 if that is lossless, else
+        as float32.
+        """
         rows = np.asarray(rows)
         if rows.ndim != 2 or not rows.shape[1]:
             raise ModelError(
@@ -61,7 +62,9 @@ class Table:
 
     @classmethod
     def of_packed(cls, numbers: np.ndarray, name: object = "this encoder") -> Table:
-        """Make a table of saved int8 or int4 numbers, which count as exact."""
+        """Build a table from saved int8 or int4 numbers. Its rounding error is set to 0, since the
+        unrounded numbers are unknown.
+        """
         check_finite(scales(numbers), f"the table of {name}")
         return cls(np.ascontiguousarray(numbers))
 
@@ -70,11 +73,11 @@ class Table:
         return width(self.numbers)
 
     def rows(self, numbers: np.ndarray | slice | None = None) -> np.ndarray:
-        """Return the rows of given numbers, or all rows, as float32, (rows, dim)."""
+        """Return the rows with the indices `numbers`, or all rows, (rows, dim) float32."""
         return unpacked(self.numbers if numbers is None else self.numbers[numbers])
 
     def with_norm_power(self, power: float) -> Table:
-        """Return a table whose row lengths are raised to a power. Directions stay."""
+        """Return a table with each row's length raised to a power. Directions do not change."""
         if not np.isfinite(power):
             raise ValueError(f"power must be finite, got {power}")
         blocks = (self.rows(slice(i, i + BLOCK)) for i in range(0, len(self.numbers), BLOCK))
@@ -85,8 +88,7 @@ class Table:
         return Table.of(self.rows() * factors.astype(np.float32))
 
     def with_precision(self, precision: str) -> Table:
-        """Return a table rounded to `float32` (exact), `bfloat16`, `int8` or `int4` by
-        `packing.packed`."""
+        """Return a table rounded to a precision of `packing.packed`."""
         if holds(self.numbers, precision):
             return self
         rows = self.rows()
@@ -96,7 +98,7 @@ class Table:
         return Table(numbers, rounding_error(numbers, rows))
 
     def with_dimension(self, dimension: int) -> Table:
-        """Return a table of the leading dimensions of every row."""
+        """Return a table with the first `dimension` dimensions of every row."""
         if not isinstance(dimension, (int, np.integer)) or isinstance(dimension, bool):
             raise TypeError(f"dimension must be an integer, got {dimension!r}")
         if not 1 <= dimension <= self.dimension:
@@ -107,11 +109,10 @@ class Table:
 
 
 def rounding_error(numbers: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest distance of a packed row from the exact row, relative to the exact row's
-    length.
+    """Return the largest rounding error of a row, relative to the length of the exact row.
 
-    Both arrays are (vocab, dim). The distance of an all-zero row is absolute. A mean of packed rows
-    is off by at most this fraction of the rows' mean length.
+    The error of a row is the Euclidean distance between the packed and the exact row. For rows of
+    zeros it is absolute. The error of a mean of rows is at most this fraction of their mean length.
     """
     lengths = row_lengths(exact)
     off = row_lengths(unpacked(numbers).astype(np.float64) - exact)
@@ -124,7 +125,9 @@ def row_lengths(rows: np.ndarray) -> np.ndarray:
 
 
 def check_finite(numbers: np.ndarray, name: str) -> None:
-    """Raise a `ModelError` naming the first row (of the first axis) with NaN or infinity."""
+    """Raise a `ModelError` that names the first row with NaN or infinity. Rows are along the first
+    axis.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
         total = numbers.sum()
     if np.isfinite(total):

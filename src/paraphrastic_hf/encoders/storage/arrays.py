@@ -1,4 +1,4 @@
-"""Writer of vectors to a `.npy` file, block by block."""
+"""Writes vectors to a `.npy` file, block by block."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ HEADER_BYTES = 128
 
 @contextmanager
 def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], None]]:
-    """Write a float32 array, (texts, dim), of initially unknown length.
+    """Open a writer of a float32 array, (texts, dim), whose length is not known in advance.
 
-    The file and its folder are created. If the block raises, the file stays unchanged.
+    The file and its folder are created if missing. If the `with` block raises, an existing file
+    stays unchanged.
 
     Yields:
-        A function that takes texts and their vectors, (n, dim), and appends the vectors only.
+        A function that takes texts and their vectors, (n, dim). It appends the vectors and ignores
+        the texts.
 
     Raises:
         DataError: If the file is not writable.
@@ -44,7 +46,7 @@ def array_writer(path: Path) -> Iterator[Callable[[Sequence[str], np.ndarray], N
 
 
 def array_header(shape: tuple[int, int]) -> bytes:
-    """Return the header of a float32 array, `HEADER_BYTES` long for every shape."""
+    """Return the `.npy` header of a float32 array. It has `HEADER_BYTES` bytes for every shape."""
     header = io.BytesIO()
     description = {"descr": "<f4", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, description)

@@ -1,7 +1,7 @@
 """Safe loading of untrusted models.
 
-Their code runs only on request. Sizes are checked against the weights file before memory is
-allocated, and errors of other libraries become errors of this package.
+Code from a model's repository runs only if requested. Sizes in the config are checked against the
+weights file before memory is allocated. Errors of other libraries become errors of this package.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ PARTS = 4096
 
 @contextmanager
 def loading(directory: Path, what: str = "the model") -> Iterator[None]:
-    """Limit what transformers loads from a model directory, and hide its progress bars.
+    """Load a model with transformers in the `with` block, within size limits and without progress
+    bars.
 
     Raises:
-        ModelError: If a file is damaged, sizes exceed the weights file, or the model needs code
-            that may not run.
+        ModelError: If a file is damaged, the config describes a model larger than the weights file,
+            or the model needs code that may not run.
     """
     name = shown_name(directory)
     with refused(ModelError, f"Cannot load {what} in {name}"), no_progress_bar():
@@ -49,7 +50,8 @@ def loading(directory: Path, what: str = "the model") -> Iterator[None]:
 
 @contextmanager
 def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
-    """Raise a `ModelError` if a model built in the block is larger than its weights file allows.
+    """Raise a `ModelError` if the `with` block builds a model larger than the weights file in
+    `directory`.
 
     `inside` is `**/` to include files in subfolders.
     """
@@ -63,9 +65,9 @@ def bounded(directory: Path, *, inside: str = "") -> Iterator[None]:
 
 
 def _check_counts(value: Any, key: str, most: int, name: str) -> None:
-    """Reject integers in a config that exceed every size the weights allow.
+    """Raise a `ModelError` if an integer in a config exceeds `most`.
 
-    Some are used before the model is built.
+    transformers may use such integers before it builds the model.
     """
     if isinstance(value, dict):
         for inner, each in value.items():
@@ -81,7 +83,9 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
 
 
 def _tensors(files: list[Path]) -> int:
-    """Count the tensors in weights files. Pickles are not opened and count as one per 64 kB."""
+    """Count the tensors in weights files. Pickles are not opened. They count as one tensor per 64
+    kB.
+    """
     count = 0
     for path in files:
         if path.suffix == ".safetensors":
@@ -94,9 +98,9 @@ def _tensors(files: list[Path]) -> int:
 
 @contextmanager
 def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator[None]:
-    """Raise an error as soon as this thread builds more than the weights can fill.
+    """Raise an error as soon as this thread builds a model with more numbers or parts than allowed.
 
-    transformers builds on the meta device, so no memory is allocated by then.
+    transformers builds models on the meta device, so no memory has been allocated at that point.
     """
     thread, numbers, parts = threading.get_ident(), 0, 0
 
@@ -128,7 +132,7 @@ def _bounded_building(most_numbers: int, most_parts: int, name: str) -> Iterator
 
 @contextmanager
 def no_progress_bar() -> Iterator[None]:
-    """Hide transformers' progress bar for models that load at once."""
+    """Hide transformers' progress bar, for models that load instantly."""
     was_enabled = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:

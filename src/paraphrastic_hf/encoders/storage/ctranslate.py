@@ -1,7 +1,7 @@
-"""Conversion of transformers models to CTranslate2, by its own converter.
+"""Converts transformers models to CTranslate2, with CTranslate2's own converter.
 
-Recipes use it for the teacher of the packaged models `english` and `tiny` (`int8.py`) and for the
-engine `ctranslate2` of the paranmt-2018 corpora.
+It is used for the teacher of the packaged models `english` and `tiny` (`int8.py`), and for the
+engine `ctranslate2` that makes the paranmt-2018 corpora.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def converted(
     advice: str,
     precision: str = "int8",
 ) -> Path:
-    """Return a CTranslate2 directory of a model, converting it on first use.
+    """Return a model's CTranslate2 directory. The model is converted on first use.
 
-    A local model that has changed since is converted again.
+    A local model that has changed since the conversion is converted again.
 
     Args:
-        name: Directory of CTranslate2 or transformers, or Hub repository.
-        work: Folder for the conversion. None means next to a local model.
-        advice: Advice in the message if the conversion fails.
+        name: Directory written by CTranslate2 or transformers, or Hub repository.
+        work: Folder for the converted model. None means next to a local model.
+        advice: Text appended to the error message if the conversion fails.
         precision: Number format of the weights, such as `int8` or `float32`.
     """
     require("corpora", "ctranslate2", what="the engine ctranslate2")
@@ -75,10 +75,10 @@ def converted(
 
 @contextmanager
 def _with_positions(source: Path | None) -> Iterator[Path | None]:
-    """Yield a model's directory with absolute positions declared in its config.
+    """Yield a model directory whose config declares absolute position embeddings.
 
-    The converter requires the key, but transformers 5 no longer writes it. If it is missing, a
-    temporary directory of links is used.
+    The converter requires this key, but transformers 5 no longer writes it. If the key is missing,
+    this yields a temporary directory with links to the model's files and a corrected config.
     """
     if source is None:
         yield source

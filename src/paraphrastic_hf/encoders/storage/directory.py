@@ -1,13 +1,15 @@
-"""Layout of a model directory: the files of each kind of model, written and read.
+"""Reads and writes model directories.
+
+The files of a model directory are:
 
 * `config.json`, `model.safetensors`: read by transformers. sentence-transformers' `StaticEmbedding`
-  reads the `embedding.weight` of averaging models. In int8 and int4 it is `embedding.packed`, which
-  needs this package or the code saved with the model.
-* `tokenizer.json`, `tokenizer_config.json`: read by transformers and `StaticEmbedding`. In
-  addition, sentencepiece has `spiece.model`, character n-grams have `ngrams.json`, and mixtures
-  have `tokenizers/`.
+  reads the table of averaging models, `embedding.weight`. An int8 or int4 table is named
+  `embedding.packed`. Reading it requires this package or the code saved with the model.
+* `tokenizer.json`, `tokenizer_config.json`: read by transformers and `StaticEmbedding`.
+  sentencepiece tokenizers add `spiece.model`, character n-grams `ngrams.json`, and mixtures
+  `tokenizers/`.
 * `paraphrastic_*.py`: code that `trust_remote_code=True` loads if this package is not installed.
-* The `Layout.files` of some kinds of model.
+* The files in `Layout.files`, which depend on the kind of model.
 """
 
 from __future__ import annotations
@@ -59,12 +61,12 @@ class Layout:
     """Files and loaders of one kind of model.
 
     Attributes:
-        loader: Public class that loads it, a key of `locate.LOADED`.
-        auto_class: Auto class of transformers that loads it.
-        files: Files besides those of every model: `GENERATION_CONFIG` for generation,
-            `SENTENCE_TRANSFORMERS_FILES` for sentence embeddings.
-        takes_pairs: Whether the tokenizer marks the two texts of a pair by `token_type_ids`, as
-            transformers' pipelines expect.
+        loader: Name of the public class that loads the model, a key of `locate.LOADED`.
+        auto_class: Name of the transformers Auto class that loads the model.
+        files: Additional files: `GENERATION_CONFIG` for generation, `SENTENCE_TRANSFORMERS_FILES`
+            for sentence embeddings.
+        takes_pairs: Whether the tokenizer returns `token_type_ids` that distinguish the two texts
+            of a pair, as transformers' pipelines expect.
     """
 
     loader: str
@@ -95,17 +97,19 @@ def save_model(
     packed_rows: np.ndarray | None = None,
     modules: bool = True,
 ) -> None:
-    """Write the directory of a model, which is on the CPU, replacing any model in it.
+    """Write a model directory. A model that is already there is replaced.
 
-    Files are first written to a subfolder, so the old model survives a failure. Weights move last:
-    a directory with weights is complete. Unrelated files stay.
+    `model` must be on the CPU. Files are first written to a subfolder, so the old model survives a
+    failure. The weights are moved last, so a directory with weights is complete. Unrelated files
+    stay.
 
     Args:
         precision: `float32`, `bfloat16` or `float16`. Averaging models also support `int8` and
-            `int4`, rounded as in `packing.packed`. This package and transformers read all as
-            float32. Stock sentence-transformers computes in the stored precision.
+            `int4`, rounded as in `packing.packed`. This package and transformers convert all of
+            them to float32 when loading. Stock sentence-transformers computes in the stored
+            precision.
         packed_rows: Table of an averaging model that is already int8 or int4.
-        modules: Whether to write sentence-transformers' files. If False, existing ones stay.
+        modules: Whether to write sentence-transformers' files. If False, existing files stay.
 
     Raises:
         OSError: If the disk is full or the directory is not writable.
@@ -155,7 +159,9 @@ def save_model(
 
 
 def _write_model(model: PreTrainedModel, directory: Path, precision: str) -> None:
-    """Write config, code and weights. Tied weights are written once, and integers stay integers."""
+    """Write config, code and weights. Tied weights are written once. Integer tensors are not
+    converted.
+    """
     weights = {
         name: value.to(getattr(torch, precision)) if value.is_floating_point() else value
         for name, value in model.state_dict().items()
@@ -191,8 +197,8 @@ def _name_token_types(path: Path) -> None:
 def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: Path) -> None:
     """Write sentence-transformers' files.
 
-    They name its `StaticEmbedding` if the model averages unpacked rows without marks, else the
-    bridge in `paraphrastic_hf/sbert.py`.
+    The files name the module class: `StaticEmbedding` if the model averages an unpacked table
+    without marks, else the class in `paraphrastic_hf/sbert.py`.
     """
     is_stock = isinstance(model, AveragingModel) and (directory / "tokenizer.json").exists()
     is_stock = is_stock and not isinstance(tokenizer, MarkedTokenizer)
@@ -204,12 +210,12 @@ def _write_modules(model: PreTrainedModel, tokenizer: TextTokenizer, directory: 
 
 
 def load_model(directory: Path) -> SentenceEncoderModel:
-    """Load the encoder of a model directory, in evaluation mode, float32."""
+    """Load the encoder of a model directory in float32 and evaluation mode."""
     return load_pretrained(directory, SENTENCE_ENCODER)  # type: ignore[return-value]
 
 
 def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
-    """Load a model directory with the Auto class of a layout, in evaluation mode, float32.
+    """Load a model directory with the Auto class of `layout`, in float32 and evaluation mode.
 
     Tied weights may be missing from the file.
 
@@ -244,7 +250,7 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
 
 
 def averaging_model(table: np.ndarray) -> AveragingModel:
-    """Build an averaging model of rows, (vocab, dim) float32, in evaluation mode."""
+    """Build an averaging model from a token table, (vocab, dim) float32, in evaluation mode."""
     config = AveragingConfig(vocab_size=table.shape[0], hidden_size=table.shape[1])
     model = AveragingModel(config)
     with torch.no_grad():

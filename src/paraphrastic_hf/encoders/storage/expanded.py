@@ -1,7 +1,7 @@
-"""Unpacked float16 copies of packaged models, in the cache, for loaders that cannot read packed
-tables.
+"""Unpacked copies of packaged models in the cache, for loaders that cannot read packed tables.
 
-The copies are exact: packed numbers have at most eight binary digits, and float16 has eleven.
+The copies are float16. They are exact, because packed numbers have at most eight binary digits and
+float16 has eleven.
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ RECORD = "sha256"  # file with the hash of the copy next to it
 
 
 def copies() -> Path:
-    """Return the folder of all copies. Each lies in a folder named by the hash of its original."""
+    """Return the folder of all copies. Each copy is in a subfolder named by the hash of its
+    original.
+    """
     return cache_folder() / "models"
 
 
 def expanded(folder: Path) -> Path:
-    """Return an averaging model's directory, or an unpacked copy in the cache if its table is
-    packed.
+    """Return a model directory whose token table is not packed.
 
-    A copy whose files have changed is replaced.
+    This is `folder` itself if its table is not packed, else a copy in the cache. A copy whose files
+    were changed is replaced.
     """
     config = read_json(folder / "config.json")
     if not config.get("packed"):
@@ -78,7 +80,7 @@ def expanded(folder: Path) -> Path:
 
 
 def _is_whole(copy: Path) -> bool:
-    """Return whether a copy's files match their recorded hash."""
+    """Return whether the files of a copy match their recorded hash."""
     record = copy.parent / RECORD
     return copy.is_dir() and record.is_file() and _digest(copy) == record.read_bytes()
 
@@ -88,7 +90,7 @@ def _digest(copy: Path) -> bytes:
 
 
 def _write(folder: Path, config: dict[str, Any], copy: Path) -> None:
-    """Copy a packed model with its numbers as float16."""
+    """Copy a packed model, with its table as float16."""
     copy.mkdir()
     for path in folder.iterdir():
         if path.is_file() and path.name != WEIGHTS:

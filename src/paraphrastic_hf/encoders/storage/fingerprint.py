@@ -1,9 +1,9 @@
 """Identity of a model: short hashes of its weights, tokenizer and configuration.
 
-Score signatures and cached results carry these hashes. They depend neither on the machine nor on
-how the model was loaded (`AutoModel`, `SentenceEncoder`, sentence-transformers) or stored (packed
-or not). `files_hash` identifies a model of any library without loading it, but depends on the file
-format.
+Score signatures and cached results contain these hashes. They do not depend on the machine, on how
+the model was loaded (`AutoModel`, `SentenceEncoder`, sentence-transformers), or on whether its
+table is packed. `files_hash` identifies a model of any library without loading it, but depends on
+the file format.
 """
 
 from __future__ import annotations
@@ -77,17 +77,20 @@ def identity(model: Any) -> dict[str, str]:
 
 
 def is_identified(model: Any, settings: Mapping[str, Any]) -> bool:
-    """Return whether no hash in the settings of kept scores contradicts the model's. Some may be
-    missing."""
+    """Return whether stored scores may be those of `model`.
+
+    `settings` are the settings of the scores. No hash in them may differ from the hash of the
+    model. Hashes may be missing.
+    """
     return all(settings.get(name, digits) == digits for name, digits in identity(model).items())
 
 
 def files_hash(path: Path) -> str:
     """Return the SHA-256 of a model's files, or of a single weights file, in hexadecimal.
 
-    In a directory, all files count except cards and training records (`BESIDE`), including the
-    folders of modules and tokenizers. Of each config, only `behavior` counts, with dropout and
-    initialization. A directory without such files gives an empty string.
+    The hash of a directory covers all files except cards and training records (`BESIDE`). It
+    includes the subfolders of modules and tokenizers. A config is reduced by `behavior`, with
+    dropout and initialization kept. A directory without such files gives an empty string.
     """
     if path.is_file():
         return content_hash(path)
@@ -110,10 +113,10 @@ def _file_hash(path: Path) -> str:
 
 
 def named_hash(name: str) -> str:
-    """Return the `files_hash` of a named model, downloading it from the Hub if needed.
+    """Return the `files_hash` of a named model, which is downloaded from the Hub if needed.
 
-    The organization sentence-transformers may be omitted. The hash is an empty string if the model
-    does not exist or the Hub is out of reach.
+    The name may omit the organization `sentence-transformers/`. The result is an empty string if
+    the model does not exist or the Hub is out of reach.
     """
     if name in DERIVED_MODELS and not holds_model(name):
         source, power = DERIVED_MODELS[name]
@@ -127,8 +130,8 @@ def named_hash(name: str) -> str:
 def weights_hash(model: Any) -> str:
     """Return twelve hexadecimal digits identifying parameter names, shapes and float32 values.
 
-    Models with equal weights may differ in `config_hash`. Without visible parameters, the hash
-    covers only the class.
+    Models with equal weights may differ in `config_hash`. If a model has no accessible parameters,
+    the hash covers only its class.
     """
     digest = hashlib.blake2b(digest_size=32)
     if _is_table(model):
@@ -147,10 +150,10 @@ def weights_hash(model: Any) -> str:
 def config_hash(model: Any) -> str:
     """Return twelve hexadecimal digits identifying the settings that affect a model's output.
 
-    All config keys count except `BOOKKEEPING` and those that matter only in training. For
-    generative models, generation settings count too. For a `SentenceTransformer`, so do its modules
-    and settings such as prompts. Averaging models, and objects other than torch modules, have no
-    settings and give an empty string.
+    The hash covers all config keys except `BOOKKEEPING` and keys that matter only in training. For
+    generative models it also covers the generation settings. For a `SentenceTransformer` it also
+    covers the modules and settings such as prompts. Averaging models, and objects that are not
+    torch modules, give an empty string.
     """
     found: list[Any] = []
     for name in STOCK_SETTINGS:
@@ -172,7 +175,7 @@ def config_hash(model: Any) -> str:
 
 
 def behavior(settings: Any, *, in_training: bool = False) -> Any:
-    """Return the parts of a config that affect a model's output.
+    """Return a config without the keys that do not affect the model's output.
 
     Dropout and initialization are kept only if `in_training`.
     """
@@ -197,7 +200,8 @@ def tokenizer_hash(tokenizer: Any) -> str:
     """Return twelve hexadecimal digits identifying a tokenizer's class, entries, scores and
     settings.
 
-    Only the class counts if the tokenizer is neither of this package nor of Hugging Face.
+    For tokenizers of libraries other than this package and Hugging Face, the hash covers only the
+    class.
     """
     digest = hashlib.blake2b(digest_size=32)
     backend = plain_backend(tokenizer)
@@ -221,8 +225,10 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def plain_backend(tokenizer: Any) -> Tokenizer | None:
-    """Return a copy of a Hugging Face tokenizer's `Tokenizer`, without truncation and padding, or
-    None."""
+    """Return a copy of a Hugging Face tokenizer's backend, without truncation and padding.
+
+    None for other tokenizers.
+    """
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if not isinstance(backend, Tokenizer):
         return None
@@ -257,7 +263,7 @@ def _is_table(model: Any) -> bool:
 
 
 def _tensors(model: Any) -> Iterable[tuple[str, np.ndarray]]:
-    """Return weights by name, except the table of an averaging encoder."""
+    """Return the weights of a torch model by name, none for the table of an averaging encoder."""
     if _is_table(model):
         return []
     network = _network(model)

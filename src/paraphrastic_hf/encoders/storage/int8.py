@@ -1,6 +1,6 @@
 """sentence-transformers models with 8-bit weights, run by CTranslate2.
 
-On a CPU this is two to three times as fast as torch, with small rounding errors.
+On a CPU, CTranslate2 is two to three times as fast as torch. Embeddings have small rounding errors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ADVICE = "Use engine torch, which runs any model"
 
 
 class Int8Encoder:
-    """A mean-pooling transformer with 8-bit weights, on the CPU.
+    """A mean-pooling transformer that runs on the CPU with 8-bit weights.
 
     Args:
         name: sentence-transformers directory or Hub repository.
@@ -76,7 +76,7 @@ class Int8Encoder:
 
 
 def _refuse_unless_averaged(directory: Path) -> None:
-    """Raise an error unless a model is a transformer with mean pooling and an optional norm."""
+    """Raise an error unless a model is a transformer with mean pooling and, optionally, a norm."""
     try:
         modules = read_json(directory / "modules.json")
         kinds = [module["type"].rpartition(".")[2] for module in modules]

@@ -1,4 +1,4 @@
-"""Location of models: directories, packaged models and Hub repositories."""
+"""Finds models by name: directories, packaged models and Hub repositories."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class HubOptions(TypedDict, total=False):
 
 
 def packaged_model(name: str = DEFAULT_MODEL) -> Path:
-    """Return the directory of a packaged model, readable by any loader.
+    """Return the directory of a packaged model, in a format that any loader can read.
 
-    If the model is packed, this is an unpacked float16 copy in the cache (`PARAPHRASTIC_CACHE`),
-    made on first use. This package and `AutoModel` convert it to float32. sentence-transformers
-    computes in float16, which overflows for sums above 65,504 and gives zeros for texts of 65,520
-    tokens or more. Call `.float()` on its model to avoid that.
+    If the model's table is packed, the result is an unpacked float16 copy in the cache
+    (`PARAPHRASTIC_CACHE`), made on first use. This package and `AutoModel` convert it to float32.
+    sentence-transformers computes in float16. Sums above 65,504 then overflow, and texts of 65,520
+    tokens or more give zeros. To avoid this, call `.float()` on the loaded model.
 
     Args:
         name: `english`, `tiny` (English, 1 MB) or `multilingual` (fifteen languages).
@@ -83,7 +83,7 @@ def packaged_model(name: str = DEFAULT_MODEL) -> Path:
 
 
 def packaged_folder(name: str = DEFAULT_MODEL) -> Path:
-    """Return the folder of a packaged model inside this package."""
+    """Return the folder of a packaged model inside this package. Its table may be packed."""
     folder = ASSETS / name
     if not holds_model(folder):
         known = ", ".join(packaged_names())
@@ -119,7 +119,7 @@ def shown_name(directory: Path) -> str:
 
 
 def _copies() -> Path | None:
-    """Return the folder of cached copies, or None if the cache folder cannot be determined."""
+    """Return the folder of unpacked copies, or None if the cache folder cannot be determined."""
     try:
         return cache_folder() / "models"
     except RuntimeError:
@@ -136,11 +136,12 @@ def _refuse_unfinished(folder: Path) -> None:
 
 
 def check_model_name(name: str | os.PathLike[str]) -> None:
-    """Raise an error if a name cannot be a model, before loading or network access.
+    """Raise an error if a name cannot be the name of a model. Nothing is loaded or downloaded.
 
-    This finds paths that do not exist and misspelled names of packaged models. A name counts as a
-    path if it starts with `/`, `.`, `~`, `runs/` or an existing folder, ends in a slash or a file
-    extension, or contains a backslash or several slashes. Any other name may be a Hub repository.
+    This detects paths that do not exist and misspelled names of packaged models. A name is treated
+    as a path if it starts with `/`, `.`, `~`, `runs/` or an existing folder, ends in a slash or a
+    file extension, or contains a backslash or several slashes. Any other name may be a Hub
+    repository.
 
     Args:
         name: Path, packaged model, or repository such as `someone/model`.
@@ -174,10 +175,11 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
 
 
 def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, Any]:
-    """Return the `config.json` of a model that one of `loaders` (keys of `LOADED`) can load.
+    """Return the `config.json` of a model, or raise an error if none of `loaders` can load the
+    model.
 
-    The preferred loader comes first. A repository is checked after the download and gives an empty
-    dictionary here.
+    `loaders` are keys of `LOADED`, the preferred one first. For a Hub repository the result is an
+    empty dictionary, because its kind can only be checked after the download.
 
     Raises:
         ModelError: If the model is of another kind, its configuration is missing or damaged, or
@@ -203,8 +205,10 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
 
 
 def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
-    """Raise a `ModelError` if none of `loaders` (keys of `LOADED`, preferred one first) loads a
-    `model_type`."""
+    """Raise a `ModelError` if none of `loaders` can load models of type `kind`.
+
+    `loaders` are keys of `LOADED`, the preferred one first.
+    """
     name, is_own = shown_name(directory), kind.startswith(OWN) or kind in ENCODER_KINDS
     known = _loaders_of(kind) if is_own else STOCK
     if known is None or not set(known).isdisjoint(loaders):
@@ -221,7 +225,7 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
 
 
 def _loaders_of(kind: str) -> tuple[str, ...] | None:
-    """Return the loaders of a model type, or None for unknown types."""
+    """Return the loaders of a model type, or None if the type is unknown."""
     bare = kind.removeprefix(OWN)
     is_encoder = kind in ENCODER_KINDS or bare.replace("-", "_") in ENCODER_KINDS
     return LOADERS.get(bare, ("SentenceEncoder",) if is_encoder else None)
@@ -241,7 +245,7 @@ def _looks_like_path(name: str) -> bool:
 
 
 def as_directory(name: str | os.PathLike[str]) -> str:
-    """Return a name in the form that transformers' `from_pretrained` accepts.
+    """Convert a model name to a form that transformers' `from_pretrained` accepts.
 
     Packaged models become their directories. Paths and repositories stay unchanged.
     """
@@ -250,7 +254,7 @@ def as_directory(name: str | os.PathLike[str]) -> str:
 
 
 def refuse_latent(name: str, latent: str | None) -> None:
-    """Raise a `ModelError` if a latent variable is requested of a model without any."""
+    """Raise a `ModelError` if `latent` is given, for a model without latent variables."""
     if latent is not None:
         raise ModelError(
             f"{name} has no latent variable {latent!r}. Omit --latent, or use a model trained with "
@@ -259,7 +263,9 @@ def refuse_latent(name: str, latent: str | None) -> None:
 
 
 def check_hub_options(hub: Mapping[str, Any], function: Callable[..., Any]) -> None:
-    """Raise a `TypeError` for keywords outside `HubOptions` and the parameters of a function."""
+    """Raise a `TypeError` for keywords that are neither in `HubOptions` nor parameters of
+    `function`.
+    """
     unknown = [name for name in hub if name not in HubOptions.__annotations__]
     refuse_keywords(unknown, function, more=HubOptions.__annotations__)
 

@@ -2,9 +2,9 @@
 
 * bfloat16: the upper half of each float32, as uint16.
 * int8: integers times a scale. The scale is a float32 in the last four bytes of each row.
-* int4: integers from -7 to 7, stored plus 8 in half a byte, times a scale as in int8. The first
-  half of a row is in the lower bits, the second in the upper. Upper bits are 0 if the dimension is
-  odd and no value is left.
+* int4: integers from -7 to 7 times a scale as in int8. The integer plus 8 is stored in half a byte.
+  The lower four bits of the bytes contain the first half of a row, the upper bits the second half.
+  If the dimension is odd, the upper bits of the last byte are 0.
 
 The C extension (`_rows.h`) reads these arrays directly.
 """
@@ -27,16 +27,18 @@ LARGEST_BFLOAT16 = np.array(0x7F7F0000, np.uint32).view(np.float32)
 
 
 def packed(numbers: np.ndarray, precision: str) -> np.ndarray:
-    """Round numbers to a precision and pack them.
+    """Round a token table to a precision and pack it.
 
     Args:
         numbers: (vocab, dim) float32, finite.
-        precision: `float32` changes nothing. `bfloat16` keeps 8 binary digits. `int8` has 127 steps
-            each way up to the row's largest absolute value. `int4` has 7 steps each way. Its scale
-            has five binary digits and minimizes the squared error.
+        precision: `float32` changes nothing. `bfloat16` keeps 8 binary digits. `int8` divides the
+            range from 0 to the row's largest absolute value into 127 steps, for either sign. `int4`
+            has 7 steps for either sign. Its scale has five binary digits and minimizes the squared
+            error.
 
     Returns:
-        (vocab, dim) float32 or uint16, (vocab, dim + 4) int8, or (vocab, dim / 2 + 4) uint8.
+        The table as (vocab, dim) float32, (vocab, dim) uint16 for bfloat16, (vocab, dim + 4) int8,
+        or (vocab, dim / 2 + 4) uint8 for int4.
 
     Raises:
         ValueError: If `precision` is unknown.
@@ -76,7 +78,7 @@ def _nibbles(numbers: np.ndarray) -> np.ndarray:
 
 
 def _short(scale: np.ndarray) -> np.ndarray:
-    """Round scales to `SCALE_DIGITS` binary digits."""
+    """Round int4 scales to `SCALE_DIGITS` binary digits."""
     fraction, exponent = np.frexp(np.minimum(scale, LARGEST_SCALE))
     return np.ldexp(np.rint(fraction * 2**SCALE_DIGITS) / 2**SCALE_DIGITS, exponent)
 
@@ -94,8 +96,7 @@ def joined(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 def unpacked(numbers: np.ndarray) -> np.ndarray:
-    """Return the float32 numbers, (vocab, dim), of an array. float32 arrays are returned as they
-    are."""
+    """Convert a packed array to float32, (vocab, dim). float32 arrays are returned unchanged."""
     if numbers.dtype == np.uint16:
         return (numbers.astype(np.uint32) << 16).view(np.float32)
     if not has_scales(numbers):
@@ -107,12 +108,12 @@ def unpacked(numbers: np.ndarray) -> np.ndarray:
 
 
 def has_scales(numbers: np.ndarray) -> bool:
-    """Return whether an array is int8 or int4."""
+    """Return whether an array is packed as int8 or int4."""
     return numbers.dtype in (np.int8, np.uint8)
 
 
 def holds(numbers: np.ndarray, precision: str) -> bool:
-    """Return whether an array is stored in a precision."""
+    """Return whether an array is stored in the given precision."""
     kinds = {"bfloat16": np.uint16, "int8": np.int8, "int4": np.uint8}
     return numbers.dtype == kinds.get(precision)
 
@@ -128,20 +129,20 @@ def _codes(numbers: np.ndarray) -> np.ndarray:
 
 
 def narrowed(numbers: np.ndarray, dimension: int) -> np.ndarray:
-    """Return the leading dimensions of an int8 or int4 array, without rounding."""
+    """Return the first `dimension` dimensions of an int8 or int4 array, without rounding again."""
     if numbers.dtype == np.uint8:
         return joined(_codes(numbers)[:, :dimension], scales(numbers))
     return np.concatenate([numbers[:, :dimension], numbers[:, -SCALE_BYTES:]], 1)
 
 
 def rescaled(numbers: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Multiply the rows of an int8 or int4 array by factors, (vocab, 1)."""
+    """Multiply each row of an int8 or int4 array by a factor, (vocab, 1)."""
     scale = (scales(numbers) * factors).astype(np.float32).view(numbers.dtype)
     return np.concatenate([numbers[:, :-SCALE_BYTES], scale], 1)
 
 
 def width(numbers: np.ndarray) -> int:
-    """Return the dimension of an array, packed or not."""
+    """Return the embedding dimension of a table, packed or not."""
     columns = int(numbers.shape[1])
     if numbers.dtype == np.uint8:
         half = columns - SCALE_BYTES

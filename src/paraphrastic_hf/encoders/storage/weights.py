@@ -1,7 +1,7 @@
 """`Weights`: the weights of a sentence encoder, read from a model directory.
 
-Tables of averaging models are read without torch, and their model is loaded on first use. Other
-models are loaded at once.
+For averaging models, only the table is read, without torch. The model is loaded on first use. Other
+models are loaded immediately.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 
 class Weights:
-    """A token table until the model is requested, then the model, which may be trained.
+    """Weights of an encoder: a token table until the model is requested, then the model.
 
     Args:
         held: An encoder of this package, or the table of an averaging model.
-        directory: Model directory of an unchanged table. None builds the model from the table.
+        directory: Directory that the model is loaded from on first use. None builds the model from
+            the table.
 
     Attributes:
-        rounding_error: Rounding error of the table, kept when the model replaces it.
+        rounding_error: Rounding error of the table. It is kept when the model replaces the table.
     """
 
     def __init__(self, held: SentenceEncoderModel | Table, directory: Path | None = None) -> None:
@@ -42,8 +43,9 @@ class Weights:
         """Read the weights of a model directory of this package, or of a saved `StaticEmbedding`.
 
         Args:
-            as_table: Read just a table, without torch, if possible. Character n-grams need
-                transformers anyway, and torch is faster for them.
+            as_table: Read only the table, without torch, if possible. Models of character n-grams
+                are always loaded with torch. It is faster for them, and their tokenizer needs
+                transformers anyway.
 
         Raises:
             ModelError: If a file is missing or damaged, or the model is not an encoder of this
@@ -64,12 +66,14 @@ class Weights:
 
     @property
     def model(self) -> SentenceEncoderModel:
-        """The transformers model. It replaces the table."""
+        """The transformers model. Once loaded, it replaces the table."""
         self._held = self.model_to_save()
         return self._held
 
     def model_to_save(self) -> SentenceEncoderModel:
-        """Return the transformers model. A table stays, and its model is built on each call."""
+        """Return the transformers model. If there is a table, it stays, and a new model is built on
+        each call.
+        """
         held = self._held
         if not isinstance(held, Table):
             return held
@@ -80,23 +84,23 @@ class Weights:
 
     @property
     def is_table(self) -> bool:
-        """Whether the model has not been requested, so that torch is not needed."""
+        """Whether the weights are still a table, so that torch is not needed."""
         return isinstance(self._held, Table)
 
     @property
     def has_variables(self) -> bool:
-        """Whether the model has latent variables and embeds by the mean of one."""
+        """Whether the model is generative. Its embedding is the mean of a latent variable."""
         return hasattr(self._held, "read_variable")
 
     @property
     def is_averaging(self) -> bool:
-        """Whether embeddings are means of table rows."""
+        """Whether the embedding of a text is the mean of table rows."""
         # compare names: importing the class would import torch
         return isinstance(self._held, Table) or type(self._held).__name__ == "AveragingModel"
 
     @property
     def entries(self) -> int:
-        """Number of rows of all tables, which the vocabulary size must equal."""
+        """Number of embedding rows in all tables. It must equal the vocabulary size."""
         held = self._held
         if isinstance(held, Table):
             return len(held.numbers)
@@ -108,9 +112,10 @@ class Weights:
         return held.dimension if isinstance(held, Table) else int(held.config.hidden_size)
 
     def table(self) -> Table | None:
-        """Return the table for the fast path. If the model is loaded, it shares the model's memory.
+        """Return the table for the fast path. If the model is loaded, the table shares the model's
+        memory.
 
-        None for other kinds of model, or if the model is not float32 on the CPU.
+        Returns None if the model does not average or is not float32 on the CPU.
         """
         held = self._held
         if isinstance(held, Table):
@@ -122,17 +127,21 @@ class Weights:
         return Table(weight.numpy()) if is_plain and weight.is_contiguous() else None
 
     def written(self, directory: Path) -> None:
-        """Stop loading from a directory that has just been overwritten."""
+        """Stop loading from `directory`, which has just been overwritten."""
         if self._directory is not None and self._directory.resolve() == directory.resolve():
             self._directory = None
 
     def packed_rows(self, precision: str) -> np.ndarray | None:
-        """Return the stored table if it is already in the requested `int8` or `int4`."""
+        """Return the stored table if it is already packed as `precision`, `int8` or `int4`, else
+        None.
+        """
         rows = self._held.numbers if isinstance(self._held, Table) else None
         return rows if rows is not None and has_scales(rows) and holds(rows, precision) else None
 
     def exact_table(self, name: str | None) -> Table:
-        """Return a float32 table to derive others from, whatever the device and precision."""
+        """Return a float32 table to derive other tables from, for any device and precision of the
+        model.
+        """
         if self.rounding_error:
             raise ModelError(
                 f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's "
@@ -151,7 +160,7 @@ class Weights:
 def read_table(directory: Path) -> Table | None:
     """Read the table of an averaging model without torch.
 
-    Other kinds of model and damaged directories give None. `load_model` then reports the reason.
+    Other kinds of model and damaged directories give None. `load_model` reports the reason.
     """
     try:
         config = read_json(directory / "config.json")
@@ -174,10 +183,10 @@ def read_table(directory: Path) -> Table | None:
 
 
 def refuse_settings(directory: Path) -> None:
-    """Raise a `ModelError` for sentence-transformers settings that give other embeddings or scores
-    here.
+    """Raise a `ModelError` for sentence-transformers settings that this package ignores.
 
-    These are non-empty prompts, truncated dimensions and similarities other than the cosine.
+    These settings change embeddings or scores: non-empty prompts, truncated dimensions, and
+    similarities other than the cosine.
     """
     path = directory / SETTINGS
     if not path.is_file():
@@ -203,7 +212,7 @@ def refuse_settings(directory: Path) -> None:
 
 
 def is_static_embedding(directory: Path) -> bool:
-    """Return whether stock sentence-transformers saved a directory with a `StaticEmbedding`.
+    """Return whether a directory is a `StaticEmbedding` that stock sentence-transformers saved.
 
     Such a directory has no files of transformers or of this package.
     """

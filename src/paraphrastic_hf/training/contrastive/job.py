@@ -1,4 +1,4 @@
-"""A contrastive run: sentence pairs to a sentence encoder (thesis, 3.1.3, 4.4, 5.1.1)."""
+"""Training job of a sentence encoder on sentence pairs (thesis, 3.1.3, 4.4, 5.1.1)."""
 
 from __future__ import annotations
 

@@ -35,9 +35,10 @@ from paraphrastic_hf.training.engine.penalty import Penalty
 
 
 class ContrastiveObjective:
-    """Training on sentence pairs with the margin loss (thesis, 3.1.3, 4.4, 5.1.1) or InfoNCE.
+    """Objective of training on sentence pairs: the margin loss (thesis, 3.1.3, 4.4, 5.1.1), InfoNCE
+    or both.
 
-    Randomness depends only on the seed and the epoch or step, so a resumed run repeats an
+    Randomness depends only on the seed and the epoch or step, so a resumed run equals an
     uninterrupted one.
     """
 
@@ -79,11 +80,11 @@ class ContrastiveObjective:
         return ceil(self.examples(epoch) / self.arguments.batch_size)
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield a step for each mini-batch of the next mega-batch.
+        """Yield one optimizer step for each mini-batch of the next mega-batch.
 
         Args:
-            step: Mini-batches since training began, which determine the mega-batch size while
-                annealing.
+            step: Number of mini-batches since training began. It determines the size of the
+                mega-batch while that size grows.
         """
         for batch in self.mega_batch(epoch, position, step):
             whole = batch if batch.whole is None else batch.whole
@@ -108,7 +109,7 @@ class ContrastiveObjective:
         return batches if alone else (batch.share(rank, world) for batch in batches)
 
     def loss(self, model: nn.Module, batch: MiniBatch, epoch: int, step: int) -> Losses:
-        """Return the loss of one mini-batch and its parts: margin, infonce, penalty."""
+        """Return the loss of one mini-batch, with its parts `margin`, `infonce` and `penalty`."""
         wanted = batch.sentences
         sentences, place = np.unique(wanted, return_inverse=True)
         texts, device = self._texts(sentences, epoch, step), self.model.device
@@ -129,7 +130,9 @@ class ContrastiveObjective:
         return Losses.of(parts)
 
     def _margin(self, vectors: Tensor, rows: Tensor, batch: MiniBatch, step: int) -> Tensor:
-        """Return this process's part of the margin loss, summed over the widths."""
+        """Return the margin loss of this process's pairs, summed over the embedding widths
+        (`dimensions`).
+        """
         if batch.negatives is not None:
             has_negative = torch.from_numpy(batch.negatives >= 0).to(vectors.device)
         else:
@@ -146,9 +149,9 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0]) * batch.weight
 
     def _infonce(self, vectors: Tensor, rows: Tensor, batch: MiniBatch) -> Tensor:
-        """Return InfoNCE over the whole batch, summed over the widths.
+        """Return InfoNCE over the whole batch, summed over the embedding widths.
 
-        Every process computes the whole loss, with gradients only for its own sentences.
+        Every process computes the whole loss. Gradients flow only into the process's own sentences.
         """
         args, world = self.arguments, self.accelerator.num_processes
         vectors = vectors[rows[:2].T.reshape(-1)]
@@ -173,7 +176,9 @@ class ContrastiveObjective:
         return sum(losses[1:], losses[0])
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first sentences of the epoch in order, and which sentences are scrambled."""
+        """Return the first sentence of every pair in the epoch's order, and a mask of scrambled
+        sentences.
+        """
         if self._epoch is None or self._epoch[0] != epoch:
             each = 2 if self.arguments.scramble_sides == "apart" else 1
             coins = np.random.default_rng([self.seed, epoch, 1]).random(each * len(self.corpus))
@@ -184,7 +189,9 @@ class ContrastiveObjective:
         return self._epoch[1:]
 
     def _texts(self, sentences: np.ndarray, epoch: int, step: int) -> Ragged:
-        """Return the token ids of sentences, scrambled where this epoch asks for it."""
+        """Return the token ids of sentences. Sentences drawn for scrambling in this epoch are
+        scrambled.
+        """
         if not self.arguments.scramble:
             return self.corpus.sentences.select(sentences, self.max_length)
         ids, mask = self.corpus.sentences.padded(sentences, self.max_length)
@@ -199,7 +206,9 @@ class ContrastiveObjective:
     def _keys(
         self, sentences: np.ndarray, movable: np.ndarray, epoch: int, step: int
     ) -> np.ndarray:
-        """Sort keys that shuffle, or swap, the tokens of sentences, (sentences, width)."""
+        """Return sort keys that shuffle the tokens of sentences, or swap some, (sentences,
+        width).
+        """
         swaps = self.arguments.scramble_swaps
         if not swaps and not self._chooses_scrambled:
             return np.random.default_rng([self.seed, step, 2]).random(movable.shape)
@@ -212,7 +221,9 @@ class ContrastiveObjective:
         return keys
 
     def _choose(self, sentences: np.ndarray, epoch: int, step: int) -> np.ndarray:
-        """Select the negatives of a mega-batch with the current weights in evaluation mode."""
+        """Select the negatives of a mega-batch, with embeddings from the current weights in
+        evaluation mode.
+        """
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         shares = np.array_split(np.arange(len(sentences)), world)
         texts, which = self.corpus.sentences, sentences[shares[rank]]
@@ -228,9 +239,9 @@ class ContrastiveObjective:
         return chosen.cpu().numpy()
 
     def _choose_within(self, vectors: Tensor, rows: Tensor, pairs: np.ndarray, step: int) -> Tensor:
-        """Negatives of a mini-batch from its own embeddings, (2, pairs).
+        """Select the negatives of a mini-batch by the embeddings that the loss uses, (2, pairs).
 
-        They are positions in the order first, partner, first, ...
+        Negatives are indices into the sentences in the order first, partner, first, ...
         """
         return (
             self._choose_among(vectors[rows.T.reshape(-1)], pairs.T.reshape(-1), step).view(-1, 2).T

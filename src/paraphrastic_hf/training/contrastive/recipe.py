@@ -22,46 +22,50 @@ class ContrastiveTraining(OptimizationArguments):
     epochs: int = argument(
         10, help="passes over the data (0: save the untrained model)", at_least=0, at_most=1_000_000
     )
-    batch_size: int = argument(128, help="pairs per mini-batch (at-scale release)", at_least=1)
+    batch_size: int = argument(
+        128, help="number of pairs per mini-batch (value of the at-scale release)", at_least=1
+    )
     mega_batch: int = argument(
         60,
-        help="mini-batches whose sentences negatives are selected from (1: within the mini-batch)",
+        help="number of mini-batches in a mega-batch. Negatives are selected from all of its "
+        "sentences (1: from the mini-batch alone)",
         at_least=1,
     )
     anneal_steps: int = argument(
         150,
-        help="steps between growths of the mega-batch by one mini-batch (0: full size at once)",
+        help="number of steps after which the mega-batch grows by one mini-batch (0: full size "
+        "from the start)",
         at_least=0,
     )
     negatives: str = argument(
         "max",
-        help="negatives: most similar candidate (max), random one (rand), either at random (mix)",
+        help="choice of a negative: the most similar candidate (max), a random candidate (rand), "
+        "or max and rand at random (mix)",
         choices=("max", "mix", "rand"),
     )
     pool: str = argument(
         "partner_language",
-        help="candidates for the negative of a sentence: all sentences of the mega-batch in the "
-        "language of its partner (partner_language), or all in the column of its partner "
-        "(opposite_side, released code)",
+        help="candidates for a sentence's negative in the mega-batch: sentences in the partner's "
+        "language (partner_language), or in the partner's column (opposite_side, released code)",
         choices=("partner_language", "opposite_side"),
     )
     exclude: str = argument(
         "duplicates",
-        help="sentences that are never negatives of each other. duplicates: equal ones. "
-        "clusters: all that a chain of pairs connects. partners: a sentence and all partners of "
-        "it or its duplicates. partners_and_lemmas: also the lemmas of the partners (thesis "
-        "3.5.1)",
+        help="sentences that are never negatives of each other. duplicates: equal sentences. "
+        "clusters: sentences that a chain of pairs connects. partners: a sentence and the "
+        "partners of any of its duplicates. partners_and_lemmas: also sentences equal to the "
+        "lemmas of a partner (thesis 3.5.1)",
         choices=("duplicates", "clusters", "partners", "partners_and_lemmas"),
     )
     similarity: str = argument(
         "cosine",
-        help="similarity of the hinge and the selection of negatives (thesis 3.5.1: dot)",
+        help="similarity for the hinge and for selecting negatives (thesis 3.5.1: dot)",
         choices=("cosine", "dot"),
     )
     objective: str = argument(
         "margin",
-        help="hinge against a selected negative (margin), softmax over the mini-batch (infonce), "
-        "or their sum (both). infonce and both need mega_batch 1",
+        help="loss: hinge against a selected negative (margin), softmax over the mini-batch "
+        "(infonce), or the sum of the two (both). infonce and both need mega_batch 1",
         choices=("margin", "infonce", "both"),
     )
     margin: float = argument(
@@ -69,49 +73,52 @@ class ContrastiveTraining(OptimizationArguments):
     )
     hinge: str = argument(
         "two_sided",
-        help="negatives for both sentences of a pair (two_sided: thesis 3.1.3, all released "
-        "code) or only for the first (one_sided: thesis 4.4, 5.1.1, 7.2.1)",
+        help="sentences that get a negative: both of a pair (two_sided: thesis 3.1.3, all "
+        "released code) or only the first (one_sided: thesis 4.4, 5.1.1, 7.2.1)",
         choices=HINGES,
     )
     temperature: float = argument(
-        0.05, help="temperature of the infonce softmax over cosines", above=0
+        0.05, help="infonce: temperature of the softmax over cosines", above=0
     )
     matryoshka: list[int] = argument(
         [],
-        help="numbers of leading dimensions that are also trained as embeddings, ascending, such "
-        "as [64, 128, 256]",
+        help="widths of shorter embeddings to train as well, ascending, such as [64, 128, 256]. "
+        "Each is the first dimensions of the full embedding",
     )
     scramble: float = argument(
         0.0,
-        help="probability of shuffling the tokens of a pair (averages ignore their order)",
+        help="probability of shuffling the tokens of a pair (no effect on averaging models)",
         at_least=0,
         at_most=1,
     )
     scramble_before_negatives: bool = argument(
         False,
-        help="select negatives among shuffled sentences (2017 paper, 4.2), not the original ones",
+        help=(
+            "select negatives from the shuffled sentences (2017 paper, 4.2) instead of the "
+            "original sentences"
+        ),
     )
     scramble_swaps: float = argument(
         0.0,
-        help="mean token swaps in a scrambled sentence (Poisson, 2017 paper, footnote 5), 0 to "
-        "shuffle all tokens",
+        help="mean number of token swaps in a scrambled sentence (Poisson, 2017 paper, footnote "
+        "5). 0 shuffles all tokens",
         at_least=0,
     )
     scramble_sides: str = argument(
         "together",
-        help="scramble the sentences of a pair together, or each with its own probability (2017 "
-        "paper, footnote 5)",
+        help="scramble both sentences of a pair or neither (together), or decide for each "
+        "sentence separately (apart: 2017 paper, footnote 5)",
         choices=("together", "apart"),
     )
     first_epoch: str = argument(
         "shuffled",
-        help="order of the first epoch (file_order: a curriculum if the best pairs come first, "
-        "thesis 3.7.2.4)",
+        help="order of the pairs in the first epoch (file_order: a curriculum if the best pairs "
+        "come first, thesis 3.7.2.4)",
         choices=("shuffled", "file_order"),
     )
     freeze: str = argument(
         "none",
-        help="parameters not to train: none, or the tables of token vectors (thesis 3.2.2.1)",
+        help="parameters to freeze: none, or the tables of token vectors (thesis 3.2.2.1)",
         choices=("none", "tables"),
     )
     lambda_w: float = argument(
@@ -119,8 +126,8 @@ class ContrastiveTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on all other parameters, toward 0 (toward the initial "
-        "values with `start` and in an identity-RNN)",
+        help="weight of the L2 penalty on all other parameters. It pulls toward 0, or toward the "
+        "initial values with `start` and in an identity-RNN",
         at_least=0,
     )
     lambda_all: float = argument(
@@ -162,8 +169,8 @@ class ContrastiveTraining(OptimizationArguments):
 class ContrastiveData(DataArguments):
     language_exponent: float = argument(
         1.0,
-        help="exponent for balancing language pairs: each is sampled in proportion to its "
-        "weighted number of pairs to this power (1: as in the data, 0: uniformly)",
+        help="exponent for balancing language pairs. A pair of languages is sampled in proportion "
+        "to its weighted number of sentence pairs to this power (1: as in the data, 0: uniformly)",
         at_least=0,
         at_most=1,
     )
@@ -172,7 +179,7 @@ class ContrastiveData(DataArguments):
 @dataclass(frozen=True, kw_only=True)
 class ContrastiveRecipe(EncoderRecipe):
     kind: str = argument(
-        "contrastive", help="model to train: sentence encoder, on pairs", choices=("contrastive",)
+        "contrastive", help="kind of training: sentence encoder, on pairs", choices=("contrastive",)
     )
     data: ContrastiveData = argument(ContrastiveData(), help="training data")
     training: ContrastiveTraining = argument(

@@ -1,4 +1,4 @@
-"""Batches of about equally many tokens, grouped into optimizer steps.
+"""Batches with about the same number of tokens, grouped into optimizer steps.
 
 Transformers train better with many tokens per step (thesis, Figure 6), so a step may accumulate the
 gradients of several small batches. Texts in a batch have similar lengths, to limit padding.
@@ -18,8 +18,8 @@ class Step:
     """The batches of one optimizer step.
 
     Attributes:
-        batches: Batches whose gradients are accumulated, often one.
-        size: Number of examples, including those of other processes.
+        batches: Batches whose gradients are accumulated, often only one.
+        size: Number of examples in all processes.
         frozen: Parameters that the step does not change.
     """
 
@@ -36,18 +36,19 @@ def plan_batches(
     random: np.random.Generator,
     noise: float = 0.1,
 ) -> list[np.ndarray]:
-    """Cut an epoch into batches of texts of similar length, in random order.
+    """Divide an epoch into batches of texts with similar lengths, in random order.
 
-    Texts are sorted by length plus noise, so that batches differ between epochs, and cut where the
-    padded batch would exceed the budget.
+    Texts are sorted by length plus noise, so that batches differ between epochs. A new batch starts
+    when the padded batch would exceed `max_tokens` or `max_examples`.
 
     Args:
-        lengths: (examples,) tokens of each text.
-        max_tokens: Most tokens in a batch, padding included. A longer text gets its own batch.
+        lengths: Length of each text in tokens, (examples,).
+        max_tokens: Maximum number of tokens in a batch, including padding. A longer text is a batch
+            of its own.
         noise: Standard deviation of the noise, as a share of the length.
 
     Returns:
-        The text numbers of each batch. Every text is in exactly one.
+        The indices of the texts in each batch. Every text is in exactly one batch.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -65,19 +66,19 @@ def plan_batches(
 def plan_pair_batches(
     lengths: np.ndarray, *, max_tokens: int, max_examples: int, random: np.random.Generator
 ) -> list[np.ndarray]:
-    """Cut an epoch into batches of pairs of similar lengths, in random order (thesis, 5.6.2).
+    """Divide an epoch into batches of pairs with similar lengths, in random order (thesis, 5.6.2).
 
     Pairs are sorted by the length of the first side. Ties are sorted by the second side, ascending
-    and descending in turn, so that neighbors differ little. Pairs of equal lengths are shuffled.
-    Batches are cut where both padded sides together would exceed the budget.
+    and descending in turn, so that neighbors differ little. Pairs of equal lengths are shuffled. A
+    new batch starts when both padded sides together would exceed the limits.
 
     Args:
-        lengths: Tokens of each side, (pairs, 2).
-        max_tokens: Most tokens of both sides of a batch, padding included. A longer pair gets its
-            own batch.
+        lengths: Length of each side in tokens, (pairs, 2).
+        max_tokens: Maximum number of tokens in a batch, both sides together, including padding. A
+            longer pair is a batch of its own.
 
     Returns:
-        The pair numbers of each batch. Every pair is in exactly one.
+        The indices of the pairs in each batch. Every pair is in exactly one batch.
 
     Example:
         >>> random = np.random.default_rng(0)
@@ -100,7 +101,9 @@ def _cut(
     max_examples: int,
     random: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Cut ordered examples into batches and shuffle these. `lengths` is (examples, sides)."""
+    """Divide ordered examples into batches, and shuffle the batches. `lengths` is (examples,
+    sides).
+    """
     batches, start, longest = [], 0, [0] * lengths.shape[1]
     for place, sides in enumerate(lengths[order].tolist()):
         longest = list(map(max, longest, sides))

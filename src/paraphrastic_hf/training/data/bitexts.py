@@ -1,4 +1,4 @@
-"""Bitext between any two of several languages, and its sampling (thesis, 5.12)."""
+"""Sentence pairs grouped by language pair, and their sampling (thesis, 5.12)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from paraphrastic_hf.training.data.corpus import PairCorpus, language_shares
 
 @dataclass(frozen=True)
 class Bitexts:
-    """Pairs of sentences in two languages each.
+    """Sentence pairs, grouped into one bitext per language pair.
 
     Attributes:
-        languages: The two languages of each bitext, in an order that all bitexts share.
-        sides: (pairs, 2) numbers of the sentences, in the order of the bitext's languages.
-        bitext: (pairs,) number of each pair's bitext.
+        languages: The two languages of each bitext. All bitexts order languages in the same way.
+        sides: Indices of the two sentences, in the order of the bitext's languages, (pairs, 2).
+        bitext: Index of each pair's bitext, (pairs,).
     """
 
     languages: list[tuple[str, str]]
@@ -35,7 +35,7 @@ class Bitexts:
         """Group the pairs of a corpus by language pair.
 
         Args:
-            order: Codes of all languages, which sets the order of the sides of each bitext.
+            order: Codes of all languages. Sides of a bitext are in this order.
         """
         place = np.array([order.index(code) for code in corpus.languages])
         sentences = np.arange(2 * len(corpus)).reshape(-1, 2)
@@ -48,11 +48,11 @@ class Bitexts:
         return cls(languages, sides, bitext)
 
     def select(self, chosen: np.ndarray) -> Bitexts:
-        """Select pairs by number or by a mask."""
+        """Select pairs by index or by a mask."""
         return replace(self, sides=self.sides[chosen], bitext=self.bitext[chosen])
 
     def grouped(self) -> dict[tuple[str, str], np.ndarray]:
-        """Return the `sides` of each non-empty bitext, by its languages."""
+        """Return the `sides` of each non-empty bitext, by its two languages."""
         found = {pair: self.sides[self.bitext == i] for i, pair in enumerate(self.languages)}
         return {pair: sides for pair, sides in found.items() if len(sides)}
 
@@ -65,11 +65,11 @@ class Bitexts:
         return np.bincount(self.bitext, minlength=len(self.languages))
 
     def draw(self, exponent: float, random: np.random.Generator) -> np.ndarray:
-        """Draw the pair numbers of an epoch, as many as there are pairs.
+        """Draw the indices of the pairs for an epoch. Their number equals the number of pairs.
 
         With exponent 1, each pair is used once. Otherwise the share of a bitext is proportional to
-        its size to the power of `exponent`. Its pairs are repeated as often as fits, and the rest
-        is drawn anew each epoch.
+        its size to the power of `exponent`. All its pairs are repeated equally often, as far as the
+        share allows. The remainder is drawn at random each epoch.
 
         Args:
             exponent: 0 for equal numbers of pairs, 1 for sampling in proportion to the data.
@@ -88,10 +88,11 @@ class Bitexts:
         return np.concatenate(chosen)
 
     def first_chosen(self) -> np.ndarray:
-        """Return how often each bitext reconstructs from its first side's semantic vector.
+        """Return the probability that a bitext reconstructs from the semantic vector of its first
+        side.
 
-        With equally frequent bitexts, every language is used equally often (thesis, chapter 5,
-        footnote 24).
+        If all bitexts are equally frequent, every language is then used equally often (thesis,
+        chapter 5, footnote 24).
         """
         found = first_side_probabilities(self.languages)
         return np.array([found[pair] for pair in self.languages])
@@ -99,8 +100,9 @@ class Bitexts:
     def translation_weights(self) -> dict[str, float]:
         """Return the loss weight of translation into each language (thesis, 5.13.1).
 
-        For English bitexts with N other languages, it is N / (N + 1) for each of these and
-        1 / (N + 1) for English. With equally frequent bitexts, all languages then count equally.
+        With bitexts between English and N other languages, the weight is 1 / (N + 1) for English
+        and N / (N + 1) for each other language. If all bitexts are equally frequent, all languages
+        then have the same influence.
         """
         bitexts = [pair for pair, n in zip(self.languages, self.counts(), strict=True) if n]
         count = Counter(language for pair in bitexts for language in pair)
@@ -116,15 +118,15 @@ def plan_bitext_batches(
     max_examples: int,
     random: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Cut an epoch into batches of pairs of similar lengths and equal languages, in random order.
+    """Divide an epoch into batches of pairs with similar lengths from one bitext, in random order.
 
     Args:
         exponent: As in `Bitexts.draw`.
-        lengths: Tokens of each side, (pairs, 2).
+        lengths: Length of each side in tokens, (pairs, 2).
         max_tokens: As in `plan_pair_batches`.
 
     Returns:
-        The pair numbers of each batch.
+        The indices of the pairs in each batch.
     """
     drawn = bitexts.draw(exponent, random)
     plan = []

@@ -1,6 +1,7 @@
-"""Memory-mapped tokenized text, built once per run and read by every process and resumed run.
+"""Memory-mapped tokenized text. It is built once per run. Every process and resumed run reads it.
 
-A corpus is a folder of named columns (`write_columns`): arrays of numbers, or token ids of texts.
+A corpus is a folder of named columns (`write_columns`). A column contains numbers or the token ids
+of texts.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def write_columns(directory: Path, columns: Mapping[str, Column], meta: Mapping[
 
 
 def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the memory-mapped columns that `write_columns` wrote, and their metadata."""
+    """Return the columns that `write_columns` wrote, memory-mapped, and their metadata."""
     columns: dict[str, Column] = {}
     try:
         meta = read_json(directory / META)
@@ -75,7 +76,7 @@ def read_columns(directory: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def has_columns(directory: Path) -> bool:
-    """Return whether a folder holds a complete corpus in the current format."""
+    """Return whether a folder contains a complete corpus in the current format."""
     path = directory / META
     try:
         return path.exists() and "columns" in read_json(path)
@@ -85,21 +86,24 @@ def has_columns(directory: Path) -> bool:
 
 @dataclass(frozen=True)
 class PairCorpus:
-    """Tokenized pairs. Pair i is sentences 2i and 2i + 1.
+    """Tokenized sentence pairs. Pair i consists of sentences 2i and 2i + 1.
 
     Attributes:
-        sentences: Ids of the 2N sentences.
-        language: (2N,) number of each sentence's language.
-        group: (2N,) equal for sentences that must not be each other's negatives.
-        never: Further groups barred as negatives of each group, or None.
-        source: (N,) number of each pair's source.
+        sentences: Token ids of the 2N sentences.
+        language: Index of each sentence's language, (2N,).
+        group: Group of each sentence, (2N,). Sentences of a group must not be each other's
+            negatives.
+        never: Other groups whose sentences must not be negatives of a group, for each group, or
+            None.
+        source: Index of each pair's source, (N,).
         names: Path of each source.
-        weights: Uses of a pair of each source per epoch.
-        swaps: Whether each source's sides are swapped at random.
-        languages: Names of the languages, by number.
+        weights: Number of times that each source's pairs are used per epoch.
+        swaps: Whether the sides of each source's pairs are swapped at random.
+        languages: Names of the languages, by index.
         special: The tokenizer's special ids.
-        beside: Further columns by name (`SourceArguments.beside`): (N,) float32 if all values are
-            numbers, else the token ids of N texts. Missing values are NaN or an empty text.
+        beside: Other columns by name (`SourceArguments.beside`). A column is (N,) float32 if all
+            values are numbers, else the token ids of N texts. Missing values are NaN or an empty
+            text.
     """
 
     sentences: Ragged
@@ -122,14 +126,15 @@ class PairCorpus:
         return size_of_epoch(self.source, self.weights)
 
     def evened(self, exponent: float) -> PairCorpus:
-        """Return the pairs with weights that balance the languages.
+        """Return a corpus whose source weights balance the language pairs.
 
-        The share of each language pair in an epoch becomes proportional to its number of pairs to
-        the power of `exponent`. The length of the epoch and the relative weights of sources with
-        equal languages do not change.
+        The share of a language pair in an epoch becomes proportional to its number of sentence
+        pairs to the power of `exponent`. The length of the epoch does not change, nor do the
+        relative weights of sources in the same languages.
 
         Args:
-            exponent: 1 for unchanged weights, 0 for equally many pairs of each language pair.
+            exponent: 1 leaves the weights unchanged, 0 gives every language pair the same number of
+                sentence pairs.
         """
         if exponent == 1:
             return self
@@ -148,9 +153,10 @@ class PairCorpus:
         return replace(self, weights=weights)
 
     def epoch_order(self, seed: int, epoch: int, in_file_order: bool = False) -> np.ndarray:
-        """Return the first sentence of every pair of an epoch. Its partner is that number XOR 1.
+        """Return the index of the first sentence of every pair in an epoch. The partner's index is
+        that index XOR 1.
 
-        The order depends only on seed and epoch, so that a resumed run repeats it.
+        The order depends only on seed and epoch, so a resumed run repeats it.
         """
         random = np.random.default_rng([seed, epoch])
         order = seen_in_epoch(self.source, self.weights, random, in_file_order)
@@ -161,21 +167,23 @@ class PairCorpus:
 
 
 def language_shares(counts: np.ndarray, exponent: float) -> np.ndarray:
-    """Return the share of each language pair: its count to the power of `exponent`, normalized.
+    """Return the share of each language pair, in proportion to its count to the power of
+    `exponent`.
 
     Args:
-        counts: (language pairs,) numbers of sentence pairs, not all 0.
-        exponent: 0 for equal shares of the language pairs that have any, 1 for proportional ones.
+        counts: Number of sentence pairs of each language pair, (language pairs,). Not all may be 0.
+        exponent: 1 for shares in proportion to the counts, 0 for equal shares. Language pairs with
+            count 0 get share 0.
     """
     weights = np.where(counts > 0, np.where(counts > 0, counts, 1) ** float(exponent), 0.0)
     return weights / weights.sum()
 
 
 def size_of_epoch(source: np.ndarray, weights: Sequence[float]) -> int:
-    """Return the number of examples from `seen_in_epoch`, equal for all epochs.
+    """Return the number of examples that `seen_in_epoch` returns, the same for every epoch.
 
     Args:
-        source: (N,) number of each example's source.
+        source: Index of each example's source, (N,).
     """
     members = np.bincount(source, minlength=len(weights)).tolist()
     return sum(
@@ -190,11 +198,12 @@ def seen_in_epoch(
     random: np.random.Generator,
     in_file_order: bool = False,
 ) -> np.ndarray:
-    """Return the numbers of all examples in an epoch, source by source, (examples,).
+    """Return the indices of all examples in an epoch, source by source, (examples,).
 
     Args:
-        source: (N,) number of each example's source.
-        weights: Uses of an example of each source. The fractional part is drawn at random.
+        source: Index of each example's source, (N,).
+        weights: Number of times that each source's examples are used. For a fractional part, a
+            random subset is used once more.
     """
     drawn = []
     for number, weight in enumerate(weights):
@@ -215,7 +224,7 @@ def build_corpus(
 ) -> PairCorpus:
     """Tokenize all pairs, write them to `directory` atomically and memory-map them.
 
-    Pairs with a side without known tokens are left out, with a warning.
+    Pairs are left out, with a warning, if a side has no known tokens.
     """
     languages = sorted({name for item in sources for name in item.source.languages or ()})
     parts, language, number_of, lemmas = [], [], [], []
@@ -295,14 +304,17 @@ def load_corpus(directory: Path) -> PairCorpus:
 def hold_out_pairs(
     groups: np.ndarray, count: int, seed: int, chosen: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Choose pairs to hold out, and the training pairs that share no sentence with them.
+    """Choose pairs to hold out, and the training pairs that share no sentence with the held-out
+    pairs.
 
     Args:
-        groups: (pairs, 2) equal for equal sentences (`PairCorpus.group`).
-        chosen: Numbers of the pairs to hold out. If None, `count` pairs are drawn.
+        groups: Group of each sentence, (pairs, 2), the same for equal sentences
+            (`PairCorpus.group`).
+        chosen: Indices of the pairs to hold out. If None, `count` pairs are drawn.
 
     Returns:
-        The numbers of both. The held-out ones are shuffled, since some scores use only the first.
+        The indices of the held-out pairs and of the training pairs. The held-out pairs are
+        shuffled, because some scores use only the first of them.
 
     Example:
         >>> groups = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])
@@ -327,7 +339,7 @@ def hold_out_pairs(
 
 
 def _column(values: Sequence[str], tokenizer: TextTokenizer) -> Column:
-    """Return numbers if every value is one or missing, else token ids."""
+    """Convert a column to numbers if every value is a number or missing, else to token ids."""
     try:
         return np.array([float(value) if value else np.nan for value in values], np.float32)
     except ValueError:

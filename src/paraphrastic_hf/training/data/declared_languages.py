@@ -1,4 +1,4 @@
-"""Check that bitext is in the languages that a recipe declares."""
+"""Checks that bitext is in the languages that a recipe declares."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAMPLED = 200  # pairs to check per source
 
 
 def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
-    """Warn of swapped sides, other wrong languages, and several codes for one language.
+    """Warn if sides are swapped, a declared language is wrong, or one language has several codes.
 
     Without py3langid the text is not checked.
     """
@@ -60,7 +60,7 @@ def warn_of_languages(sources: Sequence[SourcePairs], seed: int) -> None:
 
 
 def _language(item: SourcePairs, side: int, seed: int) -> str | None:
-    """Return the detected language of a side of a source, or None if unclear."""
+    """Return the detected language of one side of a source, or None if it is unclear."""
     random = np.random.default_rng([seed, side])
     chosen = random.permutation(len(item.pairs))[:SAMPLED].tolist()
     return clear_language([item.pairs[number][side] for number in chosen])

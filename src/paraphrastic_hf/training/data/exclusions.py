@@ -1,4 +1,4 @@
-"""Sentences that may not be each other's negatives, whatever their similarity."""
+"""Finds sentences that may not be each other's negatives, whatever their similarity."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from paraphrastic_hf.text.ragged import Ragged
 def exclusions(
     sentences: Ragged, exclude: str, lemmas: Ragged | None = None
 ) -> tuple[np.ndarray, Ragged | None]:
-    """Group sentences that are never each other's negatives, and list further barred groups.
+    """Find the sentences that are never each other's negatives.
 
-    * `duplicates`: a group is all sentences with equal ids.
-    * `clusters`: a group is all sentences that pairs connect, directly or through other pairs.
-    * `partners`: groups as for `duplicates`. A sentence also bars the groups of its partners
-      anywhere in the corpus and, if given, the groups of their lemmas (thesis, 3.5.1).
+    Sentences are divided into groups. Sentences of one group are never each other's negatives.
+
+    * `duplicates`: a group contains all sentences with equal ids.
+    * `clusters`: a group contains all sentences that pairs connect, directly or through other
+      pairs.
+    * `partners`: groups are as for `duplicates`. In addition, a group bars the groups of its
+      sentences' partners. With `lemmas`, it also bars the groups of sentences that equal the lemmas
+      of a partner (thesis, 3.5.1).
 
     Args:
-        sentences: Ids of the sentences. Pair i is 2i and 2i + 1.
-        exclude: A choice of `training.exclude`.
-        lemmas: For `partners_and_lemmas`, the ids of the lemmas of each sentence.
+        sentences: Token ids. Pair i consists of sentences 2i and 2i + 1.
+        exclude: Value of the recipe key `training.exclude`.
+        lemmas: For `partners_and_lemmas`, the token ids of each sentence's lemmas.
 
     Returns:
-        `(group, never)`: the group number of each sentence, (2N,) int64, and for `partners` the
-        barred groups of each group.
+        `(group, never)`. `group` is the group of each sentence, (2N,) int64. `never` lists the
+        groups that each group bars, or is None.
     """
     keys = _keys(sentences)
     if exclude == "duplicates":

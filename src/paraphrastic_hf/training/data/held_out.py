@@ -1,6 +1,6 @@
 """Bitext pairs held out of training to measure translation retrieval.
 
-They are chosen by a hash of their text, so they do not depend on the seed or the source order.
+Pairs are chosen by a hash of their text, independently of the seed and the order of the sources.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ HeldOut = dict[str, list[Pair]]
 
 
 def hold_out(sources: Sequence[SourcePairs]) -> tuple[list[SourcePairs], HeldOut]:
-    """Hold out pairs of each language pair.
+    """Hold out sentence pairs of each language pair.
 
-    Pairs that share a sentence with a held-out pair, ignoring case, leave training too. That
-    includes pairs of sources with `hold_out: false`.
+    Pairs that share a sentence with a held-out pair, ignoring case, are removed from training, even
+    from sources with `hold_out: false`.
 
     Returns:
-        The remaining sources, and the held-out pairs by language pair, such as `en-fr`, with sides
-        in the order of that name.
+        The sources without these pairs, and the held-out pairs by language pair, such as `en-fr`.
+        Sides are in the order of that name.
     """
     bitext: dict[str, dict[Pair, None]] = {}
     for item in sources:
@@ -87,7 +87,9 @@ def read_held_out(work: Path) -> HeldOut:
 
 
 def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
-    """Yield the language pair, the pair in its order and its number (nothing for one language)."""
+    """Yield each pair's language pair, the pair with sides in that order, and its index. A source
+    in only one language yields nothing.
+    """
     first, second = item.source.languages or ("", "")
     if first == second:
         return
@@ -97,7 +99,7 @@ def _oriented(item: SourcePairs) -> Iterator[tuple[str, Pair, int]]:
 
 
 def _chosen(pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs with the smallest hashes, without repeated sentences."""
+    """Return the pairs with the smallest hashes. No sentence occurs twice in them."""
     wanted = min(MOST, len(pairs) // SHARE)
     found: list[Pair] = []
     seen: tuple[set[str], set[str]] = set(), set()

@@ -1,4 +1,4 @@
-"""Mega-batches, from which negatives are chosen (thesis, 4.4, 5.1.1)."""
+"""Mega-batches: the sentences that negatives are chosen from (thesis, 4.4, 5.1.1)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from paraphrastic_hf.text.ragged import Ragged
 
 @dataclass(frozen=True)
 class MiniBatch:
-    """The sentences of one optimizer step.
+    """Sentence indices of one optimizer step.
 
     Attributes:
-        pairs: (2, pairs) sentence numbers: the first sides, then their partners.
-        negatives: (2, pairs) sentence numbers of the negatives, -1 for none. (1, pairs) if only
-            first sides have negatives, None to choose them from the mini-batch itself.
-        weight: Factor of the loss: this process's share of the pairs times the number of processes.
-        whole: The batch of all processes, or None if this is the whole.
+        pairs: Indices of the first sentences and, in the second row, of their partners, (2, pairs).
+        negatives: Indices of the negatives, (2, pairs), -1 for a sentence without a negative. (1,
+            pairs) if only first sentences have negatives. None to choose the negatives from the
+            mini-batch itself.
+        weight: Factor of the loss: this process's share of the pairs, times the number of
+            processes.
+        whole: The batch of all processes together. None if this is that batch.
     """
 
     pairs: np.ndarray
@@ -31,7 +33,9 @@ class MiniBatch:
 
     @property
     def sentences(self) -> np.ndarray:
-        """(2 to 4, pairs) numbers of the pairs and negatives, with anchors for missing ones."""
+        """Indices of both sentences and of the negatives, (2 to 4, pairs). The anchor itself stands
+        for a missing negative.
+        """
         if self.negatives is None:
             return self.pairs
         anchors = self.pairs[: len(self.negatives)]
@@ -41,8 +45,8 @@ class MiniBatch:
     def share(self, rank: int, world: int) -> MiniBatch:
         """Return one process's part of a batch.
 
-        Gradients are averaged over processes, so each part is weighted by its share. A process
-        without pairs, in a last batch smaller than the number of processes, gets one of weight 0.
+        Gradients are averaged over processes, so each part is weighted by its share. If the batch
+        has fewer pairs than there are processes, some processes get a pair with weight 0.
         """
         total = self.pairs.shape[1]
         rows = np.array_split(np.arange(total), world)[rank]
@@ -53,7 +57,8 @@ class MiniBatch:
 
 
 def mega_batch_size(step: int, largest: int, anneal_steps: int) -> int:
-    """Return the mini-batches in a mega-batch: 1, plus 1 every `anneal_steps` (5.2.1).
+    """Return the number of mini-batches in a mega-batch: 1, plus 1 for every `anneal_steps` steps
+    (5.2.1).
 
     Example:
         >>> [mega_batch_size(step, 60, 150) for step in (0, 149, 150, 8850, 10**6)]
@@ -69,7 +74,9 @@ def make_pool(
     group: np.ndarray,
     never: Ragged | None = None,
 ) -> Pool:
-    """Return the pool of a mega-batch with interleaved sentences: first, second, first, ..."""
+    """Return the pool of candidates for negatives. Sentences are in the order first, partner,
+    first, ...
+    """
     device = embeddings.device
     barred = None
     if never is not None:
@@ -84,7 +91,7 @@ def make_pool(
 
 
 def interleave(firsts: np.ndarray) -> np.ndarray:
-    """Return the sentence numbers of pairs: first, partner, first, partner, ..."""
+    """Return the sentence indices of pairs in the order first, partner, first, partner, ..."""
     return np.stack([firsts, firsts ^ 1], 1).reshape(-1)
 
 
@@ -94,8 +101,8 @@ def split(
     """Split a mega-batch into mini-batches.
 
     Args:
-        negatives: For each sentence, the position in `sentences` of its negative, or -1.
-        sides: Sides of a pair that keep their negative: 2, or 1 for the first only.
+        negatives: Index into `sentences` of each sentence's negative, or -1.
+        sides: Number of sides of a pair that have a negative: 2, or 1 for the first only.
     """
     chosen = np.where(negatives >= 0, sentences[negatives], -1)
     for start in range(0, len(sentences), 2 * batch_size):

@@ -1,5 +1,6 @@
-"""Token scrambling and swaps that regularize recurrent encoders (Wieting and Gimpel, 2017, section
-4.2 and footnote 5)."""
+"""Scrambling and swapping of tokens, to regularize recurrent encoders (Wieting and Gimpel, 2017,
+section 4.2 and footnote 5).
+"""
 
 from __future__ import annotations
 
@@ -16,12 +17,13 @@ def scramble(
     start_ids: Sequence[int] = (),
     end_ids: Sequence[int] = (),
 ) -> None:
-    """Reorder the tokens of some rows in place by sort keys, except marks and padding.
+    """Reorder the tokens of selected rows in place by sort keys. Start and end marks and padding
+    stay.
 
     Args:
-        ids: (batch, seq).
-        mask: (batch, seq), 1 for a token.
-        chosen: Numbers of the rows.
+        ids: Token ids, (batch, seq).
+        mask: 1 for tokens and 0 for padding, (batch, seq).
+        chosen: Indices of the rows to reorder.
         keys: Sort keys from 0 to 1, (chosen, seq).
     """
     keys = keys.copy()
@@ -33,11 +35,11 @@ def scramble(
 
 
 def swap_keys(movable: np.ndarray, mean: float, generator: np.random.Generator) -> np.ndarray:
-    """Return keys from 0 to 1, (seq,), with which `scramble` swaps random pairs of tokens.
+    """Return sort keys for `scramble` that swap random pairs of tokens, from 0 to 1, (seq,).
 
     Args:
-        movable: (seq,) bool, False for marks and padding.
-        mean: Mean of the Poisson distribution of the number of swaps. A swap may undo another.
+        movable: False for marks and padding, (seq,) bool.
+        mean: Mean number of swaps, which is Poisson distributed. A swap may undo another swap.
     """
     keys = np.arange(len(movable)) / len(movable)
     places = np.flatnonzero(movable)

@@ -1,4 +1,4 @@
-"""Read the sentence pairs of a recipe's sources."""
+"""Reads the sentence pairs of a recipe's sources."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SourcePairs:
 
 
 def check_sources(data: DataArguments, data_root: str | Path | None) -> None:
-    """Raise if a file or corpus does not exist, or a file is empty or UTF-16."""
+    """Raise an error if a file or corpus does not exist, or a file is empty or UTF-16."""
     for source in data.sources:
         for path in filter(None, (source.path, source.second)):
             _refuse_no_text(resolve_path(path, data_root))
@@ -73,7 +73,9 @@ def _refuse_no_text(path: Path) -> None:
 
 
 def check_text(recipe: Any, data_root: str | Path | None) -> None:
-    """Raise if text or a model of any kind of recipe does not exist, without importing torch."""
+    """Raise an error if a text or model that a recipe names does not exist. This does not import
+    torch.
+    """
     if data_root is not None and not Path(data_root).is_dir():
         raise DataError(f"{data_root} is not a folder. Set the data folder with --data.")
     for _, name in named_weights(recipe, models_only=True):
@@ -92,7 +94,7 @@ def check_text(recipe: Any, data_root: str | Path | None) -> None:
 
 
 def check_datasets(datasets: Iterable[Any]) -> None:
-    """Raise unless `datasets` is a list of datasets, before anything is read."""
+    """Raise an error unless `datasets` is a list of datasets. Nothing is read."""
     is_one = hasattr(datasets, "column_names") or isinstance(datasets, (Mapping, str))
     if is_one or not isinstance(datasets, Iterable):
         raise TypeError(f"datasets must be a list, datasets=[...], got {type(datasets).__name__}")
@@ -117,11 +119,12 @@ def read_sources(
     *,
     progress: bool = False,
 ) -> list[SourcePairs]:
-    """Read the pairs of a recipe's sources, then of `datasets`.
+    """Read the pairs of a recipe's sources, followed by the pairs of `datasets`.
 
     Args:
         recipe: Any recipe with `data`, `tokenizer` and `seed`.
-        datasets: Datasets. `(dataset, SourceArguments)` sets languages, a cap or a weight.
+        datasets: Datasets, or tuples `(dataset, SourceArguments)` that set languages, a cap or a
+            weight.
     """
     data: DataArguments = recipe.data
     rows = [_open_source(source, data_root) for source in data.sources]
@@ -156,7 +159,7 @@ def read_sources(
 
 
 def with_development(recipe: Any) -> Any:
-    """Return a recipe with its development file, if any, as the last source.
+    """Return a recipe with its development file, if it has one, as the last source.
 
     The file is read with the columns and languages of the first source.
     """
@@ -176,7 +179,7 @@ def read_sentences(
     *,
     progress: bool = False,
 ) -> list[str]:
-    """Return the distinct sentences in `data.language` from all sources, in order."""
+    """Return the distinct sentences in the language `data.language` from all sources, in order."""
     wanted, found = recipe.data.language, {}
     named: set[str] = set()
     for item in read_sources(recipe, data_root, datasets, progress=progress):
@@ -193,7 +196,9 @@ def read_sentences(
 
 
 def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> None:
-    """Raise if a corpus, configuration, split, option or folder does not exist. Read no rows."""
+    """Raise an error if a corpus, configuration, split, option or folder does not exist. No rows
+    are read.
+    """
     folder = dataset_folder(dataset, data_root)
     corpus = builder(dataset.name, dataset.config, data_dir=folder, **dataset.options)
     splits = find_source(dataset.name).configs.get(corpus.config.name)
@@ -207,7 +212,7 @@ def check_dataset(dataset: DatasetArguments, data_root: str | Path | None) -> No
 def _open_source(
     source: SourceArguments, data_root: str | Path | None
 ) -> tuple[SourceArguments, Rows]:
-    """Return a source with its languages filled in, and its rows."""
+    """Return a source with missing languages filled in, and its rows."""
     languages = source.languages or ["en", "en"]
     if source.dataset is None:
         second = resolve_path(source.second, data_root) if source.second else None

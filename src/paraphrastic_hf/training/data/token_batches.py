@@ -1,4 +1,4 @@
-"""Base class of objectives that train on batches of about equally many tokens."""
+"""Base class of objectives that train on batches with about the same number of tokens."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Share:
     """One process's share of a batch.
 
     Attributes:
-        examples: (count,) numbers of the examples to compute. A process without any computes one
-            of another process, to stay synchronized.
-        size: Number of examples that count: all, or 0 in that case.
+        examples: Indices of the examples to compute, (count,). A process without examples computes
+            one example of another process, because all processes must take part in every step.
+        size: Number of examples that count in the loss. It is 0 for a process without examples.
     """
 
     examples: np.ndarray
@@ -30,11 +30,12 @@ class Share:
 
 
 class TokenBatchObjective(Generic[Arguments]):
-    """Base of objectives whose steps accumulate `accumulate` batches of similar lengths.
+    """Base of objectives that train on batches of similar lengths, `accumulate` batches per step.
 
     Args:
-        lengths: Tokens of each example, (examples,) or (examples, sides).
-        planner: `plan_batches` or `plan_pair_batches`, to cut an epoch into batches.
+        lengths: Length of each example in tokens, (examples,) or (examples, sides).
+        planner: Function that divides an epoch into batches, such as `plan_batches` or
+            `plan_pair_batches`.
     """
 
     def __init__(
@@ -54,11 +55,11 @@ class TokenBatchObjective(Generic[Arguments]):
         return len(self.lengths)
 
     def steps(self, epoch: int) -> int:
-        """Return the steps of the first epoch. Other epochs may differ by a few."""
+        """Return the number of steps in the first epoch. Other epochs may differ by a few steps."""
         return self._steps
 
     def next_batches(self, epoch: int, position: int, steps: int = 1) -> list[np.ndarray]:
-        """Return the example numbers of each batch of the next `steps` steps."""
+        """Return the batches of the next `steps` steps, as indices of examples."""
         plan, starts = self._plan(epoch)
         first = int(np.searchsorted(starts, position))
         return plan[first : first + steps * self.arguments.accumulate]
@@ -70,7 +71,7 @@ class TokenBatchObjective(Generic[Arguments]):
         return Share(own if len(own) else batch[:1], len(own))
 
     def _plan(self, epoch: int) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the batches of an epoch and the position at which each begins."""
+        """Return the batches of an epoch, and how many examples of the epoch precede each batch."""
         if self._epoch is None or self._epoch[0] != epoch:
             plan = self._planner(
                 self.lengths,

@@ -1,4 +1,4 @@
-"""Train the tokenizers of recipes."""
+"""Trains the tokenizers of recipes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def train_tokenizers(
     seed: int,
     data_root: str | Path | None = None,
 ) -> TextTokenizer:
-    """Train the tokenizer of an encoder, or one per part of a mixture, combined."""
+    """Train the tokenizer of an encoder. For a mixture, train one per part and combine them."""
     trained = [
         train_tokenizer(
             encoder.tokenizer,
@@ -57,7 +57,7 @@ def train_tokenizer(
     seed: int,
     data_root: str | Path | None = None,
 ) -> TextTokenizer:
-    """Train a recipe's tokenizer on lines of text, or take the tokenizer of `from_model`."""
+    """Train a recipe's tokenizer on lines of text, or load the tokenizer of `from_model`."""
     if arguments.from_model is not None:
         return given_tokenizer(arguments, data_root)
     shared: dict[str, Any] = {
@@ -102,7 +102,9 @@ def train_tokenizer(
 
 
 def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None) -> TextTokenizer:
-    """Return the tokenizer of the model `from_model`, with the recipe's marks if it has none."""
+    """Return the tokenizer of the model `from_model`. If it has no marks, the recipe's marks are
+    added.
+    """
     name = str(arguments.from_model)
     tokenizer = load_start(name, data_root).tokenizer
     inner = tokenizer.inner if isinstance(tokenizer, MarkedTokenizer) else tokenizer
@@ -128,7 +130,7 @@ def given_tokenizer(arguments: TokenizerArguments, data_root: str | Path | None)
 
 
 def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
-    """Yield the lines and collect a regular sample of at most SAMPLE of them."""
+    """Yield the lines, and collect up to SAMPLE of them, at regular intervals, in `sample`."""
     stride = 1
     for number, line in enumerate(lines):
         if number % stride == 0:
@@ -142,7 +144,7 @@ def _sampled(lines: Iterable[str], sample: list[str]) -> Iterator[str]:
 def _warn_of_dropped_characters(tokenizer: SubwordTokenizer, sample: Sequence[str]) -> None:
     """Warn if characters without a piece occur in many lines.
 
-    Sentences that differ only in such characters are identical to the model.
+    The model cannot distinguish sentences that differ only in such characters.
     """
     left_out = tokenizer.left_out(sample)
     changed = sum(

@@ -1,7 +1,7 @@
-"""A distillation run: sentences and teachers to a sentence encoder.
+"""Training job that distills teachers into a sentence encoder.
 
-A sentence that a teacher cannot read learns the vector of its translation (Reimers and Gurevych,
-2020).
+A sentence in a language that a teacher cannot read learns the vector of its translation (Reimers
+and Gurevych, 2020).
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Distillation(EncoderRun[DistillationRecipe]):
         write_corpus(found, rows, vectors, tokenizer, sources, work / "corpus")
 
     def _tokenizer(self, found: Sequence[DistillationExample], folder: Path) -> TextTokenizer:
-        """Return the student's tokenizer, which an interrupted run may have left in `folder`."""
+        """Return the student's tokenizer. If an interrupted run left it in `folder`, it is loaded
+        from there.
+        """
         if folder.is_dir():
             return load_tokenizer(folder)
         if self.start is not None:
@@ -130,7 +132,7 @@ class Distillation(EncoderRun[DistillationRecipe]):
 
 
 def _distinct(items: Sequence[T]) -> tuple[list[T], np.ndarray]:
-    """Return the distinct items in order, and the position of each item among them."""
+    """Return the distinct items in order, and the index of each item in that list."""
     row_of = {item: row for row, item in enumerate(dict.fromkeys(items))}
     return list(row_of), np.array([row_of[item] for item in items], np.int32)
 
@@ -143,13 +145,13 @@ def write_corpus(
     sources: Sequence[SourcePairs],
     directory: Path,
 ) -> None:
-    """Tokenize sentences and write them with their vectors, for `DistillationCorpus.load`.
+    """Tokenize sentences and write them with their target vectors, for `DistillationCorpus.load`.
 
     Sentences without a known token or with a zero vector are left out.
 
     Args:
-        rows: Row of `vectors` that each sentence learns, (sentences,).
-        vectors: (texts, dim).
+        rows: Index of the row of `vectors` that each sentence learns, (sentences,).
+        vectors: Teacher vectors, (texts, dim).
     """
     ids = tokenizer.encode_batch([each.text for each in found])
     is_learned = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]

@@ -1,4 +1,4 @@
-"""The distillation objective: sentences and the teacher vectors that a student learns."""
+"""The distillation objective: a student learns the teacher vectors of sentences."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class DistillationExample:
     """A sentence that the student learns.
 
     Attributes:
-        text: What the student reads.
-        reads: What each teacher reads: the same text or its translation.
+        text: Text that the student reads.
+        reads: Text that each teacher reads: the same text or its translation.
         language: Language of `text`.
-        source: Index of its source.
+        source: Index of the source that the sentence comes from.
     """
 
     text: str
@@ -47,12 +47,12 @@ class DistillationCorpus:
 
     Attributes:
         sentences: Token ids of N sentences.
-        row: Row of `vectors` that each sentence learns, (N,).
-        vectors: Unit vectors, (texts, dim).
+        row: Index of the row of `vectors` that each sentence learns, (N,).
+        vectors: Target vectors of unit length, (texts, dim).
         source: Index of each sentence's source, (N,).
         language: Index of each sentence's language, (N,).
         names: Path of each source.
-        weights: Times per epoch that a sentence of each source is seen.
+        weights: Number of times that each source's sentences are used per epoch.
         languages: Language names, by index.
     """
 
@@ -79,11 +79,11 @@ class DistillationCorpus:
 def make_examples(
     sources: Sequence[SourcePairs], teachers: Sequence[Sequence[str]], learns: Sequence[str]
 ) -> list[DistillationExample]:
-    """Return every distinct sentence of the pairs once, with what each teacher reads for it.
+    """Return the distinct sentences of the pairs, with the text that each teacher reads for them.
 
     Args:
-        teachers: Languages of each teacher.
-        learns: Languages of the student; all if empty.
+        teachers: Languages that each teacher reads.
+        learns: Languages that the student learns. Empty means all.
 
     Raises:
         DataError: No sentence is in a language of the student, or a teacher reads neither side.
@@ -109,7 +109,7 @@ def make_examples(
 def _sides_read(
     source: str, side: int, languages: Sequence[str], teachers: Sequence[Sequence[str]]
 ) -> list[int]:
-    """Return the side of a pair, 0 or 1, that each teacher reads for a sentence on `side`."""
+    """Return the side of a pair, 0 or 1, that each teacher reads for the sentence on `side`."""
     chosen = []
     for reads in teachers:
         known = [each for each in (side, 1 - side) if languages[each] in reads]
@@ -126,7 +126,7 @@ def _sides_read(
 class DistillationObjective:
     """Regression of an encoder onto teacher vectors, with an optional hinge.
 
-    The order of an epoch depends only on the seed and the epoch, so a resumed run repeats an
+    The order of an epoch depends only on the seed and the epoch, so a resumed run equals an
     uninterrupted one.
     """
 
@@ -159,7 +159,9 @@ class DistillationObjective:
     def loss(
         self, model: nn.Module, batch: tuple[np.ndarray, float], epoch: int, step: int
     ) -> Losses:
-        """Return one minus the cosine with the targets, and the hinge if it has a weight."""
+        """Return 1 minus the mean cosine with the target vectors, and the hinge if its weight is
+        not 0.
+        """
         numbers, weight = batch
         texts, device = self.corpus.sentences.select(numbers, self.max_length), self.model.device
         ids = torch.from_numpy(texts.ids).to(device).long()

@@ -1,6 +1,7 @@
 """Recipe keys of distillation: teachers and objective.
 
-No paper of this project distills. Defaults are those measured in `recipes/default/README.md`.
+The papers do not use distillation. `recipes/default/README.md` reports how the defaults were
+chosen.
 """
 
 from __future__ import annotations
@@ -24,28 +25,30 @@ class LearnedSentences(DataArguments):
         "swap": "each sentence is learned by itself, so omit it"
     }
     languages: list[str] = argument(
-        [], help="languages that the student learns (default: all of the sources)"
+        [], help="languages that the student learns (default: all languages of the sources)"
     )
     teacher_languages: list[str] = argument(
         ["en"],
-        help="languages that teachers read, unless they name their own. A sentence in another "
-        "language learns the vector of its translation",
+        help="languages that a teacher without `languages` reads. A sentence in another language "
+        "learns the vector of its translation",
     )
 
 
 @dataclass(frozen=True)
 class TeacherArguments:
     model: str = argument(
-        help="teacher: a directory, packaged name or Hub name of any sentence-transformers "
-        "model. With engine python: module:name of a function from texts to vectors, or of a "
-        "class with encode that needs no arguments",
+        help="teacher: directory, packaged name or Hub name of any sentence-transformers model. "
+        "With engine python: module:name of a function from texts to vectors, or of a class that "
+        "has encode and a constructor without arguments",
         names="weights",
     )
     languages: list[str] = argument(
         [], help="languages that this teacher reads (default: data.teacher_languages)"
     )
     weight: float = argument(
-        1.0, help="weight of this teacher in the mean similarity of several teachers", above=0
+        1.0,
+        help="weight of this teacher when similarities of several teachers are averaged",
+        above=0,
     )
     engine: str = argument(
         "torch",
@@ -61,12 +64,13 @@ class TeacherArguments:
     )
     vectors: str | None = argument(
         None,
-        help="folder to cache the vectors in for later runs on the same text (default: the run "
-        "folder)",
+        help="folder that caches the teacher's vectors for later runs on the same text (default: "
+        "the run folder)",
     )
     max_length: int = argument(
         128,
-        help="maximum tokens per text (longer texts are cut, but not by engine python)",
+        help="maximum number of tokens per text. Longer texts are cut (no effect with engine "
+        "python)",
         at_least=3,
     )
 
@@ -80,21 +84,21 @@ class TeacherArguments:
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Read a teacher given as its name alone."""
+        """Convert a plain name to a teacher with default settings."""
         return {"model": str(value)}
 
 
 @dataclass(frozen=True)
 class DistillationTraining(OptimizationArguments):
-    batch_size: int = argument(1024, help="sentences per mini-batch", at_least=1)
+    batch_size: int = argument(1024, help="number of sentences per mini-batch", at_least=1)
     contrastive: float = argument(
         0.0,
-        help="weight of a hinge: each sentence must be closer to its own teacher vector than to "
-        "any other in the batch (0: none)",
+        help="weight of a hinge loss that makes a sentence closer to its own teacher vector than "
+        "to all others in the batch (0: no hinge)",
         at_least=0,
     )
     margin: float = argument(
-        0.4, help="margin of that hinge, in cosine units", at_least=0, at_most=2
+        0.4, help="margin of the hinge loss, in cosine units", at_least=0, at_most=2
     )
 
 
@@ -102,14 +106,14 @@ class DistillationTraining(OptimizationArguments):
 class DistillationRecipe(EncoderRecipe):
     kind: str = argument(
         "distillation",
-        help="model to train: sentence encoder, on vectors of teachers",
+        help="kind of training: sentence encoder, on vectors of teachers",
         choices=("distillation",),
     )
     data: LearnedSentences = argument(LearnedSentences(), help="training data")
     teachers: list[TeacherArguments] = argument(
         [],
-        help="encoders to learn from: names, or mappings with `model`. Similarities of several "
-        "are averaged by weight",
+        help="encoders to learn from: names, or mappings with `model`. The similarities of "
+        "several teachers are averaged by weight",
     )
     training: DistillationTraining = argument(
         DistillationTraining(epochs=3, learning_rate=1e-2, schedule="linear"),

@@ -1,4 +1,4 @@
-"""Vectors of the teachers of a distillation run, encoded once and cached on disk."""
+"""Teacher vectors of a distillation run, computed once and cached on disk."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 
 
 def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work: Path) -> Encode:
-    """Return a function from texts to the teacher's vectors, (texts, dim) float32.
+    """Load a teacher as a function from texts to vectors, (texts, dim) float32.
 
     Args:
-        work: Folder for the model that CTranslate2 converts.
+        work: Folder for a model converted to CTranslate2.
     """
     if arguments.engine == "python":
         return _python_teacher(arguments.model)
@@ -73,14 +73,15 @@ def teacher_vectors(
     stamp: str = "",
     progress: bool = False,
 ) -> np.ndarray:
-    """Return the unit vectors of texts, reading what an earlier run left in `directory`.
+    """Return the teacher's unit vectors of texts. Vectors that an earlier run left in `directory`
+    are reused.
 
     Args:
-        load: Loads the teacher; called only if something is left to encode.
+        load: Function that loads the teacher. It is called only if texts remain to be encoded.
         stamp: Hash of the teacher (`weights_stamp`).
 
     Returns:
-        (texts, dim) float16; zeros for a text whose teacher vector is zero.
+        (texts, dim) float16. A text whose teacher vector is zero gets zeros.
 
     Raises:
         CheckpointError: The folder holds vectors of other texts or another teacher, or is damaged.
@@ -107,7 +108,8 @@ def teacher_vectors(
 
 
 def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.ndarray:
-    """Concatenate the vectors of several teachers so that cosines are the weighted mean of theirs.
+    """Concatenate vectors of several teachers so that a cosine is the weighted mean of the
+    teachers' cosines.
 
     Args:
         vectors: Unit vectors of each teacher, (texts, dim).
@@ -128,11 +130,11 @@ def side_by_side(vectors: Sequence[np.ndarray], weights: Sequence[float]) -> np.
 
 
 def narrowed(vectors: np.ndarray, dimension: int) -> np.ndarray:
-    """Project vectors onto their principal axes, which preserve dot products best.
+    """Project vectors onto their leading principal axes, which preserve dot products best.
 
     Args:
-        vectors: (texts, dim).
-        dimension: Axes to keep, 1 to dim.
+        vectors: Vectors to project, (texts, dim).
+        dimension: Number of axes to keep, 1 to dim.
 
     Returns:
         (texts, dimension) float16.
@@ -153,7 +155,9 @@ def _some(vectors: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, directory: Path) -> None:
-    """Refuse a folder with vectors of other texts or another teacher, and describe a new one."""
+    """Raise an error if a folder has vectors of other texts or another teacher. Describe a new
+    folder.
+    """
     digest = hashlib.sha256()
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\n")

@@ -1,4 +1,4 @@
-"""Build the initial encoder of a recipe, and refuse settings that contradict each other."""
+"""Builds the initial encoder of a recipe, and rejects contradictory settings."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from paraphrastic_hf.training.engine.memory import SMALLEST_TABLE, check_memory
 
 
 def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
-    """Refuse settings that the encoder named by `start` does not support.
+    """Raise an error for settings that the encoder named by `start` does not support.
 
     Raises:
-        RecipeError: `finish` does not apply to its family, or nothing would be trained.
+        RecipeError: `finish` does not apply to the encoder's family, or all parameters are frozen.
     """
     asked, is_table = _finish_asked(recipe), isinstance(model, AveragingModel)
     if asked and not is_table:
@@ -49,12 +49,12 @@ def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
 
 
 def check_encoders(recipe: EncoderRecipe) -> None:
-    """Refuse contradictory encoder settings before any text is read.
+    """Raise an error for contradictory encoder settings. No text is read.
 
     A recipe with `start` is checked by `check_start` instead.
 
     Raises:
-        RecipeError: A setting that its family does not have, or settings that contradict each
+        RecipeError: A setting does not exist in its encoder family, or settings contradict each
             other.
     """
     if recipe.start is not None:
@@ -92,7 +92,7 @@ def _check_finish(recipe: EncoderRecipe) -> None:
 
 
 def _finish_asked(recipe: EncoderRecipe) -> list[str]:
-    """Return the keys of `finish` that apply to averaging models only."""
+    """Return the `finish` keys of a recipe that apply only to averaging models."""
     allowed = {"precision": ("float32", "float16")}  # values that any encoder may have
     return [
         name
@@ -102,11 +102,12 @@ def _finish_asked(recipe: EncoderRecipe) -> list[str]:
 
 
 def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
-    """Return the configuration of one encoder, before its vocabulary is known.
+    """Check the settings of one encoder, and return its configuration before the vocabulary is
+    known.
 
     Raises:
-        RecipeError: A setting that its family does not have, contradictory settings, or a model too
-            large for the memory.
+        RecipeError: A setting does not exist in the encoder's family, settings contradict each
+            other, or the model does not fit into memory.
     """
     _check_tokenizer(encoder)
     config = build_config(encoder.model, encoder.tokenizer.vocab_size)
@@ -116,7 +117,7 @@ def check_encoder(encoder: EncoderArguments) -> PreTrainedConfig:
 
 
 def _is_table_only(encoder: EncoderArguments) -> bool:
-    """Whether the encoder has no parameters besides its table of token vectors."""
+    """Return whether the encoder's only parameters are its table of token vectors."""
     with torch.device("meta"):
         model = encoder_class(encoder.model.kind)(build_config(encoder.model, SMALLEST_TABLE))
     return not any(model.composition())
@@ -125,7 +126,7 @@ def _is_table_only(encoder: EncoderArguments) -> bool:
 def build_model(
     recipe: EncoderRecipe, tokenizer: TextTokenizer, data_root: str | Path | None = None
 ) -> SentenceEncoderModel:
-    """Return the initial encoder of a recipe, or the mixture of its parts."""
+    """Build the initial encoder of a recipe: a single encoder, or a mixture of parts."""
     if not isinstance(tokenizer, MixedTokenizer):
         return build_encoder(recipe.model, tokenizer, data_root)
     parts = [
@@ -142,7 +143,8 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
     """Return the configuration of one encoder.
 
     Raises:
-        RecipeError: A setting that its family does not have, or contradictory settings.
+        RecipeError: A setting does not exist in the encoder's family, or settings contradict each
+            other.
     """
     config_class, plain = encoder_class(arguments.kind).config_class, ModelArguments()
     known = _fields(config_class)
@@ -206,7 +208,7 @@ def _mixed_config(configs: Sequence[PreTrainedConfig], combine: str) -> MixedCon
 def build_encoder(
     arguments: ModelArguments, tokenizer: TextTokenizer, data_root: str | Path | None
 ) -> SentenceEncoderModel:
-    """Return one encoder with random or given token vectors."""
+    """Build one encoder, with random token vectors or those of `model.vectors`."""
     config = build_config(arguments, tokenizer.vocab_size)
     model_class = encoder_class(arguments.kind)
     check_memory(model_class, config)

@@ -1,7 +1,7 @@
-"""Change the table of a trained averaging model before it is saved (`finish` of a recipe).
+"""Changes the token table of a trained averaging model before saving (recipe section `finish`).
 
-Every step is linear in the rows or rounds them, so the saved model is as fast as the trained one.
-Averaging the tables of several runs is in `encoders/merged.py`.
+Every step is a linear map of the rows or rounds them, so encoding does not get slower. Averaging
+the tables of several runs is in `encoders/merged.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
 
 
 class SentenceCorpus(Protocol):
-    """The part of a training corpus that `finish` reads."""
+    """Interface of a training corpus, as `finish` reads it."""
 
     @property
     def sentences(self) -> Ragged:
@@ -46,12 +46,13 @@ def finish(
     recipe: EncoderRecipe,
     others: Sequence[np.ndarray] = (),
 ) -> tuple[SentenceEncoderModel, TextTokenizer]:
-    """Return the model and tokenizer to save, after the steps of the recipe's `finish`.
+    """Apply the recipe's `finish` section, and return the model and tokenizer to save.
 
-    Only averaging models change. `build.check_encoders` has refused `finish` for other models.
+    Models that do not average are returned unchanged. `build.check_encoders` rejects `finish` for
+    them.
 
     Args:
-        others: Tables of the runs that `finish.merge_with` names, (vocab, dim) each.
+        others: Tables of the runs in `finish.merge_with`, (vocab, dim) each.
     """
     asked = recipe.finish
     if not isinstance(model, AveragingModel):
@@ -80,19 +81,19 @@ def finish(
 def whitened(
     table: Tensor, sentences: Tensor, power: float, dimension: int | None = None
 ) -> Tensor:
-    """Return the table rotated to the principal axes of sentence vectors, with each axis rescaled.
+    """Rotate a token table to the principal axes of sentence vectors, and rescale each axis.
 
-    With C = V diag(e) V^T the second moment of unit sentence vectors, rows become
-    W V diag(e ** -power). Power 0 is a rotation, 0.5 gives all axes the same variance.
+    Let C = V diag(e) V^T be the second moment of unit sentence vectors. The table W becomes W V
+    diag(e ** -power). Power 0 is only a rotation. Power 0.5 gives all axes the same variance.
 
     Args:
-        table: (vocab, dim).
+        table: Token table W, (vocab, dim).
         sentences: Vectors of sentences computed with this table, (n, dim).
-        power: 0 to 0.5.
-        dimension: Number of leading axes to keep; all if None.
+        power: Strength of the whitening, 0 to 0.5.
+        dimension: Number of leading axes to keep. None keeps all.
 
     Returns:
-        (vocab, dimension), with the mean row length of `table`.
+        Table, (vocab, dimension), with the same mean row length as `table`.
     """
     units = torch.nn.functional.normalize(sentences.double(), dim=1)
     values, axes = torch.linalg.eigh(units.T @ units / len(units))
@@ -102,11 +103,11 @@ def whitened(
 
 
 def spread(size: int) -> list[int]:
-    """Return an order of the axes in which every prefix samples them evenly, the last axis first.
+    """Return an order of the axes in which every prefix is spread evenly over all axes.
 
-    The leading principal axes mostly separate topics, so the first 64 of them alone give much worse
-    cosines than 64 axes spread over all. The order is the reversed van der Corput sequence: indices
-    sorted by their binary digits read from the right.
+    The leading principal axes mostly separate topics. The first 64 axes alone therefore give much
+    worse cosines than 64 axes spread over all. The order is the reversed van der Corput sequence:
+    indices sorted by their binary digits read from the right, in descending order.
 
     Example:
         >>> spread(8)

@@ -1,4 +1,4 @@
-"""Steps that all runs of a sentence encoder share."""
+"""Base class of training jobs for sentence encoders."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ AnyRecipe = TypeVar("AnyRecipe", bound=EncoderRecipe)
 
 
 class EncoderRun(Generic[AnyRecipe]):
-    """A run of a sentence encoder. Subclasses add the corpus and the objective.
+    """Training job of a sentence encoder. Subclasses add the corpus and the objective.
 
     Attributes:
-        tokenizer: Set by `build`.
+        tokenizer: Tokenizer of the encoder, set by `build`.
         held_out: Pairs excluded from training, set by `build`.
     """
 
@@ -50,7 +50,7 @@ class EncoderRun(Generic[AnyRecipe]):
                 resolve_vectors(encoder.model.vectors, context.data_root)
 
     def read_pairs(self, work: Path) -> list[SourcePairs]:
-        """Return the training pairs, after writing the held-out ones to `work`."""
+        """Return the training pairs, and write the held-out pairs to `work`."""
         context = self.context
         sources = read_sources(
             self.recipe, context.data_root, context.datasets, progress=context.progress
@@ -61,7 +61,9 @@ class EncoderRun(Generic[AnyRecipe]):
         return sources
 
     def encoder_at_start(self) -> SentenceEncoderModel:
-        """Return the encoder with random weights, or the one that `start` names."""
+        """Return the initial encoder: the model that `start` names, or else one with random
+        weights.
+        """
         recipe = self.recipe
         if self.start is not None:
             model = encoder_from_start(self.start, recipe.model)
@@ -71,7 +73,7 @@ class EncoderRun(Generic[AnyRecipe]):
         return model
 
     def _check_given_vocabulary(self) -> None:
-        """Check `finish.merge_with` before any text is read, if the vocabulary is known by then."""
+        """Check `finish.merge_with` if the vocabulary is known before any text is read."""
         tokenizer = self.recipe.tokenizer
         if self.start is not None:
             self._check_merges(self.start.tokenizer)
@@ -84,7 +86,9 @@ class EncoderRun(Generic[AnyRecipe]):
             check_alike(other, tokenizer, width, "this run")
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return the score on the development set, as a function of the model."""
+        """Return a function that computes a model's development score, or None without a
+        development set.
+        """
         return development_scorer(
             self.recipe.run.development, self.tokenizer, self.development_pairs, self.held_out
         )
@@ -92,10 +96,10 @@ class EncoderRun(Generic[AnyRecipe]):
     def save_finished(
         self, model: SentenceEncoderModel, corpus: SentenceCorpus, output: Path
     ) -> dict[str, Any]:
-        """Apply the recipe's `finish` and write the model directory.
+        """Apply the recipe's `finish` section and write the model directory.
 
         Returns:
-            What `run.json` records of the result.
+            Values to record in `run.json`.
         """
         recipe = self.recipe
         others = [table for each in self.merges if (table := each.table()) is not None]

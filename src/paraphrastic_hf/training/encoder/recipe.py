@@ -1,4 +1,4 @@
-"""Recipe keys that all sentence encoders share, whatever their objective."""
+"""Recipe keys that all objectives of sentence encoders share."""
 
 from __future__ import annotations
 
@@ -26,40 +26,51 @@ DEVELOPMENT_SETS = ("none", "clean", "clean-and-bitext", "sts17-en-en", "stsb-de
 
 @dataclass(frozen=True)
 class FinishArguments:
-    """Changes to a trained table of token vectors before it is saved, in this order."""
+    """Changes to a trained table of token vectors before saving, applied in the order of the
+    fields.
+    """
 
     merge_with: list[str] = argument(
         [],
-        help="other runs with the same vocabulary (tokenizer.from_model), best float32 and not "
-        "whitened. Their tables are rotated onto the table of this run and averaged with it",
+        help="other runs whose tables are averaged with the table of this run, after a rotation "
+        "that aligns them. The vocabulary must be the same (tokenizer.from_model). Runs saved as "
+        "float32 without whitening are best",
         names="model",
     )
     whiten: float = argument(
         0.0,
-        help="power of partial whitening, axis * eigenvalue ** -whiten (0: none, 0.5: full)",
+        help="power of whitening: each axis is multiplied by eigenvalue ** -whiten (0: none, 0.5: "
+        "full)",
         at_least=0,
         at_most=0.5,
     )
     sample: int = argument(
-        60_000, help="training sentences from which the principal axes are computed", at_least=1
+        60_000,
+        help="number of training sentences from which the principal axes are computed",
+        at_least=1,
     )
     dimension: int | None = argument(
         None, help="number of leading principal axes to keep (default: all)", at_least=1
     )
     nested_dimensions: bool = argument(
-        False, help="reorder the axes so that any prefix of the dimensions is a good smaller model"
+        False,
+        help="reorder the axes so that the first dimensions alone, of any number, are a good "
+        "smaller model",
     )
-    drop_apart: bool = argument(False, help="drop the pieces of the languages in tokenizer.apart")
+    drop_apart: bool = argument(
+        False, help="drop the pieces of the languages in tokenizer.apart from the vocabulary"
+    )
     significant_bits: int | None = argument(
         None,
-        help="binary digits kept of every number, for smaller files (8 costs almost no quality)",
+        help="number of binary digits to keep in every number, for smaller files (8 costs almost "
+        "no quality)",
         at_least=2,
         at_most=24,  # the significand of float32
     )
     precision: str = argument(
         "float32",
-        help="number format of the saved weights (int8 and int4 have a scale per row and need "
-        "this package to load)",
+        help="number format of the saved weights. int8 and int4 have one scale per row, and "
+        "loading them needs this package",
         choices=("float32", "float16", "int8", "int4"),
     )
 
@@ -72,42 +83,42 @@ class FinishArguments:
 class EncoderRunArguments(RunArguments):
     development: str = argument(
         "clean",
-        help="development set that selects the checkpoint. clean: pairs that occur in no "
-        "reported test set. clean-and-bitext: also translations held out of training. "
-        "sts17-en-en, stsb-dev: the papers' sets, which overlap reported ones. ws353-tuning: "
-        "words (thesis 3.5.3). none: keep the last checkpoint. Or a file of scored pairs, as for "
-        "`evaluate --pairs`",
+        help="development set that selects the checkpoint, or a file of scored pairs, as for "
+        "`evaluate --pairs`. clean: pairs that occur in no reported test set. clean-and-bitext: "
+        "also translations held out of training. sts17-en-en, stsb-dev: sets of the papers, which "
+        "overlap reported test sets. ws353-tuning: words (thesis 3.5.3). none: keep the last "
+        "checkpoint",
         choices=(*DEVELOPMENT_SETS, FILE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderRecipe:
-    """A training run of a sentence encoder, without the objective."""
+    """Base of the recipes that train a sentence encoder. Subclasses add the objective."""
 
     kind: str = argument("contrastive", help="training objective of a sentence encoder")
     data: DataArguments = argument(DataArguments(), help="training data")
     start: str | None = argument(
         None,
-        help="trained encoder to continue from, with its tokenizer: a run directory, a packaged "
-        "model or a Hub repository. On the command line, it replaces the recipe's tokenizer and "
-        "model",
+        help="trained encoder to continue from, together with its tokenizer: run directory, "
+        "packaged model or Hub repository. If given on the command line, it replaces the recipe's "
+        "tokenizer and model",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="tokenizer (leave out with `start`)"
+        TokenizerArguments(), help="tokenizer (must be left out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder (with `start`, only its dropouts)"
+        ModelArguments(), help="encoder. With `start`, only the two dropouts may be set"
     )
     parts: list[EncoderArguments] = argument(
         [],
-        help="several encoders trained as one (thesis 4.5.6), each {tokenizer: ..., model: ...}, "
-        "in place of tokenizer and model",
+        help="encoders of a mixture that is trained as one model (thesis 4.5.6), each {tokenizer: "
+        "..., model: ...}. They replace tokenizer and model",
     )
     combine: str = argument(
         "concatenate",
-        help="with parts: combination of their vectors",
+        help="parts: how the vectors of the parts are combined",
         choices=("concatenate", "add"),
     )
     training: OptimizationArguments = argument(OptimizationArguments(), help="objective")
@@ -134,7 +145,7 @@ class EncoderRecipe:
 
     @property
     def encoders(self) -> list[EncoderArguments]:
-        """The parts of the encoder, or the encoder itself if it has no parts."""
+        """The parts of a mixture, or a list with the only encoder."""
         return self.parts or [EncoderArguments(self.tokenizer, self.model)]
 
     @property

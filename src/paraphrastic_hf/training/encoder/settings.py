@@ -1,8 +1,8 @@
 """Recipe keys of tokenizers and encoders.
 
-A key that only one family of encoders has defaults to None, which selects the default of the
-family's configuration (`models/`). `training/encoder/build.py` refuses it for other families.
-Fields of other encoders are given under `model.options`.
+Keys that only some families of encoders have default to None. None selects the default of the
+family's configuration (`models/`). `training/encoder/build.py` rejects such a key for other
+families. `model.options` contains the configuration fields of user-defined encoders.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_DIMENSIONS = 1_000_000
 
 
 def size_argument(default: Any, *, help: str) -> Any:
-    """Return a field for a number of dimensions, or a list of them."""
+    """Return a field for a number of dimensions, or for a list of such numbers."""
     return argument(default, help=help, at_least=1, at_most=MOST_DIMENSIONS)
 
 
@@ -28,45 +28,53 @@ def size_argument(default: Any, *, help: str) -> Any:
 class TokenizerArguments:
     kind: str = argument(
         "sentencepiece",
-        help="type of token: SentencePiece unigrams, words, character n-grams, characters",
+        help="type of tokens: SentencePiece pieces, words, character n-grams or characters",
         choices=("sentencepiece", "word", "char_ngram", "char"),
     )
     vocab_size: int = argument(
         20_000,
-        help="vocabulary size with <pad> and <unk> (thesis: 200,000 for words and n-grams)",
+        help="vocabulary size, including <pad> and <unk> (thesis: 200,000 for words and n-grams)",
         at_least=3,
         at_most=MOST_ENTRIES,
     )
-    lowercase: bool = argument(True, help="lowercase the text first")
+    lowercase: bool = argument(True, help="lowercase the text before tokenizing")
     keep_unknown: bool = argument(
-        False, help="train a vector for <unk> (PARAGRAM) instead of dropping unknown tokens (SP)"
+        False,
+        help="replace unknown tokens by <unk>, which has a trained vector (PARAGRAM), instead of "
+        "dropping them (SP)",
     )
     hard_vocab_limit: bool = argument(
-        False, help="fail, instead of shrinking the vocabulary, if the text is too small"
+        False,
+        help="fail if the text is too small for the vocabulary size, instead of shrinking the "
+        "vocabulary",
     )
     character_coverage: float = argument(
         0.995,
-        help="sentencepiece: share of the text's characters to cover (at-scale release)",
+        help="sentencepiece: share of the text's characters to cover (value of the at-scale "
+        "release)",
         above=0,
         at_most=1,
     )
     input_sentence_size: int = argument(
         10_000_000,
-        help="sentencepiece: maximum lines sampled for training (at-scale release)",
+        help="sentencepiece: maximum number of lines sampled for training (value of the at-scale "
+        "release)",
         at_least=0,
         at_most=MOST_ENTRIES,
     )
-    orders: list[int] = argument([3], help="char_ngram: lengths of the n-grams", at_least=1)
+    orders: list[int] = argument(
+        [3], help="char_ngram: lengths of the n-grams in characters", at_least=1
+    )
     padding_mode: str = argument(
         "both",
-        help="char_ngram: sides of a text where a space is added",
+        help="char_ngram: sides of the text where a space is added",
         choices=("both", "left", "none"),
     )
     spans_spaces: bool = argument(
         True, help="char_ngram: include n-grams that cross a word boundary"
     )
     min_count: int = argument(
-        1, help="char_ngram: minimum occurrences of an n-gram (thesis 3.7.5)", at_least=1
+        1, help="char_ngram: minimum number of occurrences of an n-gram (thesis 3.7.5)", at_least=1
     )
     most_per_order: int | None = argument(
         None,
@@ -76,20 +84,21 @@ class TokenizerArguments:
     )
     marks: str = argument(
         "none",
-        help="special tokens at the start and end of a text (not for char_ngram). A text cut at "
-        "data.max_length loses its end token",
+        help="special tokens added at the start and end of a text (not for char_ngram). A text "
+        "cut at data.max_length loses its end mark",
         choices=("none", "start", "end", "both"),
     )
     apart: list[str] = argument(
         [],
-        help="languages that share no pieces with any other language, even if spelled the same "
-        "(thesis 5.3.2). finish.drop_apart drops their pieces from the saved model",
+        help="languages that share no pieces with other languages, not even for words with the "
+        "same spelling (thesis 5.3.2). finish.drop_apart removes their pieces from the saved "
+        "model",
     )
     from_model: str | None = argument(
         None,
-        help="model whose tokenizer is reused, so that finish.merge_with can average both: a run "
-        "directory, a packaged or a Hub model. kind and lowercase must match it, marks may be "
-        "added",
+        help="model whose tokenizer is reused: run directory, packaged model or Hub repository. "
+        "finish.merge_with can then average the two models. kind and lowercase must be those of "
+        "the tokenizer. marks may be added",
         names="model",
     )
 
@@ -109,10 +118,10 @@ class TokenizerArguments:
 
 
 def check_recipe(recipe: Any) -> None:
-    """Refuse numbers out of bounds and contradictory sources.
+    """Raise an error for numbers out of bounds and contradictory sources.
 
     Raises:
-        RecipeError: There is one.
+        RecipeError: A number is out of bounds, or the keys of a source contradict each other.
     """
     check_bounds(recipe)
     for source in recipe.data.sources:
@@ -120,15 +129,15 @@ def check_recipe(recipe: Any) -> None:
 
 
 def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None:
-    """Refuse a tokenizer without the start and end tokens that a model needs.
+    """Raise an error for a tokenizer without the start and end marks that a model needs.
 
     Args:
-        marks: The tokens that are needed: `end` or `both`.
-        because: The reason, which starts the message.
+        marks: Marks that the model needs: `end` or `both`.
+        because: Reason why they are needed, at the start of the message.
 
     Raises:
-        RecipeError: The tokenizer has other marks, or is of n-grams, from which no text can be
-            restored.
+        RecipeError: The tokenizer has other marks, or is an n-gram tokenizer, which cannot decode
+            text.
 
     Example:
         >>> check_marks(TokenizerArguments(marks="end"), "end", "translations end with </s>")
@@ -144,14 +153,16 @@ def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None
 class ModelArguments:
     kind: str = argument(
         "averaging",
-        help="encoder family (projection: also DAN, recurrent: also LSTM-AVG, gated: GRAN, "
-        "weighted: average with a learned weight per word, module:Class: your own class)",
+        help="encoder family. projection includes DAN, recurrent includes LSTM-AVG, gated is "
+        "GRAN, weighted is an average with a learned weight per word, module:Class is your own "
+        "class",
         choices=ENCODER_KINDS,
     )
-    hidden_size: int = size_argument(300, help="dimensions of a sentence vector")
+    hidden_size: int = size_argument(300, help="number of dimensions of a sentence vector")
     embedding_size: int | None = size_argument(
         None,
-        help="projection, recurrent, char_cnn: dimensions of a token vector (default: hidden_size)",
+        help="projection, recurrent, char_cnn: number of dimensions of a token vector (default: "
+        "hidden_size)",
     )
     embedding_dropout: float = argument(
         0.3, help="dropout probability of each dimension of a token vector", at_least=0, below=1
@@ -162,66 +173,70 @@ class ModelArguments:
     initializer_std: float = argument(1.0, help="standard deviation of the initial token vectors")
     vectors: str | None = argument(
         None,
-        help="initial token vectors: a GloVe text file, a run directory or a packaged model "
-        "(which encodes each word, if it has subwords and this tokenizer words)",
+        help="initial token vectors: GloVe text file, run directory or packaged model. If that "
+        "model has subwords and this tokenizer words, the model encodes each word",
         names="weights",
     )
     bad_vectors: str = argument(
         "refuse",
-        help="malformed and repeated rows of a vectors file: fail (refuse), or drop malformed "
-        "rows and keep the first (skip) or the last (last) of repeated ones",
+        help="treatment of bad rows in a vectors file. refuse: fail on malformed or repeated "
+        "rows. skip: drop malformed rows, keep the first of repeated rows. last: drop malformed "
+        "rows, keep the last of repeated rows",
         choices=("refuse", "skip", "last"),
     )
     activation: str | None = argument(
         None,
-        help="projection: linear (default), or tanh or relu for a DAN. charagram: tanh "
-        "(default), linear or relu. char_cnn, recurrent rnn and ungated gated: tanh (default) or "
-        "relu",
+        help="activation. projection: linear (default), or tanh or relu for a DAN. charagram: "
+        "tanh (default), linear or relu. char_cnn, recurrent with cell rnn, gated with variant 0: "
+        "tanh (default) or relu",
     )
     layers: int | None = argument(
-        None, help="projection: dense layers over the average, 1 or 2 (default: 1)"
+        None, help="projection: number of dense layers over the average, 1 or 2 (default: 1)"
     )
-    cell: str | None = argument(None, help="recurrent: lstm, rnn or identity_rnn (default: lstm)")
+    cell: str | None = argument(
+        None, help="recurrent: type of cell, lstm, rnn or identity_rnn (default: lstm)"
+    )
     peepholes: bool | None = argument(
         None,
-        help="recurrent lstm: let gates read the cell, as in the papers, slower on GPU (default: "
-        "true)",
+        help="recurrent with cell lstm: peephole connections, as in the papers, slower on GPU "
+        "(default: true)",
     )
     output_gate: bool | None = argument(
-        None, help="recurrent lstm: use an output gate (default: true)"
+        None, help="recurrent with cell lstm: use an output gate (default: true)"
     )
     bidirectional: bool | None = argument(
         None, help="recurrent, gated: read in both directions (default: false)"
     )
     merge: str | None = argument(
         None,
-        help="recurrent, gated: combination of both directions: add (default), tanh (a dense "
-        "layer) or, only recurrent, concatenate",
+        help="recurrent, gated: how both directions are combined: add (default), tanh (a dense "
+        "layer) or, for recurrent only, concatenate",
     )
     pooling: str | None = argument(
-        None, help="recurrent: last, mean or max of the states (default: mean)"
+        None, help="recurrent: pooling of the states, last, mean or max (default: mean)"
     )
     recurrent_std: float | None = argument(
-        None, help="recurrent, gated: deviation of the initial recurrent weights (default: 0.1)"
+        None,
+        help="recurrent, gated: standard deviation of the initial recurrent weights (default: 0.1)",
     )
     variant: int | None = argument(
         None,
-        help="gated: 1 for GRAN (default), 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate (2017 "
-        "paper, footnote 2)",
+        help="gated: variant, 1 for GRAN (default), 2 to 5 for GRAN-2 to GRAN-5, 0 for no gate "
+        "(2017 paper, footnote 2)",
     )
     presence: bool | None = argument(
         None,
-        help="charagram: count an n-gram once per text (released code), not each time (thesis "
-        "3.6.2)",
+        help="charagram: count an n-gram once per text (released code) instead of at every "
+        "occurrence (thesis 3.6.2)",
     )
     filter_widths: list[int] | None = size_argument(
         None, help="char_cnn: filter widths in tokens (default: [2, 3, 4])"
     )
     filter_counts: list[int] | None = size_argument(
-        None, help="char_cnn: filters of each width (default: 175)"
+        None, help="char_cnn: number of filters of each width (default: 175)"
     )
     dense_activation: str | None = argument(
-        None, help="char_cnn: tanh or linear dense layer, or none (default: linear)"
+        None, help="char_cnn: dense layer, tanh, linear or none (default: linear)"
     )
     options: dict[str, Any] = argument(
         {}, help="other fields of the encoder's configuration, by name"
@@ -239,11 +254,11 @@ class EncoderArguments:
 def refuse_beside_start(
     start: str | None, tokenizer: TokenizerArguments, model: ModelArguments
 ) -> None:
-    """Refuse tokenizer and model keys that `start` already determines.
+    """Raise an error for tokenizer and model keys that `start` already determines.
 
     Raises:
-        RecipeError: There is a `start`, and a key of the tokenizer, or one of the model other than
-            its two dropouts, is set.
+        RecipeError: `start` is given, and a tokenizer key or a model key other than the two
+            dropouts is set.
     """
     plain = ModelArguments()
     undropped = replace(

@@ -1,4 +1,4 @@
-"""Initial weights of an encoder, from word vectors or a trained model."""
+"""Initializes an encoder from word vectors or a trained model."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ NOT_SETTINGS = ("auto_map", "_name_or_path", "architectures", "transformers_vers
 
 
 def load_start(name: str, data_root: str | Path | None) -> SentenceEncoder:
-    """Load the encoder that `start` names: a path, a packaged model or a Hub repository."""
+    """Load the encoder that the recipe key `start` names: a path, packaged model or Hub
+    repository.
+    """
     return SentenceEncoder.from_pretrained(resolve_model(name, data_root), device="cpu")
 
 
 def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments) -> dict[str, Any]:
-    """Return the configuration of a trained encoder, with the two dropouts of a recipe."""
+    """Return the configuration of a trained encoder, with the two dropouts replaced by the
+    recipe's.
+    """
     settings = _plain(encoder.config.to_dict())
     for part in settings.get("parts") or [settings]:
         part["embedding_dropout"] = arguments.embedding_dropout
@@ -43,7 +47,7 @@ def settings_from_start(encoder: SentenceEncoderModel, arguments: ModelArguments
 
 
 def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> SentenceEncoderModel:
-    """Return a copy of a trained encoder, with the two dropouts of a recipe."""
+    """Return a copy of a trained encoder, with the two dropouts replaced by the recipe's."""
     trained = start.model
     config = trained.config_class(**settings_from_start(trained, arguments))
     model: SentenceEncoderModel = type(trained)(config)
@@ -52,7 +56,7 @@ def encoder_from_start(start: SentenceEncoder, arguments: ModelArguments) -> Sen
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration without its origin."""
+    """Return a configuration without keys that name its origin."""
     kept = {name: value for name, value in settings.items() if name not in NOT_SETTINGS}
     if kept.get("parts"):
         kept["parts"] = [_plain(part) for part in kept["parts"]]
@@ -60,7 +64,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
-    """Return the path of `model.vectors`, which may name a packaged model."""
+    """Return the path of `model.vectors`. The name may also be a packaged model."""
     try:
         return resolve_path(name, data_root)
     except RecipeError:
@@ -72,14 +76,15 @@ def resolve_vectors(name: str, data_root: str | Path | None) -> Path:
 def start_from_vectors(
     model: SentenceEncoderModel, tokenizer: TextTokenizer, path: Path, *, bad_rows: str = "refuse"
 ) -> None:
-    """Set the rows of known entries to given vectors (thesis 3.1.2); other rows stay random.
+    """Initialize rows of the token table with given vectors (thesis 3.1.2). Rows without a given
+    vector stay random.
 
-    If the table is of words and `path` is a subword model, each word gets the vector that the model
+    If the tokens are words and `path` is a subword model, each word gets the vector that the model
     computes for it.
 
     Args:
-        path: A text file of vectors or a model directory.
-        bad_rows: As for `read_vectors`.
+        path: Text file of vectors, or model directory.
+        bad_rows: Treatment of malformed and repeated rows, as in `read_vectors`.
     """
     table, tokens = model.get_input_embeddings().weight, tokenizer.tokens()
     row_of = {token: row for row, token in enumerate(tokens) if row > 0}
@@ -125,7 +130,7 @@ def _knows_words(tokenizer: TextTokenizer | Path) -> bool:
 def _vectors_of_words(
     path: Path, words: Sequence[str], dimension: int
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield a model's vector of each word that has a known token."""
+    """Yield the words that have a known token, with their vectors from a model."""
     vectors = SentenceEncoder.from_pretrained(path, num_threads=1).encode(words)
     _check_dimension(path, vectors.shape[1], dimension)
     for word, vector in zip(words, vectors, strict=True):

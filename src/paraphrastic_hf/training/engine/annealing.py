@@ -1,4 +1,4 @@
-"""Learning-rate annealing at the ends of epochs, which also ends the run (thesis, 7.3)."""
+"""Annealing of the learning rate at the end of epochs, and of the run (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ class Annealing:
     """Annealing schedule and its state.
 
     Attributes:
-        factor: Factor of the rate at each annealing, above 0 and below 1. None for no annealing.
-        first: First epoch, counted from 1, that ends with annealing, as do all later ones. None to
-            anneal after each epoch whose development score is not a new best.
+        factor: Factor that each annealing multiplies the rate by, above 0 and below 1. None for no
+            annealing.
+        first: First epoch, counted from 1, that ends with annealing. All later epochs also do. None
+            to anneal after each epoch whose development score is not a new best.
         least: Training ends when the rate falls below this, above 0.
         rate: Initial rate, above 0.
-        share: Current factor of the initial rate, above 0 and at most 1.
+        share: Current rate divided by the initial rate, above 0 and at most 1.
         best: Highest development score at the end of an epoch, or None before the first.
 
     Example:
@@ -51,7 +52,7 @@ class Annealing:
         """Update the rate at the end of an epoch.
 
         Args:
-            epoch: From 0.
+            epoch: Index of the epoch, from 0.
             score: Development score (higher is better), or None without a development set.
         """
         is_best = score is not None and (self.best is None or score > self.best)
@@ -70,7 +71,7 @@ class Annealing:
 
 
 class AnnealedObjective:
-    """An objective with an annealed learning rate, kept in checkpoints."""
+    """Base of objectives with an annealed learning rate. Checkpoints save the state."""
 
     annealing: Annealing
 

@@ -1,9 +1,10 @@
 """Checkpoints that survive `kill -9`, a cut-short write and a full disk.
 
-A checkpoint is a folder `step-N` of safetensors files and a `state.json` with their sizes and
-hashes. It is written as `step-N.part` and then renamed. Older ones are removed only afterwards. An
-interrupted run writes `stopped-N` between two checkpoints: it can be resumed, does not count among
-those to keep, and goes with the next checkpoint.
+A checkpoint is a folder `step-N` with safetensors files and a `state.json` with the sizes and
+hashes of these files. It is written as `step-N.part` and then renamed. Older checkpoints are
+removed only afterwards. If a run is interrupted between two checkpoints, it writes a folder
+`stopped-N`. The run can be resumed from this folder. The folder does not count toward the number of
+checkpoints to keep, and is removed with the next checkpoint.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ def save_checkpoint(
     keep: int,
     is_due: bool = True,
 ) -> None:
-    """Write `root/step-N` and remove all but the newest `keep`.
+    """Write the checkpoint `root/step-N`, and remove all but the newest `keep` checkpoints.
 
-    If no checkpoint is due, write `root/stopped-N`, with the pending updates of table rows.
+    If no checkpoint is due (`is_due` is False), write `root/stopped-N`, including pending updates
+    of table rows.
     """
     if not is_due and isinstance(optimizer, RowAdam):
         optimizer.keep_pending()
@@ -68,7 +70,9 @@ def save_checkpoint(
 def load_latest(
     root: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any] | None:
-    """Restore the newest intact checkpoint and return its state, or None without checkpoints."""
+    """Restore the newest intact checkpoint and return its state. Return None if there are no
+    checkpoints.
+    """
     paths = _all_checkpoints(root)
     for path in reversed(paths):
         try:
@@ -94,13 +98,13 @@ def load_latest(
 
 
 def _load(model: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Load weights from `weights_of`, restoring the tied names that it leaves out."""
+    """Load weights from `weights_of`, and restore the names of tied weights."""
     sources = {name: weights[it] for name, it in _ties(model).items() if it in weights}
     model.load_state_dict({**weights, **sources})
 
 
 def list_checkpoints(root: Path) -> list[Path]:
-    """Return the paths of complete due checkpoints, oldest first."""
+    """Return the paths of complete checkpoints, oldest first, without `stopped-N`."""
     return [path for path in _all_checkpoints(root) if path.name.startswith("step")]
 
 
@@ -121,7 +125,7 @@ def save_weights(model: nn.Module, path: Path) -> None:
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
-    """Load a model's weights, or keep them with a warning if the file does not exist."""
+    """Load a model's weights. If the file does not exist, warn and keep the current weights."""
     if not path.exists():
         logger.warning("%s does not exist. Keeping the last weights.", path)
         return
@@ -137,8 +141,8 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
     """Load the mean of the weights of the newest checkpoints into a model.
 
     Args:
-        model: Unchanged if there are no checkpoints.
-        count: Most checkpoints to average, at least 1.
+        model: Model to load into. Unchanged if there are no checkpoints.
+        count: Maximum number of checkpoints to average, at least 1.
 
     Returns:
         Number of checkpoints averaged.
@@ -164,9 +168,9 @@ def load_average(model: nn.Module, root: Path, count: int) -> int:
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Return a model's state without duplicate names of tied weights.
+    """Return a model's state dict with each tied weight under only one name.
 
-    Safetensors refuses to write a tensor under two names.
+    safetensors cannot write a tensor under two names.
     """
     return {name: value for name, value in model.state_dict().items() if name not in _ties(model)}
 
@@ -176,7 +180,9 @@ def _ties(model: nn.Module) -> dict[str, str]:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return an optimizer's state, without settings, under names such as `0.first_moment`."""
+    """Return the tensors of an optimizer's state by name, such as `0.first_moment`. Settings are
+    left out.
+    """
     state = optimizer.state_dict()["state"]
     return {
         f"{index}.{name}": value if isinstance(value, Tensor) else torch.tensor(value)
@@ -186,7 +192,7 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Restore the state from `optimizer_tensors`."""
+    """Restore an optimizer's state from the result of `optimizer_tensors`."""
     # `load_state_dict` would convert integer state to floating point.
     of_groups = [(p, group) for group in optimizer.param_groups for p in group["params"]]
     for key, value in tensors.items():

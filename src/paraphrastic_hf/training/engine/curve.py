@@ -1,6 +1,6 @@
 """Plot of a run's loss, learning rate and development score by step.
 
-It depends only on the log (`log.py`) and the recipe, so a resumed run has the same plot.
+The plot depends only on the log (`log.py`) and the recipe, so a resumed run gives the same plot.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ class Curve:
     """One logged quantity.
 
     Attributes:
-        steps: Optimizer steps since training began.
-        values: Value at each of these (for losses, the mean since the previous line).
-        is_part: Whether it is logged with the loss, as its parts are, and not only now and then.
+        steps: Number of optimizer steps since training began, for each value.
+        values: Logged values. For losses, the mean since the previous log line.
+        is_part: Whether the quantity is logged in every line with the loss, as the parts of the
+            loss are. Other quantities are logged less often.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -45,13 +46,13 @@ class Curve:
 
 
 def read_curves(log: str | Path) -> dict[str, Curve]:
-    """Read the named curves of a run from its log.
+    """Read the curves of a run from its log, by name.
 
     Args:
         log: The file `logs/train.jsonl` of a finished run.
 
     Returns:
-        `loss`, each of its parts, `lr` and `development`, if logged.
+        The curves `loss`, `lr`, `development` and the parts of the loss, if logged.
 
     Example:
         >>> import tempfile
@@ -73,7 +74,7 @@ def read_curves(log: str | Path) -> dict[str, Curve]:
 def write_curve(directory: Path) -> None:
     """Draw the log of a run into `training.png` beside its model.
 
-    Without matplotlib or with less than two lines in the log, there is no picture.
+    Without matplotlib or with fewer than two lines in the log, there is no picture.
     """
     remove(directory / PICTURE)
     try:
@@ -95,10 +96,11 @@ def titles_of(recipe: Mapping[str, Any]) -> dict[str, str]:
 
 
 def draw(curves: Mapping[str, Curve], titles: Mapping[str, str]) -> Figure | None:
-    """Draw a panel for the score, one for the loss and its parts, one for the learning rate, and a
-    lower one for each gauge, since each has a scale of its own. `kl/fr` and `kl/en` share one.
+    """Draw panels for the development score, the loss and its parts, the learning rate and other
+    logged values.
 
-    A curve of a single point is left out.
+    Values that share a prefix, such as `kl/fr` and `kl/en`, share a panel. A curve of a single point
+    is left out.
     """
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Defer Ctrl-C and SIGTERM until a checkpoint can be written."""
+"""Defers Ctrl-C and SIGTERM until a checkpoint can be written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ logger = logging.getLogger(__name__)
 
 
 class Interruption:
-    """Context manager that only records the first SIGINT or SIGTERM. A second one acts as usual.
+    """Context manager that records the first SIGINT or SIGTERM. A second signal has its usual
+    effect.
 
-    Signals that the program already handles or ignores keep their handlers. Outside the main thread
-    it does nothing, since Python delivers signals only to the main thread.
+    If the program already handles or ignores a signal, its handler stays. Outside the main thread,
+    this context manager does nothing, because Python delivers signals only to the main thread.
 
     Attributes:
         signal: Number of the received signal, or None.

@@ -12,14 +12,14 @@ from paraphrastic_hf.io.files import write_bytes
 
 
 class TrainingLog:
-    """Log that averages losses between lines.
+    """Training log. Each line contains the mean losses since the previous line.
 
-    Checkpoints hold the losses that are not yet written (`state`). A resumed run therefore logs the
-    same lines as an uninterrupted one, except for times.
+    Checkpoints contain the losses that are not yet written (`state`). A resumed run therefore logs
+    the same lines as an uninterrupted run, except for times.
 
     Args:
-        step: Steps so far. Lines of later steps, left by a killed run, are removed.
-        state: `state` from the checkpoint.
+        step: Number of steps so far. Lines of later steps, which a killed run wrote, are removed.
+        state: The property `state` from the checkpoint.
         is_main: Whether this process writes the log.
     """
 
@@ -44,7 +44,7 @@ class TrainingLog:
 
     @property
     def state(self) -> dict[str, Any]:
-        """Losses not yet written, for a checkpoint."""
+        """Losses that are not yet written, for a checkpoint."""
         return {"count": self._count, "sums": self._sums}
 
     @property

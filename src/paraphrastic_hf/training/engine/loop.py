@@ -1,4 +1,4 @@
-"""The training loop of every kind of run: Accelerate, evaluation, checkpoints, logs, resume."""
+"""The training loop of all kinds of runs: optimization, evaluation, checkpoints, logs, resuming."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Losses:
     """The loss of a batch.
 
     Attributes:
-        total: The loss to minimize, scalar.
-        parts: Its named terms, scalars, which are logged too.
+        total: Loss to minimize, a scalar.
+        parts: Terms of the loss by name, scalars, logged next to the total.
     """
 
     total: Tensor
@@ -54,17 +54,17 @@ class Losses:
 
     @classmethod
     def of(cls, parts: Mapping[str, Tensor]) -> Losses:
-        """Return the sum of the parts. A single part is logged only as the total."""
+        """Sum named terms to a loss. A single term is logged only as the total."""
         terms = list(parts.values())
         return cls(sum(terms[1:], terms[0]), parts if len(terms) > 1 else {})
 
 
 class Evaluation(float):
-    """A development score with its details.
+    """A development score with further results.
 
     Args:
         figures: Further values to log.
-        parts: Weight and per-example results of each term of the score, empty if unknown.
+        parts: Weight and per-example results of each term of the score. Empty if unknown.
 
     Example:
         >>> Evaluation(71.0, {"active_units/semantic": 512.0}) > 70
@@ -86,13 +86,13 @@ class Evaluation(float):
 
     @classmethod
     def of_parts(cls, parts: Sequence[tuple[float, Resampled]]) -> Evaluation:
-        """Return the weighted sum of the scores of `parts`."""
+        """Build the evaluation whose score is the weighted sum of the scores of `parts`."""
         return cls(sum(weight * part.score for weight, part in parts), {}, parts)
 
     def p_value(self, other: Evaluation) -> float | None:
-        """Return the two-sided p-value of the difference of two scores on the same examples.
+        """Return the two-sided p-value of the difference to another score on the same examples.
 
-        None if the per-example results are unknown.
+        Return None if the per-example results are unknown.
         """
         if not self.parts:
             return None
@@ -102,10 +102,10 @@ class Evaluation(float):
 
 
 class Objective(Protocol):
-    """The batches and the loss of a run. Epochs count from 0.
+    """Interface of an objective: batches and loss. Epochs count from 0.
 
-    All randomness must be a function of the seed and of the epoch or step. A resumed run then
-    repeats an uninterrupted one without saved random state.
+    Randomness must depend only on the seed and the epoch or step. A resumed run then equals an
+    uninterrupted one, although no random state is saved.
     """
 
     def examples(self, epoch: int) -> int:
@@ -115,20 +115,22 @@ class Objective(Protocol):
         """Return the approximate number of steps in an epoch, for learning-rate schedules."""
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield the next steps of an epoch. A checkpoint may follow the last one."""
+        """Yield the next steps of an epoch. A checkpoint can be written only after the last of
+        them.
+        """
 
     def loss(self, model: nn.Module, batch: Any, epoch: int, step: int) -> Losses:
-        """Return the loss of one batch. The losses of a step's batches add up.
+        """Return the loss of one batch. The loss of a step is the sum over its batches.
 
         Args:
-            model: The model as Accelerate wrapped it, or the module from `as_forward`.
-            batch: One of `Step.batches`.
+            model: Model as wrapped by Accelerate, or the module from `as_forward`.
+            batch: A batch from `Step.batches`.
         """
 
 
 @runtime_checkable
 class Stateful(Protocol):
-    """An objective with state in checkpoints."""
+    """Interface of an objective with a state that checkpoints save."""
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON values."""
@@ -139,22 +141,22 @@ class Stateful(Protocol):
 
 @runtime_checkable
 class ByMethod(Protocol):
-    """An objective that calls a method of the model other than `forward`."""
+    """Interface of an objective that calls a method of the model other than `forward`."""
 
     def as_forward(self, model: Any) -> nn.Module:
-        """Return a module whose `forward` is that method, for `loss`.
+        """Wrap a model in a module whose `forward` is that method. `loss` gets this module.
 
-        Processes share gradients only of calls to `forward`.
+        Accelerate averages gradients over processes only for calls of `forward`.
         """
 
 
 class TrainingLoop:
-    """Training loop that starts fresh or resumes from the last checkpoint.
+    """Training loop, which can resume from the last checkpoint.
 
     Args:
-        directory: Parent of `checkpoints/` and `logs/`.
-        evaluate: Function from a model to its development score, or None to keep the last weights.
-        unit: Name of the examples in the progress bar.
+        directory: Folder that contains `checkpoints/` and `logs/`.
+        evaluate: Function that computes a model's development score. None keeps the last weights.
+        unit: Plural name of the examples, for the progress bar.
     """
 
     def __init__(
@@ -190,7 +192,7 @@ class TrainingLoop:
         return self.directory / "checkpoints" / "best.safetensors"
 
     def resume(self) -> bool:
-        """Restore the newest intact checkpoint, or return False without one."""
+        """Restore the newest intact checkpoint. Return False if there is no checkpoint."""
         state = load_latest(self.directory / "checkpoints", self.model, self.optimizer)
         if state is None:
             return False
@@ -199,7 +201,9 @@ class TrainingLoop:
         return True
 
     def train(self, objective: Objective) -> Progress:
-        """Train to the end and leave the best weights, or else the last, in the model."""
+        """Train to the end. The model then has the weights with the best score, or the last weights
+        without evaluation.
+        """
         if isinstance(objective, AnnealedObjective):
             self._annealing = objective.annealing
         wrapped: nn.Module = self.model
@@ -281,7 +285,7 @@ class TrainingLoop:
     def _step(
         self, objective: Objective, wrapped: nn.Module, step: Step, total_steps: int
     ) -> dict[str, float]:
-        """Take one optimizer step and return its named losses."""
+        """Take one optimizer step, and return its losses by name."""
         at = self.progress
         # Seeding each step makes dropout repeatable in a resumed run.
         self._seed((self.seed * 1_000_003 + at.step) * 64 + self.accelerator.process_index)
@@ -342,10 +346,10 @@ class TrainingLoop:
             torch.manual_seed(seed)
 
     def _settle(self) -> None:
-        """Bring every table row up to date before weights are read or saved.
+        """Bring all rows of the token tables up to date, before weights are read or saved.
 
-        Processes catch up different rows at different times, which rounds differently. All of them
-        take the rows of the first process, as a resumed run does.
+        Processes apply pending updates to different rows at different times, so their rows differ
+        by rounding. All processes take the rows of the first process, as a resumed run does.
         """
         if isinstance(self.optimizer, RowAdam):
             self.optimizer.catch_up()
@@ -358,7 +362,9 @@ class TrainingLoop:
     def _between_steps(
         self, objective: Objective, log: TrainingLog, ends_epoch: bool, is_last: bool
     ) -> None:
-        """Evaluate and write a checkpoint when due. Weights and progress agree here."""
+        """Evaluate and write a checkpoint if due. At this point, weights and progress are
+        consistent.
+        """
         at, run = self.progress, self.run_arguments
         score = None
         if self.evaluate is not None and (at.step >= at.next_evaluation or ends_epoch):

@@ -1,4 +1,4 @@
-"""Check whether a model fits into the machine's memory."""
+"""Checks whether a model fits into the machine's memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE = (*OF_MODEL, *BATCHES)  # keys that determine memory use (no kind of reci
 
 
 def what_to_lower(recipe: Any) -> str:
-    """Return advice on which keys of a recipe to lower when memory runs out."""
+    """Return advice, for messages, on which recipe keys to lower when memory runs out."""
     known = {
         f"{group.name}.{name}"
         for group in fields(recipe)
@@ -35,7 +35,7 @@ def _lower(keys: Sequence[str]) -> str:
 
 
 def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
-    """Raise if a model's parameters alone exceed the machine's memory."""
+    """Raise an error if a model's parameters alone need more than the machine's memory."""
     most = machine_memory()
     with torch.device("meta"):
         model = model_class(config)
@@ -49,7 +49,9 @@ def check_memory(model_class: type[ParaphrasticModel], config: Any) -> None:
 
 
 def machine_memory() -> int | None:
-    """Return the bytes of memory of this machine, or None if the system does not report it."""
+    """Return the size of this machine's memory in bytes, or None if the system does not
+    report it.
+    """
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows has no `sysconf`

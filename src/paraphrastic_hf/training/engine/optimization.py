@@ -1,4 +1,4 @@
-"""The optimizer and learning rate of a recipe's `OptimizationArguments`."""
+"""Creates the optimizer and learning-rate schedule from a recipe's `OptimizationArguments`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ logger = logging.getLogger(__name__)
 
 
 def use_sparse_tables(model: PreTrainedModel, arguments: OptimizationArguments) -> None:
-    """Switch embedding tables that support it to row-sparse gradients, if the run allows them.
+    """Switch embedding tables to row-sparse gradients, if the table, device and optimizer support
+    them.
 
-    On a GPU, updating a whole table is fast and NCCL cannot sum row-sparse gradients. Momentum and
-    weight decay move every row at every step. The closed form of `RowAdam` needs
-    beta_1 < sqrt(beta_2).
+    On a GPU they are not used: updating a whole table is fast there, and NCCL cannot sum row-sparse
+    gradients. With momentum or weight decay they are not used because every row moves at every
+    step. Adam additionally needs beta_1 < sqrt(beta_2), for the closed form of `RowAdam`.
     """
     first, second = arguments.betas
     is_possible = (
@@ -39,10 +40,11 @@ def use_sparse_tables(model: PreTrainedModel, arguments: OptimizationArguments) 
 def make_optimizer(
     model: PreTrainedModel, arguments: OptimizationArguments
 ) -> torch.optim.Optimizer:
-    """Return the optimizer of a recipe over all parameters of a model.
+    """Create the optimizer of a recipe for all parameters of a model.
 
-    With row-sparse gradients, AdaGrad and Adam update only the rows in the batch. Both still equal
-    their dense forms: AdaGrad does not move a row without gradient, and `RowAdam` catches up later.
+    With row-sparse gradients, AdaGrad and Adam update only the rows in the batch. The result still
+    equals that of the dense optimizers: AdaGrad does not move a row without gradient, and `RowAdam`
+    applies missed updates later.
     """
     parameters, rate = model.parameters(), arguments.learning_rate
     # Torch warns about the cost of these checks unless they are explicitly off.
@@ -79,7 +81,7 @@ def learning_rate(arguments: OptimizationArguments, step: int, total_steps: int)
     the run, or peak * sqrt(warm-up / (step + 1)).
 
     Args:
-        step: Steps before this one, from 0.
+        step: Number of steps before this one.
 
     Example:
         >>> arguments = OptimizationArguments(

@@ -1,4 +1,4 @@
-"""Resolve the paths, models and corpora that a recipe names."""
+"""Resolves the paths, models and corpora that a recipe names."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from paraphrastic_hf.training.engine.recipe import DatasetArguments
 
 
 def find_data_root(data_root: str | Path | None) -> str | Path | None:
-    """Return the given data root, else the variable PARAPHRASTIC_DATA, else None."""
+    """Return `data_root` if given, else the environment variable PARAPHRASTIC_DATA, else None."""
     return data_root if data_root is not None else os.environ.get(DATA_ROOT_VARIABLE) or None
 
 
 def resolve_path(path: str, data_root: str | Path | None) -> Path:
     """Return the first existing candidate for a path in a recipe.
 
-    Candidates are the path under the data root, the path under the working folder, and a text
-    packaged with the recipes. A path that begins with `./` or `../` is looked up under the working
-    folder first. An absolute path is taken as it is.
+    Candidates are, in this order, the path relative to the data root, the path relative to the
+    working folder, and a text packaged with the recipes. For a path that begins with `./` or `../`,
+    the working folder comes first. An absolute path is returned unchanged.
     """
     candidates = _candidates(path, data_root)
     for candidate in candidates:
@@ -53,7 +53,7 @@ def resolve_model(name: str, data_root: str | Path | None) -> str | Path:
 
 
 def named_weights(arguments: Any, *, models_only: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield each model or other weight file in a recipe, with its dotted key.
+    """Yield every model and other weight file that a recipe names, as dotted key and name.
 
     Args:
         arguments: An instance of a dataclass whose fields were made by `argument`.
@@ -87,11 +87,12 @@ def _listed(paths: Iterable[Path]) -> str:
 
 
 def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> Path | None:
-    """Return the folder of a corpus's files, or None if they are to be downloaded.
+    """Return the folder that contains the files of a corpus, or None to download them.
 
-    It is the recipe's `data_dir`, else the data root or its `eval` folder if the corpus is there.
-    An explicit data root without the corpus is returned too: reading it reports the missing files.
-    Without an explicit one, a corpus missing from PARAPHRASTIC_DATA is downloaded.
+    The folder is the recipe's `data_dir`, else the data root or its subfolder `eval` if the corpus
+    is there. If `data_root` is given but lacks the corpus, it is still returned, and reading the
+    corpus reports the missing files. If it is not given, and PARAPHRASTIC_DATA lacks the corpus,
+    the corpus is downloaded.
     """
     if dataset.data_dir is not None:
         return resolve_path(dataset.data_dir, data_root)
@@ -101,7 +102,7 @@ def dataset_folder(dataset: DatasetArguments, data_root: str | Path | None) -> P
 
 
 def open_dataset(dataset: DatasetArguments, split: str, data_root: str | Path | None) -> Any:
-    """Stream the rows of a split of a recipe's corpus, ignoring `dataset.split`."""
+    """Stream the rows of one split of a recipe's corpus. `dataset.split` is ignored."""
     folder = dataset_folder(dataset, data_root)
     return load_dataset(
         dataset.name, dataset.config, split, data_dir=folder, streaming=True, **dataset.options

@@ -10,11 +10,12 @@ from paraphrastic_hf.models.base import SentenceEncoderModel
 
 
 class Penalty:
-    """L2 penalties, some of them toward the parameter values at construction.
+    """L2 penalties on parameters. Create it before training: penalties toward initial values use
+    the values at construction.
 
     Args:
-        to_start: Whether `lambda_c` pulls all other parameters toward their initial values, as for
-            a model that is already trained.
+        to_start: Whether `lambda_c` pulls parameters toward their initial values instead of 0. True
+            for a model that is already trained.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class Penalty:
         ]
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """Return the scalar penalty of a step that uses `ids` of any shape."""
+        """Return the penalty, a scalar. `ids` are the token ids in the step, of any shape."""
         total = torch.zeros((), device=ids.device)
         # Rows that only another process has used are not yet up to date in this one.
         self.model.before_reading({"input_ids": ids})

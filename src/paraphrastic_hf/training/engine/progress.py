@@ -1,4 +1,4 @@
-"""The progress of a run, as checkpoints and `run.json` record it."""
+"""Counters and best score of a run, as recorded in checkpoints and `run.json`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 @dataclass
 class Progress:
-    """The progress of a run."""
+    """Position in the training data, counters and best score. Checkpoints and `run.json` record
+    them.
+    """
 
     epoch: int = 0  # from 0
     position: int = 0  # examples of the epoch so far
@@ -23,5 +25,7 @@ class Progress:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Progress:
-        """Read a record. An earlier version wrote `pairs` for `examples`."""
+        """Read the progress from a record. In records of an earlier version, the key `examples` is
+        named `pairs`.
+        """
         return cls(**{"examples" if key == "pairs" else key: record[key] for key in record})

@@ -1,4 +1,4 @@
-"""Hashes of the text and models of a run, so that no run resumes with different ones."""
+"""Hashes of a run's texts and models, to detect that they changed before a run resumes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def text_stamp(
     datasets: Iterable[Any] = (),
     models: Iterable[tuple[str, str]] = (),
 ) -> Stamp:
-    """Return the hashes of a recipe's files and models and of the datasets given with it.
+    """Return the hashes of a recipe's files and models, and of additional datasets.
 
-    The hash of a missing or unreachable file is empty. Named corpora, and datasets that can be read
-    only once, are left out.
+    The hash of a missing or unreachable file is an empty string. Named corpora, and datasets that
+    can be read only once, are left out.
 
     Args:
         datasets: As in `sources.read_sources`.
-        models: Key and name of further models.
+        models: Key and name of additional models.
     """
     found: Stamp = {}
     sources = recipe.data.sources if hasattr(recipe, "data") else ()
@@ -61,7 +61,7 @@ def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = T
     """Return the `files_hash` of a model, or an empty string if it cannot be found.
 
     Args:
-        data_root: Folder for relative paths, by default the working folder.
+        data_root: Folder that relative paths refer to. None means the working folder.
     """
     try:
         path = resolve_path(name, data_root)
@@ -71,11 +71,12 @@ def weights_stamp(name: str, data_root: str | Path | None, *, is_model: bool = T
 
 
 def keep_stamp(stamp: Stamp, work: Path, fix: str | None = None) -> None:
-    """Write the stamp of a folder of tokenized text, or raise if it differs from the existing one.
+    """Write a stamp to a folder of tokenized text. If the folder has a different stamp, raise an
+    error.
 
     Args:
-        stamp: From `text_stamp`.
-        fix: Advice for the error message, by default to remove the folder.
+        stamp: Result of `text_stamp`.
+        fix: Advice in the error message. None advises to remove the folder.
     """
     path = work / FILE
     remove = f"remove the folder {work} and run the same command again"
@@ -89,7 +90,9 @@ def keep_stamp(stamp: Stamp, work: Path, fix: str | None = None) -> None:
 
 
 def refuse_other_text(first: Mapping[str, str], stamp: Stamp, what: str, fix: str) -> None:
-    """Raise if text or models differ from the first ones of a run or folder."""
+    """Raise an error if the hashes of texts or models differ from `first`, those of the earlier run
+    or folder.
+    """
     changed = [
         name
         for name in {**first, **stamp}

@@ -20,12 +20,18 @@ Check = tuple[bool, str, object, str]
 
 
 def must_be(key: str, value: object, wanted: str) -> RecipeError:
-    """Return the error for a value that the bounds of a field cannot express."""
+    """Return the error for an invalid value. Use it for conditions that `argument` cannot
+    express.
+    """
     return RecipeError(f"{key} must be {wanted}, got {value!r}")
 
 
 def refuse_unless(checks: Iterable[Check]) -> None:
-    """Raise for the first check that fails: (is_good, key, value, what the value must be)."""
+    """Raise an error for the first check that fails.
+
+    A check is a tuple: whether the value is valid, its key, the value, and a description of valid
+    values.
+    """
     for is_good, name, value, wanted in checks:
         if not is_good:
             raise must_be(name, value, wanted)
@@ -33,24 +39,28 @@ def refuse_unless(checks: Iterable[Check]) -> None:
 
 @dataclass(frozen=True)
 class DatasetArguments:
-    """A corpus that `paraphrastic_hf.load_dataset` knows."""
+    """A corpus that `paraphrastic_hf.load_dataset` can load."""
 
     name: str = argument(help="corpus name (`paraphrastic data list` shows all)")
-    config: str | None = argument(None, help="configuration (default: the first of the corpus)")
+    config: str | None = argument(
+        None, help="configuration of the corpus (default: its first configuration)"
+    )
     split: str = argument("train", help="split")
     data_dir: str | None = argument(
-        None, help="folder of the official files (default: the data root, else a download)"
+        None,
+        help="folder that contains the official files (default: the data root, else they are "
+        "downloaded)",
     )
     options: dict[str, Any] = argument({}, help="corpus options, such as min_score")
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Read a corpus given as its name alone."""
+        """Convert a plain name to a corpus with default settings."""
         return {"name": str(value)}
 
     @property
     def title(self) -> str:
-        """The name and configuration, for messages."""
+        """Name and configuration of the corpus, for messages."""
         return " ".join(filter(None, (self.name, self.config)))
 
 
@@ -60,47 +70,58 @@ class SourceArguments:
 
     path: str | None = argument(
         None,
-        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset (.gz, .xz "
-        "and .bz2 are unpacked), under the data root or the working folder (first if it begins ./)",
+        help="TSV, CSV (with header), JSON Lines, text or parquet file, or saved dataset. .gz, "
+        ".xz and .bz2 are unpacked. The path is relative to the data root, else the working "
+        "folder. A path that begins with ./ is looked up in the working folder first",
     )
     dataset: DatasetArguments | None = argument(
-        None, help="corpus, instead of a path, as in {name: multi30k, config: en-fr}"
+        None, help="corpus to use instead of a path, such as {name: multi30k, config: en-fr}"
     )
-    second: str | None = argument(None, help="text file aligned line by line with `path`")
+    second: str | None = argument(
+        None, help="text file with the second sentences, aligned line by line with `path`"
+    )
     languages: list[str] | None = argument(
-        None, help="language codes of the sides (default: those of a bitext corpus, else en, en)"
+        None,
+        help="language codes of the two sides (default: en, en, or the languages of a bitext "
+        "corpus)",
     )
     columns: list[str] | None = argument(
-        None, help='names or numbers (from 1) of the two text columns, as in ["2", "3"]'
+        None, help='names or positions (from 1) of the two text columns, such as ["2", "3"]'
     )
     beside: dict[str, Any] = argument(
-        {}, help="further columns to keep: new names with column names or numbers, as in {score: 3}"
+        {},
+        help="additional columns to keep: new name, and name or position (from 1) in the file, "
+        "such as {score: 3}",
     )
     max_pairs: int | None = argument(
-        None, help="size of a random sample of the pairs (default: all pairs)", at_least=0
+        None, help="number of pairs to sample at random (default: all pairs)", at_least=0
     )
     weight: float = argument(
         1.0,
-        help="contrastive, distillation: uses of each pair per epoch (0.5: a random half)",
+        help="contrastive, distillation: number of times each pair is used per epoch (0.5: a "
+        "random half of the pairs)",
         at_least=0,
         at_most=1000,
     )
     swap: bool = argument(
-        False, help="contrastive: swap the sides at random, for sources whose order carries meaning"
+        False,
+        help="contrastive: swap the two sides at random, for sources whose columns differ "
+        "systematically",
     )
     hold_out: bool = argument(
         True,
-        help="whether development clean-and-bitext may hold out pairs (use false for mined pairs)",
+        help="allow development clean-and-bitext to hold out pairs of this source (use false for "
+        "mined pairs)",
     )
 
     @staticmethod
     def from_shorthand(value: Any) -> dict[str, Any]:
-        """Read a source given as its path alone."""
+        """Convert a plain path to a source with default settings."""
         return {"path": None if value is None else str(value)}
 
     @property
     def name(self) -> str:
-        """The corpus or path, for messages."""
+        """Name of the corpus or path of the file, for messages."""
         return str(self.path) if self.dataset is None else self.dataset.title
 
     @property
@@ -113,7 +134,8 @@ class DataArguments:
     """Training data.
 
     Attributes:
-        ignored: Source keys without effect in this kind of recipe, with what to do instead.
+        ignored: Source keys that have no effect in this kind of recipe, each with advice on what to
+            do instead.
     """
 
     ignored: ClassVar[Mapping[str, str]] = {}
@@ -121,14 +143,22 @@ class DataArguments:
     sources: list[SourceArguments] = argument(
         [], help="files of sentence pairs, or mappings with `path` or `dataset`"
     )
-    min_words: int = argument(1, help="fewest words per side of a pair", at_least=0)
-    max_words: int | None = argument(100, help="most words per side of a pair", at_least=1)
+    min_words: int = argument(1, help="minimum number of words per side of a pair", at_least=0)
+    max_words: int | None = argument(
+        100, help="maximum number of words per side of a pair", at_least=1
+    )
     max_length: int = argument(
-        100, help="most tokens per side (longer sides are cut)", at_least=1, at_most=2**31 - 1
+        100,
+        help="maximum number of tokens per side (longer sides are cut)",
+        at_least=1,
+        at_most=2**31 - 1,
     )
     bad_rows: str = argument("skip", help="treatment of malformed rows", choices=BAD_ROWS)
     max_bad_rows: float = argument(
-        MAX_BAD_ROWS, help="largest share of malformed rows in a source", at_least=0, at_most=1
+        MAX_BAD_ROWS,
+        help="maximum share of malformed rows in a source, 0 to 1",
+        at_least=0,
+        at_most=1,
     )
 
 
@@ -138,9 +168,11 @@ class OptimizationArguments:
 
     epochs: int = argument(10, help="passes over the data", at_least=0, at_most=1_000_000)
     steps: int | None = argument(
-        None, help="most optimizer steps, if the epochs would take more", at_least=1
+        None,
+        help="maximum number of optimizer steps (default: no limit besides epochs)",
+        at_least=1,
     )
-    batch_size: int = argument(128, help="examples in a mini-batch", at_least=1)
+    batch_size: int = argument(128, help="number of examples in a mini-batch", at_least=1)
     optimizer: str = argument(
         "adam",
         help="optimizer (on CPU, adam and adagrad update only the embedding rows of a batch)",
@@ -158,16 +190,23 @@ class OptimizationArguments:
     learning_rate: float = argument(1e-3, help="learning rate at the end of warm-up", above=0)
     schedule: str = argument(
         "constant",
-        help="learning rate after warm-up: constant, linear to 0, or by inverse root of the step",
+        help="learning rate after warm-up: constant, linear decay to 0, or inverse square root of "
+        "the step",
         choices=("constant", "linear", "inverse_root"),
     )
-    warmup_steps: int = argument(0, help="steps of linear learning-rate warm-up from 0", at_least=0)
+    warmup_steps: int = argument(
+        0, help="number of steps in which the learning rate rises linearly from 0", at_least=0
+    )
     clip: float = argument(
-        0.0, help="largest norm of the whole gradient (0: no clipping)", at_least=0
+        0.0,
+        help="norm to which larger gradients are clipped, over all parameters together (0: no "
+        "clipping)",
+        at_least=0,
     )
     precision: str = argument(
         "fp32",
-        help="number format of matrix products (bf16: 8 significant bits, fast where supported)",
+        help="number format of matrix products (bf16: 8 significant bits, faster if the hardware "
+        "supports it)",
         choices=("fp32", "bf16"),
     )
 
@@ -193,27 +232,40 @@ class OptimizationArguments:
             raise must_be(key, self.warmup_steps, "at least 1 (the papers use 4000)")
 
     def key_set_by_length(self) -> str | None:
-        """Return a key whose effect at a step depends on the length of the run, or None."""
+        """Return a key that makes a step depend on the length of the run, such as a linear
+        schedule, or None.
+
+        Such a run cannot be trained longer.
+        """
         return "training.schedule" if self.schedule == "linear" else None
 
 
 @dataclass(frozen=True)
 class TokenBatchArguments(OptimizationArguments):
-    """Optimization in batches of about equally many tokens."""
+    """Optimization in batches with about the same number of tokens."""
 
-    batch_size: int = argument(1024, help="most sentences in a batch", at_least=1)
-    batch_tokens: int = argument(4096, help="most tokens in a batch, padding included", at_least=1)
+    batch_size: int = argument(1024, help="maximum number of sentences in a batch", at_least=1)
+    batch_tokens: int = argument(
+        4096, help="maximum number of tokens in a batch, including padding", at_least=1
+    )
     accumulate: int = argument(
-        1, help="batches whose gradients are accumulated for one optimizer step", at_least=1
+        1,
+        help="number of batches whose gradients are accumulated for one optimizer step",
+        at_least=1,
     )
 
 
 @dataclass(frozen=True)
 class SmoothedArguments(TokenBatchArguments):
-    """Optimization of a label-smoothed cross-entropy in token batches."""
+    """Optimization with a label-smoothed cross-entropy, in batches with about the same number of
+    tokens.
+    """
 
     label_smoothing: float = argument(
-        0.1, help="share of the target probability spread over the vocabulary", at_least=0, below=1
+        0.1,
+        help="label smoothing: share of the target probability that is spread over the vocabulary",
+        at_least=0,
+        below=1,
     )
 
 
@@ -222,11 +274,13 @@ class RunArguments:
     """Checkpoints and logs."""
 
     evaluate_every: int = argument(
-        1000, help="steps between evaluations (every epoch also ends with one)", at_least=1
+        1000,
+        help="number of steps between evaluations. Every epoch also ends with an evaluation",
+        at_least=1,
     )
-    checkpoint_every: int = argument(2000, help="steps between checkpoints", at_least=1)
+    checkpoint_every: int = argument(2000, help="number of steps between checkpoints", at_least=1)
     keep_checkpoints: int = argument(2, help="number of newest checkpoints to keep", at_least=1)
-    log_every: int = argument(100, help="steps between log lines", at_least=1)
+    log_every: int = argument(100, help="number of steps between log lines", at_least=1)
 
 
 def seed_argument() -> Any:
@@ -237,11 +291,11 @@ def seed_argument() -> Any:
 def refuse_keys_of_others(
     section: str, arguments: Any, owners: Mapping[str, Sequence[str]]
 ) -> None:
-    """Raise if a section sets a key that only other values of its `kind` have.
+    """Raise an error if a section sets a key that its `kind` does not have.
 
     Args:
-        section: Its name in the recipe.
-        owners: The optional keys of each kind.
+        section: Name of the section in the recipe.
+        owners: Optional keys of each kind.
     """
     for name in sorted({name for names in owners.values() for name in names}):
         kinds = [kind for kind, names in owners.items() if name in names]
@@ -253,7 +307,9 @@ def refuse_keys_of_others(
 
 
 def check_place(source: Any, name: str) -> None:
-    """Raise unless a source has exactly one of path and dataset, and two columns if any."""
+    """Raise an error unless a source has either a path or a dataset, and either two columns or
+    none.
+    """
     if source.columns is not None and len(source.columns) != 2:
         raise must_be(f"columns of {name}", source.columns, "two names")
     if (source.path is None) == (source.dataset is None):
@@ -262,7 +318,7 @@ def check_place(source: Any, name: str) -> None:
 
 
 def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
-    """Raise if a source sets an `ignored` key or keys that contradict each other."""
+    """Raise an error if a source sets an `ignored` key or keys that contradict each other."""
     refuse_ignored(source, ignored)
     check_place(source, source.name)
     if source.languages is not None and len(source.languages) != 2:
@@ -275,10 +331,11 @@ def check_source(source: SourceArguments, ignored: Mapping[str, str]) -> None:
 
 
 def refuse_ignored(source: SourceArguments, ignored: Mapping[str, str]) -> None:
-    """Raise if a source sets a key without effect in its kind of recipe (`DataArguments.ignored`).
+    """Raise an error if a source sets a key that has no effect in its kind of recipe.
 
     Args:
-        ignored: The keys, with what to do instead.
+        ignored: Keys without effect, each with advice on what to do instead
+            (`DataArguments.ignored`).
     """
     for key, instead in ignored.items():
         if getattr(source, key) != getattr(SourceArguments, key):

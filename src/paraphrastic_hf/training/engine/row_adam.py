@@ -26,18 +26,19 @@ NEGLIGIBLE = 2.0**-60  # smallest term of the sum in `RowAdam`
 class RowAdam(torch.optim.Optimizer):
     """Adam (Kingma and Ba, 2015) whose cost on a large table depends on the rows in the batch.
 
-    Dense Adam keeps moving a row after its last gradient, by ever smaller steps. Skipping those
-    steps (as `torch.optim.SparseAdam` does) moves a rare row about ten times less per use. Here a
-    row catches up on missed steps, in closed form, just before it is next read. With gradient 0 for
-    k steps,
+    Dense Adam keeps moving a row after its last gradient, by ever smaller steps.
+    `torch.optim.SparseAdam` skips those steps, and a rare row then moves about ten times less per
+    use. This optimizer applies the missed steps of a row in closed form just before the row is next
+    read. With gradient 0 for k steps,
 
         m <- b1^k m,   v <- b2^k v,
         w <- w - m / sqrt(v) * sum_{j=1..k} (b1 / sqrt(b2))^j c_{t+j},
         c_t = lr_t sqrt(1 - b2^t) / (1 - b1^t)
 
-    The result equals dense Adam, except that `eps` enters the denominator at the time of catching
-    up. Parameters with dense gradients get torch's fused Adam. Float32 tables on the CPU are
-    updated by `_rows.c` in one pass over the rows, others by torch. Both agree up to rounding.
+    The result equals dense Adam, except that `eps` is added to the denominator when missed steps
+    are applied, not at each of them. Parameters with dense gradients get torch's fused Adam.
+    `_rows.c` updates float32 tables on the CPU in one pass over the rows, and torch updates other
+    tables. Both agree up to rounding.
 
     Call `watch(model)` once, so that rows catch up before they are read. Call `catch_up()` before
     saving weights.
@@ -64,7 +65,9 @@ class RowAdam(torch.optim.Optimizer):
         self._pending: dict[Tensor, _PendingUpdates] = {}  # by table
 
     def watch(self, model: ParaphrasticModel) -> None:
-        """Make table rows catch up before a forward pass or a penalty reads them."""
+        """Apply missed steps to table rows whenever a forward pass or a penalty is about to read
+        them.
+        """
         names = list(inspect.signature(model.forward).parameters)
 
         def before_reading(inputs: Mapping[str, Any]) -> None:
@@ -81,22 +84,23 @@ class RowAdam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def catch_up(self) -> None:
-        """Bring every row of every table up to the current step."""
+        """Apply all missed steps to every row of every table."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter in self._pending:
                     self._level(parameter, group)
 
     def keep_pending(self) -> None:
-        """Add the pending updates to the state, for a checkpoint between two `catch_up` calls.
+        """Add the missed steps to the optimizer's state, for a checkpoint between two `catch_up`
+        calls.
 
-        Catching up in two portions would round differently.
+        Applying them before the checkpoint would change the rounding.
         """
         for parameter, pending in self._pending.items():
             self.state[parameter]["travel"] = torch.from_numpy(pending.by_missed.copy())
 
     def restore_pending(self) -> None:
-        """Take pending updates, if any, out of the state."""
+        """Restore the missed steps, if any, from the optimizer's state."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter in self.state and "travel" in self.state[parameter]:
@@ -183,13 +187,13 @@ class RowAdam(torch.optim.Optimizer):
             self._level(parameter, group)
 
     def _level(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        """Bring every row of a table up to date and forget earlier rates."""
+        """Apply the missed steps to every row of a table, and clear the record of them."""
         self._catch_up(parameter, group, torch.arange(len(parameter), device=parameter.device))
         self._pending[parameter].forget()
 
     @torch.no_grad()
     def _catch_up(self, parameter: Tensor, group: dict[str, Any], rows: Tensor) -> None:
-        """Apply the missed steps of `rows`, which may repeat."""
+        """Apply the missed steps to some rows. `rows` may contain duplicates."""
         state, pending = self.state[parameter], self._pending[parameter]
         step, (decay_1, decay_2) = int(state["step"]), group["betas"]
         eps = group["eps"] * (1 - decay_2**step) ** 0.5
@@ -212,10 +216,10 @@ class RowAdam(torch.optim.Optimizer):
 
 
 class _PendingUpdates:
-    """Displacement of one table's rows over their missed steps, in units of m / sqrt(v).
+    """Displacement of a table's rows by their missed steps, in units of m / sqrt(v).
 
     Attributes:
-        steps: Steps since all rows were up to date.
+        steps: Number of steps since all rows were up to date.
         decays: b1^k and b2^k, (window + 1,) float32.
     """
 
@@ -230,11 +234,13 @@ class _PendingUpdates:
 
     @property
     def by_missed(self) -> np.ndarray:
-        """Entry k is the sum in the docstring of `RowAdam` over the last k steps, (steps + 1,)."""
+        """Return the sum in the docstring of `RowAdam` for k = 0 to `steps` missed steps, (steps +
+        1,).
+        """
         return self._sums[len(self._sums) - 1 - self.steps :]
 
     def add(self, rate: float) -> None:
-        """Add a step with c_t = `rate`."""
+        """Record a step with c_t = `rate`."""
         self.steps += 1
         reached = self.by_missed[1 : len(self._powers) + 1]
         reached += rate * self._powers[: len(reached)]
@@ -249,7 +255,9 @@ class _PendingUpdates:
 
 
 def _zeros_like(parameter: Tensor) -> Tensor:
-    """Return zeros. On the CPU, numpy allocates pages only when they are first written."""
+    """Return zeros. On the CPU they come from numpy, which allocates memory pages only when they
+    are first written.
+    """
     is_plain = parameter.device.type == "cpu" and parameter.is_contiguous()
     if not is_plain or parameter.dtype not in (torch.float32, torch.float64):
         return torch.zeros_like(parameter)
@@ -258,14 +266,16 @@ def _zeros_like(parameter: Tensor) -> Tensor:
 
 
 def _gradient_like(parameter: Tensor) -> Tensor:
-    """Return the gradient with the parameter's memory layout, as the fused kernel requires."""
+    """Return a parameter's gradient in the memory layout of the parameter, as the fused kernel
+    requires.
+    """
     grad: Tensor = parameter.grad  # type: ignore[assignment]
     is_equal = grad.stride() == parameter.stride()
     return grad if is_equal else torch.empty_like(parameter).copy_(grad)
 
 
 def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[Any] | None:
-    """Return views for `_rows.c`, or None for devices and precisions that it does not support."""
+    """Return numpy views for `_rows.c`, or None if it does not support the device or precision."""
     tables = [parameter.detach(), state["first_moment"], state["second_moment"]]
     if update is None or any(
         table.device.type != "cpu" or table.dtype != torch.float32 or not table.is_contiguous()
@@ -276,15 +286,16 @@ def _arrays(parameter: Tensor, state: dict[str, Any], *others: Tensor) -> list[A
 
 
 def rows_and_values(grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the rows and values of a row-sparse gradient."""
+    """Return the row indices and values of a row-sparse gradient."""
     grad = _coalesced(grad)
     return grad.indices()[0], grad.values()
 
 
 def _coalesced(grad: Tensor) -> Tensor:
-    """Coalesce a gradient without sorting rows that are sorted already.
+    """Coalesce a row-sparse gradient without sorting its rows again.
 
-    Our gradients are sorted, but autograd drops the flag that says so.
+    The rows are already sorted and distinct, but autograd loses the flag that marks them as
+    coalesced.
     """
     rows = grad._indices()[0]
     if grad.is_coalesced() or not bool((rows[1:] > rows[:-1]).all()):
@@ -295,7 +306,9 @@ def _coalesced(grad: Tensor) -> Tensor:
 
 
 def gradients_of(parameters: Iterable[Tensor]) -> list[Tensor]:
-    """Return the values of all gradients, dense or row-sparse, as views to change in place."""
+    """Return the values of all gradients, dense or row-sparse, as views that can be changed in
+    place.
+    """
     found = []
     for parameter in parameters:
         if parameter.grad is not None:
@@ -306,6 +319,9 @@ def gradients_of(parameters: Iterable[Tensor]) -> list[Tensor]:
 
 
 def clip_gradients(gradients: list[Tensor], norm: float, limit: float) -> None:
-    """Scale gradients from `gradients_of`, of joint norm `norm`, to a norm of at most `limit`."""
+    """Scale gradients so that their joint norm is at most `limit`.
+
+    `gradients` come from `gradients_of`. `norm` is their current joint norm.
+    """
     if norm > limit:
         torch._foreach_mul_(gradients, limit / norm)

@@ -1,9 +1,9 @@
-"""Run a recipe of any kind, from data to a finished model directory.
+"""Runs a recipe of any kind, from data to a finished model directory.
 
-The directory holds the model, `recipe.yaml` (all settings), `run.json` (the results), `README.md`
-(the model card), `training.png`, `logs/` and `checkpoints/`, with which the run can be trained
-longer. An unfinished run also has `work/`, with the tokenizer and the tokenized text. Each kind of
-recipe implements a `TrainingJob` (`kinds.py`).
+The directory contains the model, `recipe.yaml` (all settings), `run.json` (results), `README.md`
+(model card), `training.png`, `logs/`, and `checkpoints/`, from which the run can be trained longer.
+An unfinished run also has `work/`, with the tokenizer and the tokenized text. Each kind of recipe
+implements a `TrainingJob` (`kinds.py`).
 """
 
 from __future__ import annotations
@@ -60,27 +60,27 @@ def train(
 ) -> Progress:
     """Train the model that a recipe describes and write it to `output`.
 
-    The same call resumes an interrupted run from its last checkpoint. On CPU with the same number
-    of threads, the resumed run ends with bit-identical weights.
+    If the run is interrupted, the same call resumes it from the last checkpoint. On CPU with the
+    same number of threads, the resumed run ends with bit-identical weights.
 
-    A recipe with more epochs or steps also resumes a finished run. The result equals that of a run
-    with this length from the start: bit for bit if it evaluates after every epoch, else up to
+    A finished run is trained longer if the recipe has more epochs or steps. The result equals that
+    of a single run of this length: bit for bit if the run evaluates after every epoch, else up to
     rounding.
 
     Args:
-        recipe: All settings, such as `load_recipe` reads from a file.
+        recipe: All settings, for example from `load_recipe`.
         output: Directory of the finished model.
-        data_root: Folder for relative paths in the recipe, by default the variable
-            PARAPHRASTIC_DATA, else the working folder.
-        datasets: `datasets.Dataset` objects or iterables of mappings to train on, in addition to
-            the recipe's sources. `(dataset, SourceArguments)` sets languages, a cap or a weight.
+        data_root: Folder that relative paths in the recipe refer to. None means the environment
+            variable PARAPHRASTIC_DATA, else the working folder.
+        datasets: Additional training data: `datasets.Dataset` objects or iterables of mappings. A
+            tuple `(dataset, SourceArguments)` also sets languages, a cap or a weight.
         overwrite: Replace another run in `output`.
         progress: Show progress bars.
-        work: Folder to keep the tokenizer and the tokenized text in, for runs that share them. By
+        work: Folder for the tokenizer and the tokenized text, which several runs can share. By
             default they are in `output` and removed at the end.
 
     Returns:
-        Steps, examples, seconds and the best development score.
+        Number of steps, examples and seconds, and the best development score.
 
     Raises:
         RecipeError: A setting is wrong, the model does not fit into memory, or `output` holds
@@ -88,11 +88,12 @@ def train(
         BusyError: Another process is training in `output`.
         DataError: The data is missing, damaged or empty.
         ModelError: A model that the recipe starts from cannot be read.
-        CheckpointError: All checkpoints are damaged, one could not be written, or `output` or
+        CheckpointError: All checkpoints are damaged, a checkpoint cannot be written, or `output` or
             `work` was made with other text or another model.
         TypeError: `recipe` is a name, or `datasets` is not a list of datasets.
-        KeyboardInterrupt: Ctrl-C was pressed or, in the main thread, SIGTERM received. A training
-            run in one process has written a checkpoint, and the same call resumes it.
+        KeyboardInterrupt: Ctrl-C was pressed or, in the main thread, SIGTERM received. If training
+            had begun in a single process, it has written a checkpoint, and the same call resumes
+            it.
 
     Example:
         >>> from paraphrastic_hf.training.kinds import load_recipe
@@ -199,7 +200,7 @@ def evaluated(evaluate: Callable[[Any], float] | None, model: Any) -> Evaluation
 
 
 def change_of(before: Evaluation | None, after: Evaluation | None) -> dict[str, Any]:
-    """Return the development score before and after training, as `run.json` records it."""
+    """Return the development scores before and after training, as `run.json` records them."""
     if before is None or after is None:
         return {}
     scores = {"before": float(before), "after": float(after)}

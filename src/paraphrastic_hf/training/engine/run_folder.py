@@ -1,4 +1,4 @@
-"""The output folder of a run."""
+"""Manages the output folder of a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RUN_FILES = (
 
 
 def new_accelerator(precision: str = "fp32") -> Accelerator:
-    """Return the device, precision and processes of a run."""
+    """Create the Accelerator of a run, which sets device, precision and processes."""
     import torch
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
@@ -58,7 +58,7 @@ def new_accelerator(precision: str = "fp32") -> Accelerator:
 
 
 def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None) -> None:
-    """Raise if `output` holds a model that the recipe uses."""
+    """Raise an error if `output` contains a model that the recipe uses."""
     for key, name in named_weights(recipe, models_only=True):
         found = Path(resolve_model(name, data_root))
         if found.exists() and output.exists() and output.samefile(found):
@@ -66,11 +66,11 @@ def refuse_own_start(recipe: Recipe, output: Path, data_root: str | Path | None)
 
 
 def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
-    """Claim the folder `output` for this recipe, or raise.
+    """Prepare the folder `output` for this recipe, or raise an error.
 
-    A run that is overwritten is set aside until the new one is finished. It is put back if the new
-    one ends before its first checkpoint. A run that `recipe` lengthens does not change until
-    `lengthen`.
+    With `overwrite`, an earlier run is moved aside until the new run is finished. It is moved back
+    if the new run ends before its first checkpoint. If `recipe` only makes the earlier run longer,
+    nothing changes until `lengthen`.
 
     Returns:
         True if a new run begins, False if an earlier one resumes.
@@ -94,7 +94,9 @@ def claim(output: Path, recipe: Recipe, overwrite: bool) -> bool:
 
 
 def refuse_other_run(output: Path, recipe: Recipe) -> None:
-    """Raise if a folder holds another run or other files, without changing it."""
+    """Raise an error if a folder contains another run or other files. The folder does not
+    change.
+    """
     if is_longer(output, recipe):
         if key := recipe.training.key_set_by_length():
             raise RecipeError(
@@ -116,7 +118,10 @@ def refuse_other_run(output: Path, recipe: Recipe) -> None:
 
 
 def is_longer(output: Path, recipe: Recipe) -> bool:
-    """Return whether a recipe lengthens a run with a checkpoint and changes nothing else."""
+    """Return whether a recipe differs from that of a run in `output` only by more epochs or steps.
+
+    The run must have a checkpoint.
+    """
     if not has_checkpoint(output):
         return False
     try:
@@ -132,7 +137,7 @@ def is_longer(output: Path, recipe: Recipe) -> bool:
 
 
 def lengthen(output: Path, recipe: Recipe, stamp: Stamp) -> None:
-    """Make an earlier run unfinished and record the recipe, if it is a longer one.
+    """If the recipe makes an earlier run longer, mark that run as unfinished and record the recipe.
 
     Raises:
         CheckpointError: The run is finished and was trained on other text.
@@ -152,7 +157,9 @@ def _refuse_other_text(output: Path, record: dict[str, Any], stamp: Stamp) -> No
 
 
 def _set_aside(output: Path) -> None:
-    """Set an earlier run aside, or remove it if it is an unfinished replacement itself."""
+    """Move an earlier run aside. If the run in `output` is an unfinished replacement, remove it
+    instead.
+    """
     aside = output / ASIDE
     if aside.is_dir():
         remove_run(output)
@@ -163,7 +170,7 @@ def _set_aside(output: Path) -> None:
 
 
 def put_back(output: Path) -> None:
-    """Put back a run that was set aside, if the new one has no checkpoint."""
+    """Restore the run that was set aside, if the new run has no checkpoint."""
     aside = output / ASIDE
     if not aside.is_dir() or has_checkpoint(output):
         return
@@ -175,7 +182,7 @@ def put_back(output: Path) -> None:
 
 
 def has_checkpoint(output: Path) -> bool:
-    """Return whether the folder holds a run that can be resumed."""
+    """Return whether the folder contains a run that can be resumed."""
     return any(path.suffix != ".part" for path in (output / "checkpoints").glob("*-*"))
 
 
@@ -190,7 +197,7 @@ def _of_run(output: Path) -> list[Path]:
 
 
 def _record(path: Path, recipe_class: type) -> str:
-    """Return the recipe of a run as YAML, with defaults for keys that it lacks."""
+    """Return the recipe of a run as YAML. Missing keys get their defaults."""
     try:
         mapping = read_mapping(path)
     except RecipeError as error:
@@ -204,19 +211,21 @@ def _record(path: Path, recipe_class: type) -> str:
 
 
 def remove_run(output: Path) -> None:
-    """Remove the files of a run, and no others."""
+    """Remove the files of a run. Other files in the folder stay."""
     for path in _of_run(output):
         remove(path)
 
 
 def is_finished(output: Path, recipe: Recipe | None = None) -> bool:
-    """Return whether the folder holds a finished run that `recipe`, if any, does not lengthen."""
+    """Return whether the folder contains a finished run. With `recipe`, a run that it makes longer
+    does not count.
+    """
     is_over = (output / "run.json").exists()
     return is_over and (recipe is None or not is_longer(output, recipe))
 
 
 def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
-    """Raise if `claim` would refuse the folder."""
+    """Raise an error if `claim` would reject the folder."""
     if not (output / ASIDE).exists() and not (overwrite and _is_ours(output)):
         refuse_other_run(output, recipe)
 
@@ -224,7 +233,9 @@ def refuse_taken(output: Path, recipe: Recipe, overwrite: bool) -> None:
 def finished_run(
     output: Path, recipe: Recipe, data_root: str | Path | None, datasets: Iterable[Any] = ()
 ) -> Progress:
-    """Return the result of a finished run. Raise if it is damaged or was made with other text."""
+    """Return the result of a finished run. Raise an error if the run is damaged or was trained on
+    other text.
+    """
     stamp, path = text_stamp(recipe, data_root, datasets), output / "run.json"
     try:
         record = read_json(path)
@@ -241,7 +252,7 @@ def finished_run(
 
 
 def circumstances() -> dict[str, Any]:
-    """Return the threads, versions and time of a run, for `run.json`."""
+    """Return the number of threads, library versions and time of completion, for `run.json`."""
     import torch
 
     return {
@@ -252,9 +263,9 @@ def circumstances() -> dict[str, Any]:
 
 
 def clear_work(output: Path) -> None:
-    """Remove the run that was replaced and the work folder.
+    """Remove the run that was set aside, and the work folder.
 
-    Checkpoints stay, so that the run can be trained longer.
+    Checkpoints stay, so the run can be trained longer.
     """
     for name in (ASIDE, "work"):
         shutil.rmtree(output / name, ignore_errors=True)

@@ -38,7 +38,7 @@ def unit_of(development: str) -> str:
 
 
 def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the name of a run's development set and the unit of its score."""
+    """Return the name of a run's development set and the unit of the score."""
     development = recipe["run"].get("development")
     if "task" in recipe:
         task = recipe["task"]
@@ -51,6 +51,8 @@ def scored_on(recipe: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def are_negatives_chosen(recipe: Mapping[str, Any]) -> bool:
-    """Return whether the loss uses hard negatives, so that it may rise while the model improves."""
+    """Return whether the loss uses selected negatives. Such a loss may rise while the model
+    improves.
+    """
     training = recipe["training"]
     return training.get("objective") == "margin" and training.get("negatives") in ("max", "mix")

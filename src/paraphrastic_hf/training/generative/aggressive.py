@@ -1,8 +1,8 @@
 """Aggressive training of the encoders of a variational model (He et al., 2019; thesis, 5.9.2).
 
-Before each step of the decoders, the encoders take steps alone until the loss stops falling, so
-that the posterior keeps up with the model. Normal training resumes once the mutual information of
-variables and sentences stops rising on held-out pairs.
+Before each decoder step, only the encoders are trained, until the loss stops falling. The posterior
+thus keeps up with the model. Normal training begins when the mutual information of latent variables
+and sentences stops rising on held-out pairs.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ MOST = 100  # encoder steps before a decoder step
 
 @dataclass
 class Aggression:
-    """Whether encoders or decoders train next, as saved in checkpoints.
+    """State of aggressive training, as saved in checkpoints: whether encoders or decoders train
+    next.
 
     Attributes:
-        is_on: Whether encoders still take steps alone.
+        is_on: Whether aggressive training is still on.
         count: Encoder steps since the last decoder step.
-        total: Sum of the losses of the current window.
-        before: Mean loss of the previous window, infinite before the first.
-        information: Largest mutual information so far, in nats, negative before the first
+        total: Sum of the losses in the current window of steps.
+        before: Mean loss of the previous window, infinite in the first window.
+        information: Largest mutual information so far, in nats. Negative before the first
             evaluation.
         is_decoders_turn: Whether the next step trains the decoders.
 
@@ -45,7 +46,7 @@ class Aggression:
     is_decoders_turn: bool = False
 
     def add(self, loss: float) -> None:
-        """Count an encoder step, or start over after a decoder step."""
+        """Record the loss of an encoder step, or start a new count after a decoder step."""
         if self.is_decoders_turn:
             self.is_decoders_turn, self.count = False, 0
             self.total, self.before = 0.0, float("inf")
@@ -58,7 +59,7 @@ class Aggression:
             self.total, self.before = 0.0, mean
 
     def observe(self, information: float) -> None:
-        """Turn aggressive training off once held-out information stops rising."""
+        """Turn aggressive training off if the held-out mutual information has stopped rising."""
         self.is_on = self.is_on and information > self.information
         self.information = max(self.information, information)
 

@@ -1,4 +1,4 @@
-"""A run of a generative model of sentence pairs: translations to a model (thesis, 5.4)."""
+"""Training job of a generative model of sentence pairs (thesis, 5.4)."""
 
 from __future__ import annotations
 
@@ -156,7 +156,9 @@ class Generative:
         return found
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return the development score, with diagnostics on the held-out pairs."""
+        """Return a function that computes the development score and diagnostics on held-out
+        pairs.
+        """
         if self.recipe.run.development == "none":
             return None
         scorer = development_scorer(
@@ -207,7 +209,9 @@ class Generative:
         return record
 
     def _center(self, model: LatentModel) -> None:
-        """Subtract the mean of some training sentences from sentence vectors, if asked for."""
+        """If the recipe sets `center`, subtract the mean vector of some training sentences from
+        sentence vectors.
+        """
         most = self.recipe.training.center
         if not most:
             return
@@ -273,7 +277,9 @@ def _check_number(kind: str, languages: set[str]) -> None:
 
 
 def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[str]) -> None:
-    """Refuse settings and languages that the model named by `start` does not support."""
+    """Raise an error for settings and languages that the model named by `start` does not
+    support.
+    """
     new = sorted(languages - set(model.config.languages))
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
@@ -304,7 +310,7 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
 
 
 def _check_languages(sources: list[SourcePairs]) -> set[str]:
-    """Return the languages of the sources, each of which must be translations."""
+    """Return the languages of the sources. Raise an error if a source is not a bitext."""
     found: set[str] = set()
     for item in sources:
         own = item.source.languages or ()

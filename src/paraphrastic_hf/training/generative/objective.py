@@ -1,13 +1,14 @@
 """The objective of generative models: evidence lower bound, translation, and a hinge (thesis, 5.5
 and 5.6.2).
 
-For a pair the loss is, with w the KL weight of the step and each term a sum over the tokens,
+The loss of a pair is the following. w is the KL weight of the step, and each likelihood is a sum
+over tokens.
 
     -ln p(x_en | z_en, z_sem) - ln p(x_fr | z_fr, z_sem) + w * sum of KL(q(z) || p(z))
     + translation_weight * (smoothed -ln p(x_fr | z_sem of x_en) and the reverse)
     + contrastive * hinge on the means of z_sem
 
-With more than two languages, each batch is of one language pair.
+With more than two languages, a batch contains pairs of only one language pair.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from paraphrastic_hf.training.generative.recipe import GenerativeRecipe, Generat
 
 @dataclass(frozen=True)
 class PairBatch:
-    """Some pairs of a step.
+    """A batch of pairs in a step.
 
     Attributes:
-        own: Sentences of this process's pairs, by side, (pairs, 2).
-        bitext: Index of their bitext.
-        weight: Factor of sums over these pairs: the number of processes, over which gradients are
-            averaged, divided by the pairs of the step.
-        share: Factor of means over these pairs: their share of the step's pairs times the number of
-            processes.
+        own: Indices of the two sentences of this process's pairs, (pairs, 2).
+        bitext: Index of the bitext that the pairs belong to.
+        weight: Factor of sums over the pairs: the number of processes divided by the number of
+            pairs in the step. Gradients are averaged over processes.
+        share: Factor of means over the pairs: the share of the step's pairs that are in this batch
+            and process, times the number of processes.
         number: Index of the batch within its step.
     """
 
@@ -61,7 +62,7 @@ class PairBatch:
 
 
 class _PairTermsModule(nn.Module):
-    """A latent model whose `forward` is `pair_terms`."""
+    """Wrapper of a latent model whose `forward` is `pair_terms`."""
 
     def __init__(self, model: LatentModel) -> None:
         super().__init__()
@@ -72,7 +73,7 @@ class _PairTermsModule(nn.Module):
 
 
 class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
-    """Reconstruction, translation and priors of sentence pairs."""
+    """Objective of generative models: reconstruction, translation, KL divergence and hinge."""
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         self.aggression = Aggression.of(state)
 
     def loss(self, model: nn.Module, batch: PairBatch, epoch: int, step: int) -> Losses:
-        """Return every term of a batch, weighted as in the mean over the pairs of the step."""
+        """Return the terms of a batch, weighted so that a step's sum is the mean over its pairs."""
         args = self.arguments
         random = np.random.default_rng([self.seed, step, batch.number, 6])
         sides = [
@@ -171,7 +172,9 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return _PairTermsModule(model)
 
     def kl_weight(self, step: int) -> float:
-        """Return w, which rises linearly to `kl_weight` over `kl_rise` of the run."""
+        """Return the KL weight w. It rises linearly to `kl_weight` in the first share `kl_rise` of
+        the run.
+        """
         rise = self.arguments.kl_rise * self.total_steps
         return self.arguments.kl_weight * (min(1.0, (step + 1) / rise) if rise else 1.0)
 
@@ -180,10 +183,10 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
         return self.translation_weights[language_of(task)] if is_translation else 1.0
 
     def _chosen(self, batch: PairBatch, random: np.random.Generator) -> Tensor:
-        """Return the side of each pair whose meaning is used for reconstruction.
+        """Choose the side of each pair whose semantic vector is used for reconstruction.
 
-        The sides alternate, or occur as often as balances the languages, spread evenly over the
-        batch.
+        The sides alternate. With several bitexts, they occur as often as is needed to balance the
+        languages, spread evenly over the batch.
         """
         first = self.first_chosen[batch.bitext]
         start = random.integers(2 if first == 0.5 else 2**16) + 1
@@ -202,7 +205,8 @@ class GenerativeObjective(TokenBatchObjective[GenerativeTraining]):
     def _hinge(self, semantic: Sequence[Tensor | None], sentences: np.ndarray) -> Tensor:
         """Return the margin loss (thesis, 4.4) on the semantic means of a batch.
 
-        The negative is the nearest sentence of this process's share that is not a translation.
+        The negative of a sentence is the nearest sentence in this process's part of the batch that
+        is not a translation of it.
         """
         first, second = semantic
         if first is None or second is None:

@@ -32,14 +32,14 @@ class GenerativeData(DataArguments):
     }
     held_out: int = argument(
         2000,
-        help="pairs to hold out, with all that share a sentence with them. Their likelihood and "
-        "the information in the variables are logged",
+        help="number of pairs to hold out. Pairs that share a sentence with them are not trained "
+        "on. Likelihood and mutual information of the held-out pairs are logged",
         at_least=0,
     )
     language_exponent: float = argument(
         1.0,
-        help="exponent for balancing language pairs: each is sampled in proportion to its number "
-        "of pairs to this power (1: as in the data, 0: uniformly)",
+        help="exponent for balancing language pairs. A pair of languages is sampled in proportion "
+        "to its number of sentence pairs to this power (1: as in the data, 0: uniformly)",
         at_least=0,
         at_most=1,
     )
@@ -49,47 +49,54 @@ class GenerativeData(DataArguments):
 class LatentArguments:
     kind: str = argument(
         "bgt",
-        help="encoders and decoders for each of two languages (bgt), or one of each for any "
-        "number (mgt)",
+        help="bgt: separate encoders and decoders for each of two languages. mgt: one encoder and "
+        "one decoder for any number of languages",
         choices=("bgt", "mgt"),
     )
     hidden_size: int = argument(
-        1024, help="dimensions of a latent variable, and thus of a sentence vector", at_least=1
+        1024,
+        help="number of dimensions of a latent variable, and thus of a sentence vector",
+        at_least=1,
     )
     state_size: int | None = argument(
         None,
-        help="dimensions of the states of encoders and decoders, even (default: hidden_size)",
+        help="number of dimensions of the states in encoders and decoders, even (default: "
+        "hidden_size)",
         at_least=2,
     )
     encoder: str = argument(
         "transformer",
         help="architecture of the encoders: transformer, lstm (bidirectional, thesis 5.9) or "
-        "average (mean token vector as in SP, in no paper)",
+        "average (mean token vector as in SP, not in the papers)",
         choices=("transformer", "lstm", "average"),
     )
     encoder_layers: int | None = argument(
         None,
-        help="transformer: blocks of an encoder (default: 5). One block costs 0.3 points (thesis "
-        "Table 55)",
+        help="transformer: number of blocks of an encoder (default: 5). A single block scores 0.3 "
+        "points lower (thesis Table 55)",
         at_least=1,
     )
     decoder: str = argument(
         "transformer", help="architecture of the decoders", choices=("transformer", "lstm")
     )
-    decoder_layers: int = argument(1, help="transformer: blocks of a decoder", at_least=1)
+    decoder_layers: int = argument(1, help="transformer: number of blocks of a decoder", at_least=1)
     heads: int | None = argument(
-        None, help="transformer: attention heads of a block (default: 8, mgt 16)", at_least=1
+        None,
+        help="transformer: number of attention heads of a block (default: bgt 8, mgt 16)",
+        at_least=1,
     )
     feed_forward: int | None = argument(
         None,
-        help="transformer: units of the feed-forward layer (default: 1024, mgt 2048)",
+        help="transformer: number of units of the feed-forward layer (default: bgt 1024, mgt 2048)",
         at_least=1,
     )
-    dropout: float = argument(0.3, help="dropout probability (released code)", at_least=0, below=1)
+    dropout: float = argument(
+        0.3, help="dropout probability (default: value of the released code)", at_least=0, below=1
+    )
     latent_at: list[str] | None = argument(
         None,
-        help="where latent variables enter a decoder: some of word, hidden, attention and logit "
-        "(thesis 5.9.1, Table 54). Default: attention and logit, mgt only logit",
+        help="places where latent variables enter a decoder: any of word, hidden, attention and "
+        "logit (thesis 5.9.1, Table 54). Default: bgt attention and logit, mgt logit",
     )
     reconstructs: list[str] | None = argument(
         None, help="languages to reconstruct, [] for none (default: all). mgt: all or none"
@@ -99,28 +106,28 @@ class LatentArguments:
     )
     translation_scorer: bool = argument(
         False,
-        help=(
-            "mgt: separate output layer for translations, which have no language variable "
-            "(otherwise zeros take its place)"
-        ),
+        help="mgt: use a separate output layer for translations, which have no language variable. "
+        "If false, zeros replace the language variable",
     )
     language_variables: bool = argument(
-        True, help="latent variable per language, beside the semantic one, for reconstruction"
+        True,
+        help="use one latent variable per language, in addition to the semantic variable, for "
+        "reconstruction",
     )
     variational: bool = argument(
         True,
-        help="sample variables from posteriors with a prior. Otherwise they are vectors (BGT "
-        "without prior, autoencoder, translation)",
+        help="true: latent variables have a prior and are sampled from posteriors. false: they "
+        "are plain vectors (BGT without prior, autoencoder, translation)",
     )
     adds_average: bool = argument(
         False,
-        help="add the average token vector, as in SP, to the semantic mean, to which the encoder "
-        "adds nothing at first (in no paper)",
+        help="add the average token vector, as in SP, to the semantic mean. The encoder's own "
+        "output is 0 at first (not in the papers)",
     )
     vectors: str | None = argument(
         None,
-        help="trained encoder with the same pieces, such as SP, whose vectors initialize the "
-        "semantic encoder",
+        help="trained encoder with the same vocabulary, such as SP. Its token vectors initialize "
+        "the semantic encoder",
         names="weights",
     )
 
@@ -142,52 +149,55 @@ class GenerativeTraining(TokenBatchArguments):
         below=1,
     )
     translation_weight: float = argument(
-        1.0, help="weight of the translation loss beside the lower bound", at_least=0
+        1.0, help="weight of the translation loss, relative to the evidence lower bound", at_least=0
     )
     kl_weight: float = argument(
-        1.0, help="final weight of KL(posterior || prior) (1: evidence lower bound)", at_least=0
+        1.0,
+        help="final weight of KL(posterior || prior), 1 for the evidence lower bound",
+        at_least=0,
     )
     kl_rise: float = argument(
         1.0,
-        help="share of the run in which the KL weight rises linearly from 0 (thesis: over 65,536 "
+        help="share of the run in which the KL weight rises linearly from 0 (thesis: in 65,536 "
         "steps, three to seven times the length of its runs)",
         at_least=0,
         at_most=1,
     )
     sample: bool = argument(
         True,
-        help="decode from samples of the variables (thesis), or from their means (released code)",
+        help="true: decode from samples of the latent variables (thesis). false: decode from "
+        "their means (released code)",
     )
     contrastive: float = argument(
         0.0,
-        help="weight of a hinge on the semantic variables of a pair, against the nearest other "
-        "sentence of the batch (0: none, as in the papers)",
+        help="weight of a hinge loss that makes the semantic vectors of a pair closer to each "
+        "other than to the nearest other sentence in the batch (0: no hinge, as in the papers)",
         at_least=0,
     )
     margin: float = argument(
-        0.4, help="margin of that hinge, in cosine units", at_least=0, at_most=2
+        0.4, help="margin of the hinge loss, in cosine units", at_least=0, at_most=2
     )
     center: int = argument(
         0,
-        help="training sentences, such as 10000, whose mean is subtracted from all sentence "
-        "vectors for scoring and saving (0: none, as in the papers)",
+        help="number of training sentences, such as 10000, whose mean vector is subtracted from "
+        "all sentence vectors for scoring and saving (0: no subtraction, as in the papers)",
         at_least=0,
     )
     aggressive: bool = argument(
         False,
-        help="train encoders alone before each decoder step, until held-out pairs show no more "
-        "information in the variables (thesis 5.9.2)",
+        help="aggressive training: train only the encoders before each decoder step, until the "
+        "mutual information on held-out pairs stops rising (thesis 5.9.2)",
     )
     decoders_first: int = argument(
         0,
-        help="initial steps with a frozen semantic encoder (mgt: its only encoder), useful if it "
-        "starts trained (vectors or start)",
+        help="number of initial steps in which the semantic encoder (mgt: the only encoder) is "
+        "frozen. Useful if this encoder is already trained (vectors or start)",
         at_least=0,
     )
     candidates: int | None = argument(
         None,
-        help="random entries that stand for all entries absent from the batch in the softmax "
-        "(default: the whole vocabulary, as in the papers)",
+        help="sampled softmax: number of random vocabulary entries that represent all entries not "
+        "in the batch (default: the whole vocabulary, as in the papers)",
         at_least=1,
     )
 
@@ -199,10 +209,10 @@ class GenerativeTraining(TokenBatchArguments):
 class GenerativeRunArguments(RunArguments):
     development: str = argument(
         "clean",
-        help="data that selects the checkpoint: likelihood of held-out pairs (held_out), or a "
-        "development set of sentence encoders (clean: in no reported test set, clean-and-bitext: "
-        "also held-out translations, for several languages, none: keep the last), or a file of "
-        "scored pairs, as for `evaluate --pairs`",
+        help="score that selects the checkpoint. held_out: likelihood of held-out pairs. clean: "
+        "pairs that occur in no reported test set. clean-and-bitext: also held-out translations, "
+        "for several languages. none: keep the last checkpoint. Other development sets of "
+        "sentence encoders, or a file of scored pairs, as for `evaluate --pairs`",
         choices=(HELD_OUT, *DEVELOPMENT_SETS, FILE),
     )
 
@@ -210,11 +220,11 @@ class GenerativeRunArguments(RunArguments):
 @dataclass(frozen=True, kw_only=True)
 class GenerativeRecipe:
     kind: str = argument(
-        "generative", help="model to train: generative model", choices=("generative",)
+        "generative", help="kind of training: generative model", choices=("generative",)
     )
     data: GenerativeData = argument(GenerativeData(), help="training data")
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(marks="end"), help="tokenizer (needs marks end)"
+        TokenizerArguments(marks="end"), help="tokenizer (marks must be end)"
     )
     model: LatentArguments = argument(LatentArguments(), help="generative model")
     training: GenerativeTraining = argument(
@@ -223,8 +233,8 @@ class GenerativeRecipe:
     )
     start: str | None = argument(
         None,
-        help="trained generative model to continue from, with its tokenizer and sizes: a "
-        "directory or a Hub repository (an mgt can add languages)",
+        help="trained generative model to continue from, with its tokenizer and sizes: directory "
+        "or Hub repository. An mgt can be extended by languages",
         names="model",
     )
     run: GenerativeRunArguments = argument(
@@ -284,7 +294,9 @@ class GenerativeRecipe:
 
     @property
     def needs_both_sides(self) -> str:
-        """The first setting that needs the meaning of both sides of a pair, or an empty string."""
+        """Name of the first setting that needs the semantic vectors of both sides of a pair. Empty
+        if none does.
+        """
         found = "training.contrastive" if self.training.contrastive else ""
         is_both = self.run.development == "clean-and-bitext"
         return found or ("run.development clean-and-bitext" if is_both else "")

@@ -1,4 +1,4 @@
-"""The objective and the run of a language model over sentences."""
+"""Objective and training job of a language model over sentences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from paraphrastic_hf.training.seq2seq.cross_entropy import CrossEntropyObjective
 
 
 class LanguageModelObjective(CrossEntropyObjective):
-    """Smoothed cross-entropy of every next token of a sentence."""
+    """Label-smoothed cross-entropy of every next token in a sentence."""
 
     def __init__(
         self, recipe: LanguageModelRecipe, sentences: Ragged, accelerator: Accelerator
@@ -125,7 +125,9 @@ class LanguageModeling:
         return LanguageModelObjective(self.recipe, self.columns["sentences"], accelerator)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return minus the cross-entropy of the held-out sentences, in nats per token."""
+        """Return a function that computes the negative cross-entropy of held-out sentences, in nats
+        per token.
+        """
         if not len(self.columns["held_out"]):
             return None
         return lambda model: Evaluation.of_parts([(-0.01, self._judged(model))])
@@ -149,7 +151,7 @@ class LanguageModeling:
         }
 
     def _judged(self, model: LanguageModel) -> Judged:
-        """Return the nats and the tokens of each held-out sentence."""
+        """Return the cross-entropy in nats and the number of tokens of each held-out sentence."""
         found = sentence_likelihoods(model, self.columns["held_out"], self.recipe.data.max_length)
         measure = "nats a token"
         return Judged("held out", "sentences", measure, -found.nats[None], found.tokens[None])

@@ -1,7 +1,8 @@
 """Recipe keys of a language model over sentences.
 
-No paper of this project trains one. Its perplexity filters corpora (2017 back-translation paper)
-and judges paraphrases. The default size trains in minutes on two cores.
+The papers do not train a language model. This one computes perplexities, to filter corpora (2017
+back-translation paper) and to evaluate paraphrases. The default size trains in minutes on two
+cores.
 """
 
 from __future__ import annotations
@@ -32,22 +33,27 @@ class SentenceArguments(DataArguments):
         "weight": "each distinct sentence is seen once per epoch",
         "swap": "sentences are read from either side",
     }
-    language: str = argument("en", help="language to read, from either side of each source")
+    language: str = argument(
+        "en", help="language of the sentences, which can be on either side of a source"
+    )
     held_out: int = argument(
         2000,
-        help="distinct sentences to hold out for selecting the checkpoint (0: keep the last)",
+        help="number of distinct sentences to hold out for selecting the checkpoint (0: keep the "
+        "last checkpoint)",
         at_least=0,
     )
 
 
 @dataclass(frozen=True)
 class TransformerArguments:
-    hidden_size: int = size_argument(256, help="dimensions of a hidden state")
-    layers: int = argument(3, help="transformer blocks", at_least=1, at_most=1000)
+    hidden_size: int = size_argument(256, help="number of dimensions of a hidden state")
+    layers: int = argument(3, help="number of transformer blocks", at_least=1, at_most=1000)
     heads: int = argument(
-        4, help="attention heads of a block (must divide hidden_size)", at_least=1
+        4, help="number of attention heads of a block (must divide hidden_size)", at_least=1
     )
-    feed_forward: int = size_argument(1024, help="units of the feed-forward layer of a block")
+    feed_forward: int = size_argument(
+        1024, help="number of units of the feed-forward layer of a block"
+    )
     dropout: float = argument(0.1, help="dropout probability", at_least=0, below=1)
 
 
@@ -55,7 +61,7 @@ class TransformerArguments:
 class LanguageModelRunArguments(RunArguments):
     development: str = argument(
         "held_out",
-        help="text whose likelihood selects the checkpoint: held-out sentences, or a file, one "
+        help="text whose likelihood selects the checkpoint: held_out, or a file with one sentence "
         "per line",
         choices=("held_out", FILE),
     )
@@ -64,12 +70,12 @@ class LanguageModelRunArguments(RunArguments):
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelRecipe:
     kind: str = argument(
-        "language_model", help="model to train: language model", choices=("language_model",)
+        "language_model", help="kind of training: language model", choices=("language_model",)
     )
     data: SentenceArguments = argument(SentenceArguments(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(vocab_size=8000, marks="both", keep_unknown=True),
-        help="tokenizer (needs marks both)",
+        help="tokenizer (marks must be both)",
     )
     model: TransformerArguments = argument(TransformerArguments(), help="size of the model")
     training: SmoothedArguments = argument(

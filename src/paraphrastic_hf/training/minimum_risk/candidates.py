@@ -25,11 +25,11 @@ EQUAL = 1e-9  # difference below which costs count as equal
 
 @dataclass(frozen=True)
 class CandidateLists:
-    """The candidates of some sentences.
+    """Candidate translations of sentences, one list per sentence.
 
     Attributes:
-        ids: Token ids of every candidate, list after list, with the end token.
-        counts: Number of candidates of each sentence, (lists,).
+        ids: Token ids of every candidate, with the end mark, list after list.
+        counts: Number of candidates in each list, (lists,).
         costs: Cost of each candidate, usually 0 to 1, (candidates,) float64.
     """
 
@@ -38,23 +38,24 @@ class CandidateLists:
     costs: np.ndarray
 
     def numbers(self) -> np.ndarray:
-        """Return the number of the list of each candidate, (candidates,)."""
+        """Return the index of the list that each candidate belongs to, (candidates,)."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def part(self, first: int, last: int) -> CandidateLists:
-        """Return the lists from number `first` to before `last`."""
+        """Return the lists with indices from `first` to `last - 1`."""
         ends = np.concatenate([[0], np.cumsum(self.counts)])
         rows = np.arange(ends[first], ends[last])
         return CandidateLists(self.ids.select(rows), self.counts[first:last], self.costs[rows])
 
     def padded(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Arrange a value of each candidate in a row per list, with a mask of the filled places.
+        """Arrange values of candidates in a matrix with one row per list.
 
         Args:
-            values: (candidates,).
+            values: One value per candidate, (candidates,).
 
         Returns:
-            (lists, longest) of the values, 0 where nothing is filled, and of bool.
+            The matrix, (lists, longest), padded with 0, and a mask of the values that are not
+            padding.
         """
         is_filled = np.arange(self.counts.max(initial=1)) < self.counts[:, None]
         rows = np.zeros(is_filled.shape, values.dtype)
@@ -62,7 +63,7 @@ class CandidateLists:
         return rows, is_filled
 
     def flat_lists(self) -> int:
-        """Count the lists of several candidates that all cost the same."""
+        """Count the lists that have several candidates, all with the same cost."""
         starts = np.cumsum(self.counts) - self.counts
         several = np.flatnonzero(self.counts > 1)
         parts = (self.costs[starts[n] : starts[n] + self.counts[n]] for n in several)
@@ -70,10 +71,10 @@ class CandidateLists:
 
 
 class CandidateMaker:
-    """Search or sample candidates and compute their costs.
+    """Generates candidates and computes their costs.
 
     Args:
-        translator: The model in training, with its tokenizer. Dropout is off while it translates.
+        translator: The model in training, with its tokenizer. Dropout is off during generation.
     """
 
     def __init__(self, translator: Translator, arguments: CandidateArguments, cost: Cost) -> None:
@@ -88,7 +89,7 @@ class CandidateMaker:
         targets: Sequence[Sequence[int]],
         seed: int,
     ) -> CandidateLists:
-        """Return the candidates of some sentences."""
+        """Generate the candidates of sentences."""
         how = self.arguments
         writing = GenerationOptions(
             beams=1 if how.search == "sample" else how.beams or how.count,
@@ -115,10 +116,10 @@ class CandidateMaker:
     def _distinct(
         self, found: Sequence[GeneratedText], reference: str, target: tuple[int, ...]
     ) -> list[GeneratedText]:
-        """Return the distinct candidates of one sentence, the most likely first.
+        """Return the distinct candidates of one sentence, most likely first.
 
-        The reference is recognized by its text or its ids, since a tokenizer may have changed the
-        text.
+        A candidate counts as the reference if its text or its ids are equal, since tokenization may
+        have changed the text.
         """
         keep = self.arguments.reference
         kept: dict[tuple[int, ...], GeneratedText] = {}
@@ -133,13 +134,13 @@ class CandidateMaker:
 
 
 class CandidateCache:
-    """The candidates of the latest steps, on disk."""
+    """Cache on disk with the candidates of the latest steps."""
 
     def __init__(self, folder: Path, rank: int, kept: int) -> None:
         self.folder, self.rank, self.kept = folder, rank, kept
 
     def read(self, step: int) -> CandidateLists | None:
-        """Return the lists of a step; None if they are missing or damaged."""
+        """Return the lists of a step, or None if they are missing or damaged."""
         path = self._path(step)
         try:
             with path.open("rb") as file, np.load(file) as arrays:
@@ -152,7 +153,7 @@ class CandidateCache:
             return None
 
     def write(self, step: int, lists: CandidateLists) -> None:
-        """Store the lists of a step, and remove those that no resumed run needs."""
+        """Store the lists of a step, and remove the lists that no resumed run needs."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with replacing(self._path(step)) as partial, partial.open("wb") as file:
             np.savez(

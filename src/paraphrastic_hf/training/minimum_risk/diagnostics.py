@@ -1,4 +1,4 @@
-"""Costs of the candidates of held-out pairs, by several metrics (thesis, 7.5.2 and Figure 12)."""
+"""Costs of candidates for held-out pairs, by several metrics (thesis, 7.5.2 and Figure 12)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LISTS_AT_A_TIME = 32
 
 
 class RiskDiagnostics:
-    """Costs of the candidates of held-out pairs."""
+    """Generates candidates for held-out pairs and computes their costs."""
 
     def __init__(
         self, recipe: MinimumRiskRecipe, pairs: Translations, maker: CandidateMaker
@@ -38,8 +38,9 @@ class RiskDiagnostics:
     def measure(self) -> dict[str, float]:
         """Return costs x 100 by name.
 
-        `expected_cost` averages over the lists and `first` over the most likely candidates, each
-        also by SimiLE and BLEU. `candidates` is the mean number of candidates.
+        `expected_cost` is the mean expected cost of a list. `first` is the mean cost of the most
+        likely candidate. Both are also computed with SimiLE and BLEU. `candidates` is the mean
+        number of candidates, not multiplied by 100.
         """
         numbers = np.arange(len(self.pairs))
         sources, targets = self.pairs.lists(numbers)

@@ -1,4 +1,4 @@
-"""A minimum risk run: improve a trained encoder-decoder on translations (thesis, 7.3)."""
+"""Training job of minimum risk training, which improves a trained encoder-decoder (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ class MinimumRisk:
         return MinimumRiskObjective(recipe, self.kept, maker, accelerator, cache)
 
     def development(self) -> Callable[[Any], float] | None:
-        """Return minus the cost of held-out candidates x 100, with other costs beside it."""
+        """Return a function that computes the negative cost of held-out candidates x 100, and other
+        costs to log.
+        """
         chosen = self.recipe.run.development
         chosen = "expected_cost" if names_file(chosen) else chosen
         if chosen == "none" or not len(self.held_out):
@@ -150,7 +152,9 @@ class MinimumRisk:
         return record
 
     def _tokenized(self, pairs: Sequence[Pair]) -> tuple[Ragged, Ragged, Ragged]:
-        """Return the ids of both sides, and the text of the references, of short enough pairs."""
+        """Return the ids of both sides and the texts of the references, for pairs that are short
+        enough.
+        """
         translator, lost = self.translator, 0
         begin = translator.begin()
         positions = getattr(translator.model.config, "max_position_embeddings", None)
@@ -194,7 +198,7 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
 
 
 def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -> Translator:
-    """Load the start with its tokenizer."""
+    """Load the model that `start` names, with its tokenizer."""
     place = resolve_model(start, data_root)
     try:
         translator = Translator.from_pretrained(
@@ -218,8 +222,8 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
 def _freeze_banned_rows(model: Any) -> None:
     """Freeze the embeddings of tokens that the model must never write.
 
-    The padding of a Marian is one: every translation begins with its zeros, and CTranslate2 relies
-    on them.
+    In Marian models, such a token is the padding token. Its embedding is zero. The decoder begins
+    with this token, and CTranslate2 relies on the zeros.
     """
     banned = model.generation_config.bad_words_ids or []
     tokens = sorted({ids[0] for ids in banned if len(ids) == 1})
@@ -233,9 +237,10 @@ def _freeze_banned_rows(model: Any) -> None:
 def _freeze_unused(
     model: Any, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]
 ) -> None:
-    """Freeze parameters that get no gradient or are not saved, such as computed positions.
+    """Freeze parameters that get no gradient or are not saved, such as sinusoidal position
+    embeddings.
 
-    Several processes would wait for the gradients of all trained parameters.
+    Otherwise, with several processes, each step would wait for gradients that never arrive.
     """
     with evaluating(model):
         output = model(input_ids=torch.tensor(source), labels=torch.tensor(target))
@@ -247,7 +252,7 @@ def _freeze_unused(
 
 
 def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
-    """Return the pairs of a source, each with the side to translate first."""
+    """Return the pairs of a source. The side to translate comes first."""
     if written_side(item.source, to) == 1:
         return item.pairs
     return [(second, first) for first, second in item.pairs]
@@ -256,7 +261,9 @@ def _oriented(item: SourcePairs, to: str) -> Sequence[Pair]:
 def _hold_out(
     pairs: Sequence[Pair], count: int, seed: int, chosen: np.ndarray | None
 ) -> tuple[list[Pair], list[Pair]]:
-    """Return held-out pairs, and training pairs that share no source or target with them."""
+    """Return held-out pairs, and the training pairs that share no source or target with a held-out
+    pair.
+    """
     numbers: dict[tuple[int, str], int] = {}
     groups = [
         [numbers.setdefault(side, len(numbers)) for side in enumerate(pair)] for pair in pairs
@@ -266,7 +273,9 @@ def _hold_out(
 
 
 def _save(translator: Translator, output: Path) -> None:
-    """Write the model directory through a folder inside it, the weights last."""
+    """Write the model directory. Files are first written to a subfolder, and the weights are moved
+    last.
+    """
     staged = output / "model.part"
     remove(staged)
     staged.mkdir(parents=True)

@@ -1,8 +1,8 @@
-"""The objective of minimum risk training: expected cost of a model's translations, mixed with the
-likelihood of the references (thesis, 7.3).
+"""The objective of minimum risk training: expected cost of a model's translations, interpolated
+with the likelihood of the references (thesis, 7.3).
 
-One encoder pass over the sentences of a batch, and one decoder pass over references and candidates,
-give all probabilities with gradients. Candidates are searched beforehand, with dropout off.
+One encoder pass over the sources and one decoder pass over references and candidates compute all
+probabilities with gradients. Candidates are generated beforehand, without dropout.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Translations:
-    """Sentences and their references.
+    """Source sentences and reference translations.
 
     Attributes:
-        sources: Token ids of the sentences.
-        targets: Token ids of the references, with the end token.
+        sources: Token ids of the source sentences.
+        targets: Token ids of the references, with the end mark.
         texts: The references as UTF-8 bytes.
     """
 
@@ -53,11 +53,11 @@ class Translations:
         return len(self.sources)
 
     def references(self, numbers: np.ndarray) -> list[str]:
-        """Return the text of some references."""
+        """Return the texts of the references with the indices `numbers`."""
         return [bytes(self.texts[number]).decode("utf-8") for number in numbers]
 
     def lists(self, numbers: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the token ids of some sentences and of their references."""
+        """Return the token ids of the sources and of the references with the indices `numbers`."""
         sides = (self.sources, self.targets)
         first, second = ([side[number].tolist() for number in numbers] for side in sides)
         return first, second
@@ -65,14 +65,16 @@ class Translations:
 
 @dataclass(frozen=True)
 class RiskBatch:
-    """Some sentences of a step, with their candidates.
+    """A batch of pairs in a step, with candidates.
 
     Attributes:
-        own: Numbers of this process's pairs, (pairs,).
-        lists: Their candidates.
-        tokens: Factor of a mean over the tokens of these references: their share of the reference
-            tokens of the step, times the number of processes, over which gradients are averaged.
-        pairs: The same factor for a mean over these pairs.
+        own: Indices of this process's pairs, (pairs,).
+        lists: Candidates of these pairs.
+        tokens: Factor of a mean over reference tokens: the share of the step's reference tokens
+            that are in this batch and process, times the number of processes. Gradients are
+            averaged over processes.
+        pairs: Factor of a mean over pairs: the same share of the step's pairs, times the number of
+            processes.
     """
 
     own: np.ndarray
@@ -82,10 +84,10 @@ class RiskBatch:
 
 
 class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTraining]):
-    """Expected cost and likelihood of translations.
+    """Objective of minimum risk training.
 
     Args:
-        cache: Stores candidates on disk, if given.
+        cache: Optional cache that stores candidates on disk.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         self._has_logged = False
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
-        """Yield the next steps: those whose candidates are searched with the same weights."""
+        """Yield the next steps. Their candidates are all generated with the current weights."""
         ahead = self.next_batches(epoch, position, self.every)
         world, size = self.accelerator.num_processes, self.arguments.accumulate
         shares = [self.share(batch) for batch in ahead]
@@ -127,7 +129,9 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
             yield Step(batches, pairs)
 
     def loss(self, model: nn.Module, batch: RiskBatch, epoch: int, step: int) -> Losses:
-        """Return both terms of a batch, weighted as in the means over the step."""
+        """Return the risk and the likelihood of a batch, weighted so that a step's sums are means
+        over the step.
+        """
         args, lists = self.arguments, batch.lists
         sources, references = self.pairs.lists(batch.own)
         candidates = [lists.ids[row].tolist() for row in range(len(lists.ids))]
@@ -157,13 +161,13 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         rows: np.ndarray,
         written: Sequence[Sequence[int]],
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits, targets and their mask for some translations.
+        """Compute logits for translations, with teacher forcing.
 
         Args:
-            rows: Sentence of each translation, (translations,).
+            rows: Index into `sources` of each translation's sentence, (translations,).
 
         Returns:
-            (translations, seq, vocab), (translations, seq) and (translations, seq).
+            Logits, (translations, seq, vocab), targets and their mask, both (translations, seq).
         """
         translator = self.maker.translator
         pad, device = translator.tokenizer.pad_token_id, self.accelerator.device
@@ -183,7 +187,7 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         return logits[:, first - 1 :], targets, outputs["attention_mask"][:, first:].bool()
 
     def _lists(self, numbers: np.ndarray, step: int) -> CandidateLists:
-        """Return the candidates of some pairs, from the cache if it has them."""
+        """Return the candidates of pairs, from the cache if possible."""
         lists = None if self.cache is None else self.cache.read(step)
         if lists is None or len(lists.counts) != len(numbers):
             sources, targets = self.pairs.lists(numbers)
@@ -211,8 +215,8 @@ def list_risks(sums: Tensor, lists: CandidateLists, probability: str) -> Tensor:
     """Return the expected cost of each list, (lists,), in the unit of the costs.
 
     Args:
-        sums: Log-probability of each candidate, (candidates,).
-        probability: One of `losses.minimum_risk.PROBABILITIES`.
+        sums: Sum of the token log-probabilities of each candidate, (candidates,).
+        probability: Score in the softmax, one of `losses.minimum_risk.PROBABILITIES`.
     """
     lengths = torch.from_numpy(np.diff(lists.ids.offsets)).to(sums.device)
     scores = list_scores(sums, lengths, probability)

@@ -1,7 +1,7 @@
 """Recipe keys of minimum risk training (thesis, 7.3).
 
-Defaults follow the thesis unless a help text says otherwise. The optimizer is Adam, whose learning
-rate suits any start. The thesis uses Nesterov's method.
+Defaults follow the thesis unless a help text says otherwise. The optimizer is Adam, because one
+learning rate then suits any initial model. The thesis uses Nesterov's method.
 """
 
 from __future__ import annotations
@@ -32,53 +32,65 @@ DEVELOPMENT = ("expected_cost", "first", "none")
 class RiskData(ParallelArguments):
     held_out: int = argument(
         500,
-        help="pairs to hold out, with all that share a sentence with them. Costs of their "
-        "candidates are logged and select the checkpoint",
+        help="number of pairs to hold out. Pairs that share a sentence with them are not trained "
+        "on. The costs of their candidates are logged and select the checkpoint",
         at_least=0,
     )
     max_length: int = argument(
-        100, help="leave out pairs with more tokens on a side", at_least=2, at_most=2**31 - 1
+        100,
+        help="maximum number of tokens per side. Longer pairs are left out",
+        at_least=2,
+        at_most=2**31 - 1,
     )
 
 
 @dataclass(frozen=True)
 class CandidateArguments:
-    count: int = argument(8, help="candidates per sentence", at_least=2, at_most=1024)
+    count: int = argument(8, help="number of candidates per sentence", at_least=2, at_most=1024)
     search: str = argument(
         "beam",
-        help="best of a beam search (beam), or distinct random draws (sample)",
+        help="how candidates are generated: beam search (beam) or random sampling without "
+        "duplicates (sample)",
         choices=("beam", "sample"),
     )
     beams: int | None = argument(
-        None, help="beam: width of the beam (default: count)", at_least=2, at_most=MOST_BEAMS
+        None, help="beam: beam size (default: count)", at_least=2, at_most=MOST_BEAMS
     )
     top_p: float = argument(
         1.0,
-        help="sample: draw from the likeliest tokens with this total probability",
+        help="sample: nucleus sampling, from the likeliest tokens with this total probability",
         above=0,
         at_most=1,
     )
     temperature: float = argument(
         1.0,
-        help="sample: softmax temperature (lower: likelier tokens)",
+        help="sample: softmax temperature (lower values favor likely tokens)",
         at_least=0.001,
         at_most=1000,
     )
     max_ratio: float = argument(
-        1.5, help="maximum tokens of a candidate per source token, plus 5 (released code)", above=0
+        1.5,
+        help="length limit: a candidate has at most this number of tokens per source token, plus "
+        "5 (released code)",
+        above=0,
     )
     reference: str = argument(
         "as_found",
-        help="whether the reference is a candidate: if the search finds it (as_found), never "
+        help="whether the reference is a candidate: only if it is generated (as_found), never "
         "(excluded), or always (added)",
         choices=REFERENCES,
     )
     batch_size: int = argument(
-        64, help="sentences to search at a time (halved if memory runs out)", at_least=1
+        64,
+        help="number of sentences to generate candidates for at once (halved if memory runs out)",
+        at_least=1,
     )
     refresh_steps: int = argument(
         1,
-        help="steps whose candidates are searched at once, with the weights of the first",
+        help=(
+            "number of steps whose candidates are generated at once, with the weights before the "
+            "first of these steps"
+        ),
         at_least=1,
         at_most=1000,
     )
@@ -86,12 +98,12 @@ class CandidateArguments:
 
 @dataclass(frozen=True)
 class CostArguments:
-    """The cost of a candidate, from 0 (best) to 1."""
+    """Settings of the cost of a candidate, from 0 (best) to 1."""
 
     metric: str = argument(
         "simile",
-        help="metric: simile, sim, bleu (smoothed, per sentence), half (mean of bleu and "
-        "simile), chrf, or any other by function or evaluate",
+        help="metric: simile, sim, bleu (smoothed, per sentence), half (mean of bleu and simile), "
+        "chrf, or function or evaluate for any other metric",
         choices=METRICS,
     )
     model: str = argument(
@@ -101,7 +113,7 @@ class CostArguments:
     )
     similarity: str = argument(
         "sentences",
-        help="simile, sim, half: what SIM compares, as for `paraphrastic simile` (thesis: "
+        help="simile, sim, half: texts that SIM compares, as for `paraphrastic simile` (thesis: "
         "sentences)",
         choices=SIMILARITIES,
     )
@@ -110,20 +122,25 @@ class CostArguments:
     )
     penalty: str = argument(
         "both",
-        help="simile, half: length penalty of shorter and longer candidates (both), only longer "
-        "(excess), only shorter (brevity), or none, which is sim (thesis 7.2.1)",
+        help=(
+            "simile, half: candidates that get a length penalty (thesis 7.2.1). both: shorter and "
+            "longer candidates. excess: only longer candidates. brevity: only shorter candidates. "
+            "none: no penalty, so that simile equals sim"
+        ),
         choices=PENALTIES,
     )
     name: str | None = argument(
         None,
-        help="function: module:function that scores candidates against as many references. "
-        "evaluate: argument of evaluate.load",
+        help="function: module:function that scores a list of candidates, given a reference for "
+        "each. evaluate: argument of evaluate.load",
     )
     field: str | None = argument(
-        None, help="evaluate: key of the result with a score per candidate"
+        None, help="evaluate: key of the result that contains one score per candidate"
     )
     options: dict[str, Any] = argument({}, help="evaluate: additional arguments of compute")
-    limits: list[float] = argument([0.0, 1.0], help="function, evaluate: lowest and highest score")
+    limits: list[float] = argument(
+        [0.0, 1.0], help="function, evaluate: lowest and highest possible score"
+    )
     higher_is_better: bool = argument(
         True, help="function, evaluate: whether the highest score is best"
     )
@@ -132,32 +149,38 @@ class CostArguments:
 @dataclass(frozen=True)
 class MinimumRiskTraining(AnnealedArguments):
     batch_size: int = argument(
-        32, help="maximum sentences in a batch, candidates not counted", at_least=1
+        32, help="maximum number of sentences in a batch, not counting candidates", at_least=1
     )
     batch_tokens: int = argument(
         1000,
-        help="maximum tokens of sources and references in a batch, padding included (released "
-        "code)",
+        help="maximum number of tokens in a batch, sources and references together, including "
+        "padding (released code)",
         at_least=1,
     )
     learning_rate: float = argument(1e-4, help="learning rate at the end of warm-up", above=0)
     clip: float = argument(
-        1.0, help="largest norm of the whole gradient (0: no clipping)", at_least=0
+        1.0,
+        help="norm to which larger gradients are clipped, over all parameters together (0: no "
+        "clipping)",
+        at_least=0,
     )
     gamma: float = argument(
         0.3,
-        help="weight of the likelihood of references, beside 1 - gamma for the risk (thesis: 0.2 "
-        "to 0.4, released code: 0.3)",
+        help="weight of the likelihood of the references. The risk has weight 1 - gamma (thesis: "
+        "0.2 to 0.4, released code: 0.3)",
         at_least=0,
         below=1,
     )
     cost_scale: float = argument(
-        100.0, help="factor of the costs in the loss (released code)", above=0
+        100.0,
+        help="factor that the costs are multiplied by in the loss (value of the released code)",
+        above=0,
     )
     probability: str = argument(
         "sequence",
-        help="score in the softmax over candidates: log-probability (sequence, thesis 7.3), its "
-        "mean over the tokens (token), or the exponential of that mean (released)",
+        help="score in the softmax over candidates. sequence: log-probability (thesis 7.3). "
+        "token: mean log-probability per token. released: exponential of that mean (released "
+        "code)",
         choices=PROBABILITIES,
     )
 
@@ -165,15 +188,17 @@ class MinimumRiskTraining(AnnealedArguments):
 @dataclass(frozen=True)
 class MinimumRiskRunArguments(RunArguments):
     evaluate_every: int = argument(
-        200, help="steps between evaluations (every epoch also ends with one)", at_least=1
+        200,
+        help="number of steps between evaluations. Every epoch also ends with an evaluation",
+        at_least=1,
     )
-    checkpoint_every: int = argument(200, help="steps between checkpoints", at_least=1)
-    log_every: int = argument(20, help="steps between log lines", at_least=1)
+    checkpoint_every: int = argument(200, help="number of steps between checkpoints", at_least=1)
+    log_every: int = argument(20, help="number of steps between log lines", at_least=1)
     development: str = argument(
         "expected_cost",
-        help="score that selects the checkpoint: expected cost of candidates of held-out pairs, "
-        "cost of the likeliest (first), or expected cost on a file, read like the first source "
-        "(none: keep the last)",
+        help="score that selects the checkpoint. expected_cost: expected cost of candidates for "
+        "held-out pairs. first: cost of their most likely candidates. A file with the columns of "
+        "the first source: expected cost on the pairs in the file. none: keep the last checkpoint",
         choices=(*DEVELOPMENT, FILE),
     )
 
@@ -181,12 +206,14 @@ class MinimumRiskRunArguments(RunArguments):
 @dataclass(frozen=True, kw_only=True)
 class MinimumRiskRecipe:
     kind: str = argument(
-        "minimum_risk", help="model to train: any encoder-decoder", choices=("minimum_risk",)
+        "minimum_risk",
+        help="kind of training: minimum risk training of any encoder-decoder",
+        choices=("minimum_risk",),
     )
     start: str | None = argument(
         None,
-        help="translation model to improve: a directory or Hub repository that "
-        "AutoModelForSeq2SeqLM loads",
+        help="translation model to improve: directory or Hub repository that "
+        "AutoModelForSeq2SeqLM can load",
         names="model",
     )
     from_code: str | None = argument(
@@ -196,7 +223,7 @@ class MinimumRiskRecipe:
         None, help="target language code, for models that write several languages"
     )
     prefix: str = argument(
-        "", help="text before every source, such as 'translate German to English: ' for T5"
+        "", help="text to prepend to every source, such as 'translate German to English: ' for T5"
     )
     data: RiskData = argument(RiskData(), help="training data")
     candidates: CandidateArguments = argument(CandidateArguments(), help="candidate translations")
@@ -211,7 +238,7 @@ class MinimumRiskRecipe:
 
     @property
     def tokenizer(self) -> TokenizerArguments:
-        """Default settings: the tokenizer comes with the start."""
+        """Default settings, which are unused: the tokenizer is that of `start`."""
         return TokenizerArguments()
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A run of a paraphrase generator: sentence pairs to a model (thesis, 4.6 and 6.3)."""
+"""Training job of a paraphrase generator (thesis, 4.6 and 6.3)."""
 
 from __future__ import annotations
 
@@ -140,9 +140,9 @@ class Paraphrasing(Seq2SeqRun):
 
 
 def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
-    """Return the most tokens that a model reads and writes per text.
+    """Return the maximum number of tokens that a model reads and that it writes per text.
 
-    A stock model reads the template in the same text as the sentence or parse.
+    A stock model reads source and template as one text.
     """
     data, model = recipe.data, recipe.model
     most = data.max_length if recipe.model.writes == SENTENCE else data.max_template
@@ -154,7 +154,10 @@ def most_tokens(recipe: ParaphraseRecipe) -> tuple[int, int]:
 
 
 def model_of_size(recipe: ParaphraseRecipe, tokens: int, end: int) -> tuple[Any, Any]:
-    """Return the class and the configuration of the model, for a vocabulary of `tokens` entries."""
+    """Return the model class and its configuration.
+
+    `tokens` is the vocabulary size, and `end` the id of the end mark.
+    """
     given = recipe.model
     if given.kind in STOCK:
         model_class, config = stock_model(given, tokens, end)

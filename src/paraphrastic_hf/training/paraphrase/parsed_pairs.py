@@ -1,8 +1,9 @@
-"""Turn parsed sentence pairs into the token ids that paraphrase generators learn from (thesis,
+"""Converts parsed sentence pairs to the token ids that paraphrase generators learn from (thesis,
 6.2.2).
 
-A row has two sentences and their trees. Sentence s of the corpus is side s % 2 of pair s // 2, and
-its partner is s XOR 1. Source text, target text and template of a sentence share its number.
+A pair consists of two sentences and their trees. The sentence with index s is side s % 2 of pair s
+// 2, and its partner has index s XOR 1. The source text, target text and template of a sentence
+have the index of the sentence.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class ParsedSentence:
 
     Attributes:
         text: The sentence.
-        parse: Its parse without words, as tokens separated by spaces; "" if trees are not read.
+        parse: Parse of the sentence without words, as tokens separated by spaces. Empty if trees
+            are not read.
         template: The top two levels of the parse.
     """
 
@@ -59,12 +61,13 @@ class ParsedCorpus:
     """Token ids that a model learns from.
 
     Attributes:
-        sentences: Ids of all source texts, then of all target texts; only of the latter if both are
-            equal.
-        templates: Ids of the template of each target; None if the model has no separate templates.
-        group: Equal numbers for equal sentences, (2N,).
-        counts: Templates of the target sentences, the most frequent first.
-        given: Number of pairs of a development file, which come last.
+        sentences: Ids of all source texts, followed by those of all target texts. If both are the
+            same texts, they are stored once.
+        templates: Ids of each target's template. None if the model does not read templates
+            separately.
+        group: Group of each sentence, (2N,), the same for equal sentences.
+        counts: Templates of the target sentences with their counts, most frequent first.
+        given: Number of pairs from a development file. They are the last pairs.
     """
 
     sentences: Ragged
@@ -77,10 +80,10 @@ class ParsedCorpus:
         return len(self.group) // 2
 
     def sides(self, pairs: np.ndarray, *, both: bool) -> np.ndarray:
-        """Return the numbers of source and target of some pairs, (examples, 2).
+        """Return the indices into `sentences` of source and target, (examples, 2).
 
         Args:
-            pairs: Numbers of pairs, (count,).
+            pairs: Indices of pairs, (count,).
             both: Whether to return each pair in both directions.
         """
         first = 2 * pairs
@@ -90,13 +93,13 @@ class ParsedCorpus:
 
 
 def reads_trees(recipe: ParaphraseRecipe) -> bool:
-    """Whether the recipe needs the trees of its pairs."""
+    """Return whether a recipe needs the trees of its pairs."""
     model = recipe.model
     return recipe.data.differing or model.template != NONE or model.writes == PARSE
 
 
 def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
-    """Return the recipe with default tree columns where trees are read."""
+    """Return a recipe in which all sources have tree columns, if trees are read."""
     if not reads_trees(recipe):
         return recipe
     sources = []
@@ -115,12 +118,13 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
 def parsed_pairs(
     sources: Sequence[SourcePairs], recipe: ParaphraseRecipe
 ) -> list[tuple[ParsedSentence, ParsedSentence]]:
-    """Return the pairs whose trees are complete and differ, and log the number of others.
+    """Return the pairs that have two complete, different trees. The number of other pairs is
+    logged.
 
     If no trees are read, all pairs are returned.
 
     Args:
-        sources: Pairs, with `tree1` and `tree2` beside them if trees are read.
+        sources: Pairs, with additional columns `tree1` and `tree2` if trees are read.
     """
     if not reads_trees(recipe):
         pairs = [pair for item in sources for pair in item.pairs]
@@ -183,11 +187,11 @@ def build_parsed_corpus(
     directory: Path,
     given: int = 0,
 ) -> None:
-    """Tokenize what a model reads and writes, and write it to a folder.
+    """Tokenize the texts that a model reads and writes, and save them to a folder.
 
     Args:
         tokenizer: Tokenizer of the targets: sentences or parses.
-        given: Number of pairs of a development file, which come last.
+        given: Number of pairs from a development file. They are the last pairs.
     """
     sides = [side for pair in pairs for side in pair]
     is_parse = recipe.model.writes == PARSE
@@ -212,7 +216,7 @@ def build_parsed_corpus(
 
 
 def load_parsed_corpus(directory: Path) -> ParsedCorpus:
-    """Memory-map what `build_parsed_corpus` wrote."""
+    """Memory-map a corpus that `build_parsed_corpus` wrote."""
     columns, meta = read_columns(directory)
     written = columns["written"]
     read = columns.get("read")
@@ -224,7 +228,7 @@ def load_parsed_corpus(directory: Path) -> ParsedCorpus:
 
 
 def _is_joined(recipe: ParaphraseRecipe) -> bool:
-    """Whether source and template are read as one text."""
+    """Return whether the model reads source and template as one text."""
     return recipe.model.kind in STOCK and recipe.model.template != NONE
 
 

@@ -45,28 +45,35 @@ class ParaphraseData(DataArguments):
     }
     both_directions: bool = argument(
         True,
-        help="train on each pair in both directions (thesis 6.2.2), or write the second sentence",
+        help="true: train on each pair in both directions (thesis 6.2.2). false: only the second "
+        "sentence is a target",
     )
     differing: bool = argument(
         True,
-        help="leave out pairs with equal parses (released code). Pairs need parses unless this "
-        "is false and model.template is none",
+        help="leave out pairs with equal parses (released code). If this is true or "
+        "model.template is not none, pairs need parses",
     )
     max_template: int = argument(
-        300, help="leave out pairs with more tokens in a parse", at_least=1, at_most=2**31 - 1
+        300,
+        help="maximum number of tokens in a parse. Pairs with a longer parse are left out",
+        at_least=1,
+        at_most=2**31 - 1,
     )
     max_length: int = argument(
-        100, help="leave out pairs with more tokens in a sentence", at_least=1, at_most=2**31 - 1
+        100,
+        help="maximum number of tokens in a sentence. Pairs with a longer sentence are left out",
+        at_least=1,
+        at_most=2**31 - 1,
     )
     bpe: str | None = argument(
         None,
-        help="file of byte pair codes in place of a trained tokenizer, such as the released "
-        "scpn/bpe.codes (relative to the data root)",
+        help="file of byte pair codes to use instead of training a tokenizer, such as the "
+        "released scpn/bpe.codes. The path is relative to the data root",
     )
     held_out: int = argument(
         2000,
-        help="pairs to hold out, with all that share a sentence with them, for selecting the "
-        "checkpoint",
+        help="number of pairs to hold out for selecting the checkpoint. Pairs that share a "
+        "sentence with them are not trained on",
         at_least=0,
     )
 
@@ -75,51 +82,60 @@ class ParaphraseData(DataArguments):
 class ParaphraserArguments:
     kind: str = argument(
         SCPN,
-        help="LSTMs controlled by a parse (scpn) or not (paraphraser, thesis 4.6), or classes of "
-        "transformers that read sentence, <sep> and parse as one text (marian, bart)",
+        help="model class. scpn: LSTMs controlled by a parse. paraphraser: LSTMs without control "
+        "(thesis 4.6). marian, bart: classes of the transformers library, which read sentence, "
+        "<sep> and parse as one text",
         choices=(SCPN, PARAPHRASER, *STOCK),
     )
     writes: str = argument(
         SENTENCE,
-        help="output: a sentence, or its parse (a parse generator, which reads a parse)",
+        help="output of the model: a sentence, or its parse (for a parse generator, whose input "
+        "is a parse)",
         choices=(SENTENCE, PARSE),
     )
     template: str = argument(
         PARSE,
-        help="control input from the target: its parse, the top two levels of it (template), or "
-        "none (the thesis's model without z)",
+        help="control input from the target: its parse (parse), the top two levels of the parse "
+        "(template), or nothing (none: the thesis's model without z)",
         choices=(PARSE, TEMPLATE, NONE),
     )
-    hidden_size: int = size_argument(512, help="dimensions of a hidden state")
-    decoder_layers: int = argument(2, help="layers of the decoder", at_least=1, at_most=1000)
+    hidden_size: int = size_argument(512, help="number of dimensions of a hidden state")
+    decoder_layers: int = argument(2, help="number of decoder layers", at_least=1, at_most=1000)
     dropout: float = argument(
         0.0, help="dropout probability (not stated in the thesis)", at_least=0, below=1
     )
     tie: bool = argument(
-        False, help="scpn, paraphraser: share one table between encoder, decoder and output layer"
+        False,
+        help="scpn, paraphraser: share one embedding table between encoder, decoder and output "
+        "layer",
     )
-    copy: bool | None = argument(None, help="scpn: allow copying source tokens (default: true)")
+    copy: bool | None = argument(
+        None, help="scpn: copy mechanism for source tokens (default: true)"
+    )
     embedding_size: int | None = size_argument(
-        None, help="scpn, paraphraser: dimensions of a token vector (default: 300)"
+        None, help="scpn, paraphraser: number of dimensions of a token vector (default: 300)"
     )
     template_embedding_size: int | None = size_argument(
-        None, help="scpn: dimensions of a parse token vector (default: 56)"
+        None, help="scpn: number of dimensions of a token vector in the parse encoder (default: 56)"
     )
     template_hidden_size: int | None = size_argument(
-        None, help="scpn: dimensions of a state of the parse encoder (default: 128)"
+        None, help="scpn: number of dimensions of a state in the parse encoder (default: 128)"
     )
     encoder_layers: int | None = argument(
-        None, help="marian, bart: layers of the encoder (default: decoder_layers)", at_least=1
+        None, help="marian, bart: number of encoder layers (default: decoder_layers)", at_least=1
     )
     heads: int | None = argument(
-        None, help="marian, bart: attention heads of a block (default: 4)", at_least=1
+        None, help="marian, bart: number of attention heads of a block (default: 4)", at_least=1
     )
     feed_forward: int | None = size_argument(
-        None, help="marian, bart: units of the feed-forward layer (default: 4 times hidden_size)"
+        None,
+        help="marian, bart: number of units of the feed-forward layer (default: 4 times "
+        "hidden_size)",
     )
     positions: int | None = argument(
         None,
-        help="marian, bart: maximum tokens of a text to read or write (default: 512)",
+        help="marian, bart: maximum number of tokens that the model can read or write (default: "
+        "512)",
         at_least=2,
     )
 
@@ -129,7 +145,8 @@ class ParaphraseTraining(AveragedArguments):
     epochs: int = argument(15, help="passes over the data", at_least=0)
     label_smoothing: float = argument(
         0.0,
-        help="share of the target probability spread evenly over the vocabulary",
+        help="label smoothing: share of the target probability that is spread evenly over the "
+        "vocabulary",
         at_least=0,
         below=1,
     )
@@ -139,8 +156,9 @@ class ParaphraseTraining(AveragedArguments):
 class ParaphraseRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
-        help="score that selects the checkpoint: likelihood of held-out pairs, or of a file, "
-        "read like the first source (none: keep the last)",
+        help="score that selects the checkpoint. held_out: likelihood of held-out pairs. A file "
+        "with the columns of the first source: likelihood of the pairs in the file. none: keep "
+        "the last checkpoint",
         choices=(HELD_OUT, NONE, FILE),
     )
 
@@ -148,14 +166,14 @@ class ParaphraseRunArguments(RunArguments):
 @dataclass(frozen=True, kw_only=True)
 class ParaphraseRecipe:
     kind: str = argument(
-        "paraphrase", help="model to train: paraphrase generator", choices=("paraphrase",)
+        "paraphrase", help="kind of training: paraphrase generator", choices=("paraphrase",)
     )
     data: ParaphraseData = argument(ParaphraseData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(
             vocab_size=32_000, lowercase=True, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of sentences, not parses (needs marks end)",
+        help="tokenizer of sentences (marks must be end). Parses have a fixed tokenizer",
     )
     model: ParaphraserArguments = argument(ParaphraserArguments(), help="paraphrase generator")
     training: ParaphraseTraining = argument(

@@ -1,4 +1,6 @@
-"""Smoothed cross-entropy of predicted tokens, in batches of similar token counts."""
+"""Label-smoothed cross-entropy of predicted tokens, in batches with about the same number of
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ from paraphrastic_hf.training.engine.recipe import SmoothedArguments
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """Some examples of a step.
+    """A batch of examples in a step.
 
     Attributes:
-        own: Numbers of this process's examples, (examples,).
-        weight: Factor of the mean loss of these: their share of the tokens predicted in the step,
-            times the number of processes, over which gradients are averaged.
+        own: Indices of this process's examples, (examples,).
+        weight: Factor of the mean loss of these examples: their share of all tokens predicted in
+            the step, times the number of processes. Gradients are averaged over processes.
     """
 
     own: np.ndarray
@@ -30,10 +32,10 @@ class TokenBatch:
 
 
 class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
-    """Base of objectives that predict tokens."""
+    """Base of objectives that predict tokens, with label smoothing."""
 
     def predicted(self, examples: np.ndarray) -> int:
-        """Count the tokens to predict in some examples."""
+        """Return the number of tokens to predict in `examples`, which are indices."""
         raise NotImplementedError
 
     def batches(self, epoch: int, position: int, step: int) -> Iterator[Step]:
@@ -48,7 +50,9 @@ class CrossEntropyObjective(TokenBatchObjective[SmoothedArguments]):
         yield Step(batches, sum(map(len, chosen)))
 
     def smoothed(self, logits: Tensor, targets: Tensor, weight: float) -> Losses:
-        """Return the cross-entropy of logits, (tokens, vocab), split into target and smoothing."""
+        """Return the cross-entropy of logits, (tokens, vocab), as two terms: targets and label
+        smoothing.
+        """
         right, everyone = cross_entropy_parts(logits, targets, self.arguments.label_smoothing)
         parts: dict[str, Tensor] = {"cross_entropy": right * weight}
         if everyone is not None:

@@ -1,4 +1,4 @@
-"""Steps that runs of encoder-decoders share."""
+"""Base class of training jobs for encoder-decoders."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ HEADS, FEED_FORWARD_FACTOR, POSITIONS = 4, 4, 512  # defaults of stock models
 
 
 class Seq2SeqRun:
-    """A run trained by likelihood. Subclasses set these attributes in `build`.
+    """Methods that training jobs of encoder-decoders share. Subclasses set the attributes in
+    `build`.
 
     Attributes:
         recipe: The whole recipe.
         tokenizer: Tokenizer of the texts.
-        corpus: Has the tokenized `sentences` that are read and written.
-        templates: Texts read beside each target, by the number of the target, if any.
-        kept: Numbers of source and target of each training pair, (pairs, 2).
-        held_out: Numbers of source and target of each held-out pair, (pairs, 2).
-        start: Token that the decoder begins with.
+        corpus: Corpus whose attribute `sentences` contains the tokenized texts that the model reads
+            and writes.
+        templates: Template of each target, or None. Templates are in the order of the targets.
+        kept: Indices into `sentences` of source and target of each training pair, (pairs, 2).
+        held_out: Indices into `sentences` of source and target of each held-out pair, (pairs, 2).
+        start: Id of the token that the decoder begins with.
     """
 
     recipe: Any
@@ -65,7 +67,7 @@ class Seq2SeqRun:
         return None if self.recipe.run.development == NONE else self.score
 
     def score(self, model: Any) -> Evaluation:
-        """Return minus the cross-entropy of the held-out pairs, in nats per token."""
+        """Return the negative cross-entropy of the held-out pairs, in nats per token."""
         return Evaluation.of_parts([(-0.01, self._judged(model))])  # scores of Judged are x 100
 
     def nats(self, model: Any) -> float:
@@ -73,7 +75,9 @@ class Seq2SeqRun:
         return self._judged(model).score / 100
 
     def _judged(self, model: Any) -> Judged:
-        """Return the nats and the tokens of each held-out pair."""
+        """Return the cross-entropy in nats and the number of target tokens of each held-out
+        pair.
+        """
         nats = nats_of_targets(
             model,
             self.corpus.sentences,
@@ -104,9 +108,10 @@ class Seq2SeqRun:
         return record
 
     def _average(self, model: Any, checkpoints: Path) -> int:
-        """Average the last checkpoints and return their number.
+        """Replace the weights by the average of the last checkpoints, and return the number of
+        checkpoints.
 
-        If the average does not score better, return 0 and keep the weights.
+        If the average does not score better, keep the current weights and return 0.
         """
         score = self.development()
         best = -math.inf if score is None else float(score(model))
@@ -119,7 +124,7 @@ class Seq2SeqRun:
 
 
 def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
-    """Return the class and the configuration of a stock model.
+    """Return the class and the configuration of a stock model of transformers.
 
     Args:
         given: The `model` section of a recipe.
@@ -148,7 +153,7 @@ def stock_model(given: Any, tokens: int, end: int) -> tuple[Any, Any]:
 
 
 def check_written(sources: Sequence[SourceArguments], to: str) -> None:
-    """Refuse sources whose `languages` do not have the target language on exactly one side."""
+    """Raise an error unless every source has the target language on exactly one side."""
     for source in sources:
         if source.languages is not None:
             written_side(source, to)

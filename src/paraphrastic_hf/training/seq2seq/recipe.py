@@ -23,32 +23,33 @@ class ParallelArguments(DataArguments):
     }
     target_language: str = argument(
         "en",
-        help="language to write, on exactly one side of every source. The other sides may be in "
-        "several languages",
+        help="language that the model writes. Every source must have it on exactly one side. The "
+        "other sides may be in several languages",
     )
 
 
 @dataclass(frozen=True)
 class AnnealedArguments(SmoothedArguments):
-    """Optimization whose learning rate is multiplied at the ends of epochs, until the run ends."""
+    """Optimization with a learning rate that is annealed at the end of epochs
+    (`engine/annealing.py`).
+    """
 
     anneal: float | None = argument(
         None,
-        help="factor of the learning rate after an epoch without a new best development score "
-        "(thesis: 0.1, default: no annealing)",
+        help="factor that the learning rate is multiplied by after an epoch without a new best "
+        "development score (thesis: 0.1, default: no annealing)",
         above=0,
         below=1,
     )
     anneal_from: int | None = argument(
         None,
-        help=(
-            "epoch from which the rate is multiplied by anneal after every epoch (thesis: 200, "
-            "minimum risk: 10). Default: only after epochs without a new best development score"
-        ),
+        help="epoch, from 1. After it and every later epoch, the learning rate is multiplied by "
+        "anneal, whatever the development score (thesis: 200, minimum risk 10). Default: the "
+        "development score decides",
         at_least=1,
     )
     anneal_until: float = argument(
-        1e-4, help="learning rate below which annealing ends training", above=0
+        1e-4, help="training ends when annealing lowers the learning rate below this value", above=0
     )
 
 
@@ -56,14 +57,14 @@ class AnnealedArguments(SmoothedArguments):
 class AveragedArguments(AnnealedArguments):
     average: int = argument(
         1,
-        help="last checkpoints to average. The average is kept if it beats the best checkpoint, "
-        "or if run.development is none (1: no averaging)",
+        help="number of last checkpoints to average. The average is saved if it scores better "
+        "than the best checkpoint, or if run.development is none (1: no averaging)",
         at_least=1,
     )
 
 
 def check_chosen_by_score(training: AnnealedArguments, held_out: int, run: Any) -> None:
-    """Refuse contradictory keys of model selection, annealing and averaging."""
+    """Raise an error for contradictory keys of model selection, annealing and averaging."""
     development = run.development
     if development != "none" and not held_out and not names_file(development):
         key = f"data.held_out with run.development {development}"

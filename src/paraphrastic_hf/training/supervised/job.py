@@ -1,4 +1,4 @@
-"""A supervised run: a labeled corpus to a model and its test scores."""
+"""Training job of supervised models, which also computes test scores."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ class Supervised:
         (work / "ready").touch()
 
     def _joined(self, tokenizer: TextTokenizer) -> TextTokenizer:
-        """Return the tokenizer of `start`, joined with new ones for the parts."""
+        """Return the tokenizer of `start`, combined with a new tokenizer for each of the recipe's
+        parts.
+        """
         parts = self.recipe.parts
         lines = list(self.task.lines(SPLITS[:1])) if parts else []
         made = [
@@ -97,7 +99,9 @@ class Supervised:
         return model
 
     def _with_parts(self, encoder: SentenceEncoderModel) -> SentenceEncoderModel:
-        """Return a trained encoder, concatenated with the recipe's parts if it has any."""
+        """Return a trained encoder. If the recipe has parts, new encoders are concatenated
+        with it.
+        """
         recipe, tokenizer = self.recipe, self.tokenizer
         if not isinstance(tokenizer, MixedTokenizer) or not recipe.parts:
             return encoder

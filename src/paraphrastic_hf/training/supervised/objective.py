@@ -26,9 +26,10 @@ class Batch:
     """The examples of one optimizer step.
 
     Attributes:
-        own: Numbers of this process's examples.
-        whole: Numbers of all examples.
-        weight: Factor of the loss: the share of the labels times the number of processes.
+        own: Indices of this process's examples.
+        whole: Indices of the examples in all processes.
+        weight: Factor of the loss: this process's share of the labels, times the number of
+            processes.
     """
 
     own: np.ndarray
@@ -37,9 +38,9 @@ class Batch:
 
 
 class SupervisedObjective:
-    """Training on scores or labels, one mini-batch per step.
+    """Objective of training on scores or labels, with one mini-batch per step.
 
-    Randomness depends only on the seed and the epoch or step, so a resumed run repeats an
+    Randomness depends only on the seed and the epoch or step, so a resumed run equals an
     uninterrupted one.
     """
 
@@ -78,7 +79,7 @@ class SupervisedObjective:
         yield Step([Batch(own if len(own) else whole[:1], whole, weight)], len(whole))
 
     def loss(self, model: nn.Module, batch: Batch, epoch: int, step: int) -> Losses:
-        """Return the loss of one mini-batch and its parts: task, penalty, head."""
+        """Return the loss of one mini-batch, with its parts `task`, `penalty` and `head`."""
         inputs = self._inputs(batch.own, epoch, step)
         parts: dict[str, Tensor] = {"task": model(**inputs).loss * batch.weight}
         if self.penalty.is_active:
@@ -92,7 +93,7 @@ class SupervisedObjective:
         return Losses.of(parts)
 
     def _plan(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the examples of the epoch in order, and, per example, whether it is scrambled."""
+        """Return the epoch's examples in order, and a mask of scrambled examples."""
         if self._epoch is None or self._epoch[0] != epoch:
             size = len(self.split)
             order = np.random.default_rng([self.seed, epoch]).permutation(size)

@@ -1,4 +1,4 @@
-"""Parsing as a supervised task: the constituency tree of a sentence (thesis, 6.2.2)."""
+"""Constituency parsing as a supervised task (thesis, 6.2.2)."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class TreeExamples:
 
     Attributes:
         trees: Gold trees.
-        corpus: Their words, tokenized.
-        tags: Numbers of the gold tags; -100 for a tag that does not occur in training.
-        phrases: Start, end and label number of the phrases of each sentence, (phrases, 3).
-        max_length: Words are cut at this many tokens.
+        corpus: Words of the trees, tokenized.
+        tags: Indices of the gold tags, -100 for a tag that does not occur in training.
+        phrases: Start, end and label index of the phrases of each sentence, (phrases, 3).
+        max_length: Maximum number of tokens per word. Longer words are cut.
     """
 
     trees: list[Tree]
@@ -64,7 +64,9 @@ class TreeExamples:
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Return batches of sentences of similar length, which need the fewest LSTM steps."""
+        """Arrange sentences so that batches contain similar lengths, which need fewer LSTM
+        steps.
+        """
         lengths = self.tags.lengths(order)
         window = WINDOW * batch_size
         by_length = np.lexsort([lengths, np.arange(len(order)) // window])
@@ -91,7 +93,7 @@ class TreeExamples:
 
 
 class Parsing:
-    """Constituency trees of sentences, `task.kind: parsing`."""
+    """Task `task.kind: parsing`: constituency trees of sentences."""
 
     measure = "f1"
 

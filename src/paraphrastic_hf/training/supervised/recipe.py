@@ -31,8 +31,8 @@ SPLITS = ("train", "validation", "test")
 @dataclass(frozen=True)
 class TaskArguments:
     kind: str = argument(
-        help="score of two texts (relatedness), class of two texts (entailment) or of one "
-        "(sentiment), tag of each word (tagging), or constituency tree (parsing)",
+        help="task: score of two texts (relatedness), class of two texts (entailment), class of "
+        "one text (sentiment), tag of each word (tagging), or constituency tree (parsing)",
         choices=("relatedness", "entailment", "sentiment", "tagging", "parsing"),
     )
     dataset: DatasetArguments = argument(
@@ -40,49 +40,53 @@ class TaskArguments:
     )
     scores: list[int] | None = argument(
         None,
-        help="relatedness: lowest and highest score, whole numbers (default: [1, 5], as in SICK)",
+        help="relatedness: lowest and highest score, integers (default: [1, 5], as in SICK)",
     )
     tags: str | None = argument(
-        None, help="tagging: column of tags, such as penn_tags of ewt (default: tags)"
+        None,
+        help="tagging: name of the tag column, such as penn_tags in the corpus ewt (default: tags)",
     )
     held_out: float | None = argument(
         None,
-        help="tagging: share of the first split, by whole documents and in order, that becomes "
-        "each missing split (default: 0.1)",
+        help="tagging: for a corpus without all splits, share of the first split that is cut off "
+        "for each missing split, in order and at document boundaries (default: 0.1)",
         above=0,
         below=0.5,
     )
     extra_examples: str | None = argument(
         None,
-        help="sentiment, entailment: TSV of more training examples (label and one or two texts), "
-        "as from `paraphrastic attack` (thesis 6.5.4), relative to the data root",
+        help="sentiment, entailment: TSV file with additional training examples (label and one or "
+        "two texts), such as the output of `paraphrastic attack` (thesis 6.5.4). The path is "
+        "relative to the data root",
     )
     extra_corpora: list[DatasetArguments] = argument(
-        [], help="parsing: more training corpora of trees: names, or mappings with a split"
+        [], help="parsing: additional training corpora: names, or mappings with a split"
     )
     max_length: int = argument(
         100,
-        help="maximum tokens per text, or per word in tagging and parsing (the rest is cut)",
+        help="maximum number of tokens per text or, in tagging and parsing, per word (the rest is "
+        "cut)",
         at_least=1,
     )
 
 
 @dataclass(frozen=True)
 class HeadArguments:
-    """The layers on top of sentence vectors (of word vectors for tagging and parsing)."""
+    """Layers on top of sentence vectors or, for tagging and parsing, of word vectors."""
 
     size: int = argument(
         50,
-        help="sigmoid units (thesis: 50, 150 or 300), 0 for a linear head. tagging, parsing: "
-        "units of each LSTM",
+        help="number of sigmoid units (thesis: 50, 150 or 300), 0 for a linear head. tagging, "
+        "parsing: number of units of each LSTM",
         at_least=0,
     )
     dropout: float = argument(
-        0.0, help="dropout probability of the input of the head", at_least=0, below=1
+        0.0, help="dropout probability on the input of the head", at_least=0, below=1
     )
     capital_feature: bool | None = argument(
         None,
-        help="tagging, parsing: mark words with a capital letter (thesis 3.7.3, default: true)",
+        help="tagging, parsing: add a feature for words with a capital letter (thesis 3.7.3, "
+        "default: true)",
     )
     word_layer: str | None = argument(
         None,
@@ -90,14 +94,14 @@ class HeadArguments:
         "3.7.3), or none for no layer (default)",
     )
     layers: int | None = argument(
-        None, help="parsing: bidirectional LSTM layers (default: 2)", at_least=1
+        None, help="parsing: number of bidirectional LSTM layers (default: 2)", at_least=1
     )
     span_size: int | None = argument(
-        None, help="parsing: hidden units of the span scorer (default: 128)", at_least=1
+        None, help="parsing: number of hidden units of the span scorer (default: 128)", at_least=1
     )
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return the keys among `names` that are not None."""
+        """Return the keys in `names` whose values are not None, with their values."""
         found = {name: getattr(self, name) for name in names}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -106,7 +110,7 @@ class HeadArguments:
 class SupervisedTraining(OptimizationArguments):
     epochs: int = argument(10, help="passes over the data", at_least=1, at_most=1_000_000)
     batch_size: int = argument(
-        25, help="examples per mini-batch (thesis: 25, 50 or 100)", at_least=1
+        25, help="number of examples per mini-batch (thesis: 25, 50 or 100)", at_least=1
     )
     learning_rate: float = argument(
         1e-3, help="learning rate at the end of warm-up (thesis: 0.05 with AdaGrad)", above=0
@@ -119,7 +123,7 @@ class SupervisedTraining(OptimizationArguments):
     )
     freeze: str = argument(
         "none",
-        help="parameters not to train: none, the tables of token vectors, or the whole encoder",
+        help="parameters to freeze: none, the tables of token vectors, or the whole encoder",
         choices=("none", "tables", "encoder"),
     )
     lambda_w: float = argument(
@@ -127,8 +131,8 @@ class SupervisedTraining(OptimizationArguments):
     )
     lambda_c: float = argument(
         0.0,
-        help="weight of the L2 penalty on other encoder parameters, toward 0 (with `start`, "
-        "toward its values)",
+        help="weight of the L2 penalty on all other encoder parameters. It pulls toward 0, or "
+        "with `start` toward the initial values",
         at_least=0,
     )
     lambda_s: float = argument(
@@ -140,10 +144,10 @@ class SupervisedTraining(OptimizationArguments):
 class SupervisedRunArguments(RunArguments):
     development: str = argument(
         "validation",
-        help="data that selects the checkpoint: the validation split, or a file. relatedness: "
-        "scored pairs, as for `evaluate --pairs`. sentiment, entailment: as task.extra_examples. "
-        "tagging: word, tab and tag per line, empty line after a sentence. parsing: one tree per "
-        "line",
+        help="data that selects the checkpoint: the validation split, or a file. Contents of a "
+        "file for relatedness: scored pairs, as for `evaluate --pairs`. For sentiment, "
+        "entailment: as in task.extra_examples. For tagging: word, tab and tag per line, and an "
+        "empty line after a sentence. For parsing: one tree per line",
         choices=("validation", FILE),
     )
 
@@ -151,25 +155,31 @@ class SupervisedRunArguments(RunArguments):
 @dataclass(frozen=True, kw_only=True)
 class SupervisedRecipe:
     kind: str = argument(
-        "supervised", help="model to train: predictor of scores or labels", choices=("supervised",)
+        "supervised",
+        help="kind of training: supervised, a predictor of scores or labels",
+        choices=("supervised",),
     )
     task: TaskArguments = argument(help="task and corpus")
     start: str | None = argument(
         None,
-        help="trained encoder to start from, with its tokenizer (thesis 3.2.4.1): a run "
-        "directory, a packaged model or a Hub repository",
+        help="trained encoder to start from, together with its tokenizer (thesis 3.2.4.1): run "
+        "directory, packaged model or Hub repository",
         names="model",
     )
     tokenizer: TokenizerArguments = argument(
-        TokenizerArguments(), help="tokenizer (leave out with `start`)"
+        TokenizerArguments(), help="tokenizer (must be left out with `start`)"
     )
     model: ModelArguments = argument(
-        ModelArguments(), help="encoder (with `start`, only its dropouts)"
+        ModelArguments(), help="encoder. With `start`, only the two dropouts may be set"
     )
     parts: list[EncoderArguments] = argument(
-        [], help="new encoders concatenated with `start`, such as one of character n-grams"
+        [],
+        help="new encoders whose vectors are concatenated with those of `start`, such as an "
+        "encoder of character n-grams",
     )
-    head: HeadArguments = argument(HeadArguments(), help="layers on top of sentence vectors")
+    head: HeadArguments = argument(
+        HeadArguments(), help="layers on top of sentence or word vectors"
+    )
     training: SupervisedTraining = argument(SupervisedTraining(), help="objective and optimization")
     run: SupervisedRunArguments = argument(
         SupervisedRunArguments(evaluate_every=1_000_000, checkpoint_every=1000),
@@ -179,7 +189,7 @@ class SupervisedRecipe:
 
     @property
     def scores(self) -> tuple[int, int]:
-        """The lowest and highest score of a relatedness task."""
+        """Lowest and highest score of a relatedness task."""
         lowest, highest = self.task.scores or DEFAULT_SCORES
         return lowest, highest
 

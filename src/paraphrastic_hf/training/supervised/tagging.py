@@ -1,7 +1,7 @@
-"""Tagging as a supervised task: a tag for every word of a sentence (thesis, 3.7.3).
+"""Tagging of words as a supervised task (thesis, 3.7.3).
 
-A corpus without official splits is cut in its order, as the thesis cuts the Penn Treebank by
-sections.
+A corpus without official splits is cut into consecutive splits, as the thesis splits the Penn
+Treebank by sections.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class TagExamples:
     """The tagged sentences of a split.
 
     Attributes:
-        sentences: Words and gold tags.
-        corpus: The words, tokenized.
-        labels: Numbers of the tags; -100 for a tag that does not occur in training.
-        max_length: Words are cut at this many tokens.
+        sentences: Sentences, with words and gold tags.
+        corpus: Words of the sentences, tokenized.
+        labels: Indices of the gold tags, -100 for a tag that does not occur in training.
+        max_length: Maximum number of tokens per word. Longer words are cut.
     """
 
     sentences: list[TaggedSentence]
@@ -81,7 +81,7 @@ class TagExamples:
 
 
 class Tagging:
-    """Tags of words, `task.kind: tagging`."""
+    """Task `task.kind: tagging`: a tag for every word."""
 
     measure = "accuracy"
 
@@ -121,7 +121,9 @@ class Tagging:
     def scores(
         self, model: TaggerModel, examples: TagExamples
     ) -> tuple[dict[str, float], Resampled]:
-        """Return the accuracy in percent over all words, and over those absent from training."""
+        """Return the accuracy in percent over all words, and over words that do not occur in
+        training.
+        """
         found = predict_tags(model, examples.corpus)
         each = [
             count_right([tags], [sentence], self.known)
@@ -143,8 +145,8 @@ def read_splits(
 ) -> dict[str, list[TaggedSentence]]:
     """Return the training, validation and test sentences of a corpus.
 
-    Missing splits are cut from the end of the first split, in order and by whole documents. Each
-    gets `task.held_out` of its sentences, and the rest is for training.
+    Missing splits are cut from the end of the first split, in order and at document boundaries.
+    Each missing split gets the share `task.held_out` of the sentences. The rest is for training.
     """
     task = recipe.task
     chosen = task.dataset

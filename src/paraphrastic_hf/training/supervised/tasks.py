@@ -1,4 +1,4 @@
-"""The kinds of supervised tasks: their rows, models and scores (thesis, 3.2.4).
+"""Supervised tasks: data, models and scores of each kind (thesis, 3.2.4).
 
 A new kind implements `SupervisedTask` and is added to `TASKS`. `job.py` runs all kinds.
 """
@@ -39,46 +39,48 @@ Shuffle = Callable[[np.ndarray, np.ndarray], None]
 
 
 class Examples(Protocol):
-    """The tokenized rows of a split."""
+    """Interface of the tokenized rows of a split."""
 
     def __len__(self) -> int: ...
     def labels_in(self, rows: np.ndarray) -> int:
-        """Count the labels over which the loss of these rows is averaged."""
+        """Return the number of labels in the given rows. The loss is averaged over labels."""
 
     def arranged(
         self, order: np.ndarray, batch_size: int, random: np.random.Generator
     ) -> np.ndarray:
-        """Arrange the rows of an epoch, given in random order, into batches."""
+        """Return the rows of an epoch in the order of the batches. `order` is a random order."""
 
     def inputs(
         self, rows: np.ndarray, device: torch.device, shuffle: Shuffle | None = None
     ) -> dict[str, Tensor]:
-        """Return the named inputs of the model, with `labels` so that it computes a loss."""
+        """Return the inputs of the model by name, including `labels`, so that the model computes a
+        loss.
+        """
 
 
 class SupervisedTask(Protocol):
-    """What one kind of task adds to a run.
+    """Interface of a kind of task.
 
     Attributes:
-        measure: Score on the validation split that selects the checkpoint (higher is better).
+        measure: Name of the validation score that selects the checkpoint (higher is better).
     """
 
     measure: str
 
     def __init__(self, recipe: SupervisedRecipe, data_root: str | Path | None) -> None:
-        """Read all splits. DataError: A split is missing, damaged or empty."""
+        """Read all splits. Raise `DataError` if a split is missing, damaged or empty."""
 
     def lines(self, splits: Sequence[str]) -> Iterable[str]:
-        """Yield the texts of splits, to train a tokenizer on."""
+        """Yield the texts of some splits, to train a tokenizer on."""
 
     def examples(self, split: str, tokenizer: TextTokenizer) -> Examples:
         """Return the tokenized rows of a split."""
 
     def new_model(self, encoder: dict[str, Any]) -> SupervisedModel:
-        """Return the untrained model over an encoder with this configuration."""
+        """Return an untrained model whose encoder has the given configuration."""
 
     def scores(self, model: SupervisedModel, examples: Any) -> tuple[dict[str, float], Resampled]:
-        """Return the scores of a split by measure, and the results of `measure` by example."""
+        """Return the scores of a split by name, and the per-example results of `measure`."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,8 @@ class TextExamples:
 
     Attributes:
         sides: Token ids of each text column.
-        gold: Scores or class numbers, (rows,).
-        max_length: Texts are cut at this many tokens.
+        gold: Scores or class indices, (rows,).
+        max_length: Maximum number of tokens per text. Longer texts are cut.
     """
 
     sides: list[Ragged]
@@ -117,7 +119,7 @@ class TextExamples:
 
 
 class _TextTask:
-    """Base of tasks over one or two texts."""
+    """Base of tasks on one or two texts."""
 
     columns: tuple[str, ...]
     gold: str
@@ -194,7 +196,7 @@ class _TextTask:
 
 
 class Relatedness(_TextTask):
-    """A score of two texts, learned as a distribution."""
+    """Task of predicting a score for two texts, learned as a distribution."""
 
     measure = "pearson"
     columns = ("sentence1", "sentence2")
@@ -236,7 +238,7 @@ class Relatedness(_TextTask):
 
 
 class SentenceClasses(_TextTask):
-    """Classes of one text, such as sentiment."""
+    """Task of classifying single texts, such as sentiment."""
 
     measure = "accuracy"
     columns: tuple[str, ...] = ("text",)
@@ -281,7 +283,7 @@ class SentenceClasses(_TextTask):
 
 
 class PairClasses(SentenceClasses):
-    """Classes of two texts, such as entailment."""
+    """Task of classifying pairs of texts, such as entailment."""
 
     columns = ("sentence1", "sentence2")
 

@@ -1,4 +1,4 @@
-"""A run of a translation model: sentence pairs to a model (thesis, 7.3)."""
+"""Training job of a translation model (thesis, 7.3)."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Translation(Seq2SeqRun):
         )
 
     def score(self, model: Any) -> Evaluation:
-        """Return minus the cross-entropy of the held-out pairs in nats per token, or their BLEU."""
+        """Return the negative cross-entropy of held-out pairs in nats per token, or their BLEU."""
         if self.recipe.run.development != BLEU:
             return super().score(model)
         return Evaluation(self._bleu(model), {"held_out": -self.nats(model)})
@@ -124,7 +124,10 @@ class Translation(Seq2SeqRun):
 
 
 def model_of_size(recipe: TranslationRecipe, tokens: int, end: int) -> tuple[Any, Any]:
-    """Return the class and the configuration of the model, for a vocabulary of `tokens` entries."""
+    """Return the model class and its configuration.
+
+    `tokens` is the vocabulary size, and `end` the id of the end mark.
+    """
     given = recipe.model
     if given.kind == "marian":
         if not given.tie:

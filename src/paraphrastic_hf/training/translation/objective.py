@@ -23,12 +23,14 @@ SCORES_AT_A_TIME = 2**25  # logits (tokens x vocabulary) per batch of held-out p
 
 
 class TranslationObjective(AnnealedObjective, CrossEntropyObjective):
-    """Cross-entropy of every target token, given its source and the tokens before it.
+    """Cross-entropy of every target token, given the source and the previous target tokens.
 
     Args:
-        sides: Numbers of source and target of the training pairs, (pairs, 2).
-        templates: Texts read beside the sources (thesis, 6.3), as for `seq2seq_inputs`.
-        gives_loss: Whether the model computes an unsmoothed loss itself, which saves memory.
+        sides: Indices of source and target of the training pairs, (pairs, 2).
+        templates: Templates that the model reads in addition to the sources (thesis, 6.3), as in
+            `seq2seq_inputs`.
+        gives_loss: Whether the model itself computes the loss, without label smoothing. This saves
+            memory.
     """
 
     def __init__(
@@ -70,16 +72,16 @@ def seq2seq_inputs(
     device: torch.device,
     templates: Ragged | None = None,
 ) -> tuple[dict[str, Tensor], Tensor]:
-    """Return the inputs of an encoder-decoder for some pairs, and the tokens to predict.
+    """Return the inputs of an encoder-decoder for pairs of texts, and the tokens to predict.
 
     Args:
-        sides: Numbers of sources and targets, (pairs, 2).
-        templates: Token ids of what is read beside the sources, one for each target. Targets are
-            the last sentences, in the order of the templates.
+        sides: Indices of sources and targets, (pairs, 2).
+        templates: Token ids of each target's template, or None. The last sentences are the targets,
+            in the order of the templates.
 
     Returns:
-        The arguments of the model, where `logits_at` marks the tokens to predict, and these tokens,
-        (tokens,).
+        The arguments of the model, and the tokens to predict, (tokens,). The argument `logits_at`
+        is a mask of the positions of these tokens.
     """
     source, source_mask = sentences.padded(sides[:, 0])
     target, target_mask = sentences.padded(sides[:, 1])
@@ -111,8 +113,8 @@ def nats_of_targets(
     """Return the cross-entropy of each target in nats, (pairs,), without dropout and smoothing.
 
     Args:
-        sides: Numbers of sources and targets, (pairs, 2), at least one pair.
-        templates: As for `seq2seq_inputs`.
+        sides: Indices of sources and targets, (pairs, 2), at least one pair.
+        templates: As in `seq2seq_inputs`.
     """
     lengths = sentences.lengths(sides)
     plan = plan_pair_batches(

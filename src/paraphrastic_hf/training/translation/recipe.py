@@ -37,12 +37,15 @@ OF_FAMILY = {"gated_conv": ("embedding_size", "kernel_width"), "marian": ("heads
 class TranslationData(ParallelArguments):
     held_out: int = argument(
         2000,
-        help="pairs to hold out, with all that share a sentence with them, for selecting the "
-        "checkpoint and annealing",
+        help="number of pairs to hold out for selecting the checkpoint and annealing. Pairs that "
+        "share a sentence with them are not trained on",
         at_least=0,
     )
     max_length: int = argument(
-        100, help="leave out pairs with more tokens on a side", at_least=1, at_most=2**31 - 1
+        100,
+        help="maximum number of tokens per side. Longer pairs are left out",
+        at_least=1,
+        at_most=2**31 - 1,
     )
 
 
@@ -50,35 +53,38 @@ class TranslationData(ParallelArguments):
 class TranslatorArguments:
     kind: str = argument(
         "gated_conv",
-        help="gated convolutions with attention in every decoder layer (gated_conv), or "
-        "MarianMTModel of transformers, which CTranslate2 converts (marian)",
+        help="architecture. gated_conv: gated convolutions with attention in every decoder layer. "
+        "marian: MarianMTModel of transformers, which CTranslate2 can convert",
         choices=tuple(OF_FAMILY),
     )
-    hidden_size: int = size_argument(256, help="dimensions of a hidden state")
-    encoder_layers: int = argument(4, help="layers of the encoder", at_least=1, at_most=1000)
-    decoder_layers: int = argument(3, help="layers of the decoder", at_least=1, at_most=1000)
+    hidden_size: int = size_argument(256, help="number of dimensions of a hidden state")
+    encoder_layers: int = argument(4, help="number of encoder layers", at_least=1, at_most=1000)
+    decoder_layers: int = argument(3, help="number of decoder layers", at_least=1, at_most=1000)
     dropout: float = argument(
-        0.2, help="dropout probability (stated in no paper)", at_least=0, below=1
+        0.2, help="dropout probability (not stated in the papers)", at_least=0, below=1
     )
     positions: int = argument(
-        1024, help="maximum tokens of a text that the model can read or write", at_least=2
+        1024, help="maximum number of tokens that the model can read or write", at_least=2
     )
     tie: bool = argument(
         True,
-        help="share one table between encoder, decoder and output layer (thesis: three tables, "
-        "marian: always)",
+        help="share one embedding table between encoder, decoder and output layer (thesis: three "
+        "tables, marian: always shared)",
     )
     embedding_size: int | None = size_argument(
-        None, help="gated_conv: dimensions of a token vector (default: hidden_size)"
+        None, help="gated_conv: number of dimensions of a token vector (default: hidden_size)"
     )
     kernel_width: int | None = argument(
-        None, help="gated_conv: width of the convolutions in tokens, odd (default: 3)", at_least=1
+        None,
+        help="gated_conv: width of the convolutions, an odd number of tokens (default: 3)",
+        at_least=1,
     )
     heads: int | None = argument(
-        None, help="marian: attention heads of a block (default: 4)", at_least=1
+        None, help="marian: number of attention heads of a block (default: 4)", at_least=1
     )
     feed_forward: int | None = size_argument(
-        None, help="marian: units of the feed-forward layer (default: 4 times hidden_size)"
+        None,
+        help="marian: number of units of the feed-forward layer (default: 4 times hidden_size)",
     )
 
 
@@ -86,7 +92,7 @@ class TranslatorArguments:
 class TranslationTraining(AveragedArguments):
     epochs: int = argument(
         20,
-        help="passes over the data, if annealing does not end the run first (thesis: over 200)",
+        help="passes over the data, unless annealing ends the run earlier (thesis: over 200)",
         at_least=0,
     )
 
@@ -95,9 +101,9 @@ class TranslationTraining(AveragedArguments):
 class TranslationRunArguments(RunArguments):
     development: str = argument(
         HELD_OUT,
-        help="score that selects the checkpoint: likelihood (held_out) or BLEU (bleu, of 500 "
-        "greedy translations) of held-out pairs, or likelihood of a file, read like the first "
-        "source (none: keep the last)",
+        help="score that selects the checkpoint. held_out: likelihood of held-out pairs. bleu: "
+        "BLEU of greedy translations of 500 held-out pairs. A file with the columns of the first "
+        "source: likelihood of the pairs in the file. none: keep the last checkpoint",
         choices=(HELD_OUT, BLEU, NONE, FILE),
     )
 
@@ -105,14 +111,14 @@ class TranslationRunArguments(RunArguments):
 @dataclass(frozen=True, kw_only=True)
 class TranslationRecipe:
     kind: str = argument(
-        "translation", help="model to train: translation model", choices=("translation",)
+        "translation", help="kind of training: translation model", choices=("translation",)
     )
     data: TranslationData = argument(TranslationData(), help="training data")
     tokenizer: TokenizerArguments = argument(
         TokenizerArguments(
             vocab_size=40_000, lowercase=False, marks="end", character_coverage=0.9999
         ),
-        help="tokenizer of both sides (needs marks end)",
+        help="tokenizer of both sides (marks must be end)",
     )
     model: TranslatorArguments = argument(TranslatorArguments(), help="translation model")
     training: TranslationTraining = argument(
