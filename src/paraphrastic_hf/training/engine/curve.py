@@ -99,8 +99,8 @@ def draw(curves: Mapping[str, Curve], titles: Mapping[str, str]) -> Figure | Non
     """Draw panels for the development score, the loss and its parts, the learning rate and other
     logged values.
 
-    Values that share a prefix, such as `kl/fr` and `kl/en`, share a panel. A curve of a single point
-    is left out.
+    Values that share a prefix, such as `kl/fr` and `kl/en`, share a panel. A curve with a single
+    point is left out.
     """
     from matplotlib.figure import Figure
 
