@@ -1,7 +1,8 @@
 """Bilingual generative transformer, its ablations, and its LSTM forms (thesis, 5.4 to 5.9).
 
-A semantic encoder reads both languages. Each language also has its own encoder, for whatever does
-not translate. Every row of Table 48 is a choice of outputs and variables:
+A semantic encoder reads both languages. Each language also has its own encoder, for properties that
+translations do not share. The rows of Table 48 differ in the sentences that are written and in the
+latent variables:
 
 | row | reconstructs | translates | language variables | variational |
 |---|---|---|---|---|
@@ -38,7 +39,7 @@ class BGTConfig(LatentConfig):
 
     Args:
         reconstructs: Languages that are reconstructed from a sentence itself.
-        translates: Languages that are translated into, from the other one.
+        translates: Languages that are translated into, each from the other language.
         has_language_variables: Whether each reconstructed language has its own variable beside the
             semantic one.
 
