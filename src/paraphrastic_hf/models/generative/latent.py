@@ -251,8 +251,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return mean if self._offset is None else mean - self._offset * (lengths > 0)[:, None]
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Apply the map to the posterior's mean to each token's state. The average is the sentence
-        vector."""
+        """Map each token's state to the space of the posterior mean. The sentence vector is the
+        average."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
         states = inference.encoder(input_ids[kept], Padding.of(kept.sum(1)))
@@ -269,8 +269,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return self.encoder_of(self.variable).encoder.table
 
     def sparse_tables(self) -> list[nn.Embedding]:
-        """Return the tables of encoders and decoders, and the output layers of which training reads
-        single rows."""
+        """Return the tables of encoders and decoders, and output layers that are read row by
+        row."""
         tables = [self.encoder_of(name).encoder.table for name in self.variables()]
         for task in self.tasks():
             tables.append(self.decoder_of(task).table)
@@ -328,8 +328,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
     @property
     def reads_both_sides(self) -> bool:
-        """Whether training infers the semantic variable from both sides of a pair, not always the
-        same one."""
+        """Whether reconstruction reads the semantic variable of either side of a pair, in turn."""
         return True
 
     # -- training ----------------------------------------------------------------------------------

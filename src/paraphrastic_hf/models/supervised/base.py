@@ -4,7 +4,8 @@
     h_x = h_L * h_R,   h_+ = |h_L - h_R|
     h_s = sigmoid(W [h_x; h_+] + b),   z = U h_s + c
 
-`relatedness.py` and `classifier.py` define z and its loss.
+h_L and h_R are the vectors of the two texts of a pair. For one text, its vector h replaces [h_x;
+h_+]. `relatedness.py` and `classifier.py` define the loss of the outputs z.
 """
 
 from __future__ import annotations
