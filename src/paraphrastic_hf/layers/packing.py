@@ -78,8 +78,8 @@ class Padding:
         lengths: Number of tokens of each text, (batch,), on the device of the tokens.
         longest: Number of columns, at least the greatest length.
         text: Index of each token's text, (tokens,).
-        places: Index of each token's position in the rectangle, row by row, (tokens,). None if all
-            texts have the same length.
+        places: Index of each token's position in the rectangle, row by row, (tokens,). None if no
+            text is padded.
     """
 
     lengths: Tensor

@@ -56,7 +56,8 @@ def is_full_width(described: str) -> bool:
 
 
 def _find_onednn() -> Any:
-    """Return oneDNN's operator for x W^T + b, which has no gradient, or None if MKL is faster."""
+    """Return oneDNN's operator for x W^T + b, which has no gradient, or None if `F.linear` is
+    used."""
     if not torch.backends.mkldnn.is_available():
         return None
     if not torch.backends.cpu.get_cpu_capability().startswith("AVX512"):
