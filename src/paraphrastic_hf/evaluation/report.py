@@ -65,9 +65,10 @@ def read_results(directory: str | Path) -> list[dict[str, Any]]:
 
 
 def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    """Return the tasks that were not run, with the reasons, under a title for each kind of reason.
+    """Return the tasks that were not run, with the reasons, grouped under titles.
 
-    Results of earlier versions lack the second kind.
+    Results of earlier versions have only tasks without data, not tasks that do not suit the
+    encoder.
     """
     return [
         ("Skipped", results["skipped"]),
@@ -111,7 +112,7 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 
 
 def plot_headline(results: dict[str, Any], path: Path) -> None:
-    """Draw the main figures and the published ones into a PNG file."""
+    """Plot the main figures of a model and of published systems into a PNG file."""
     own = {results["model"]: results["headline"]}
     plot_systems(own, results["papers"], results["unit"]).savefig(path, dpi=150)
 
@@ -119,7 +120,10 @@ def plot_headline(results: dict[str, Any], path: Path) -> None:
 def plot_systems(
     models: Mapping[str, Mapping[str, float]], papers: Mapping[str, Mapping[str, float]], unit: str
 ) -> Figure:
-    """Draw a line for each figure, with rings for models and marks for published systems."""
+    """Plot the figures of several systems, with one row per figure.
+
+    Rings are models, other marks are published systems.
+    """
     from matplotlib.figure import Figure
 
     keys = list(dict.fromkeys(key for values in models.values() for key in values))

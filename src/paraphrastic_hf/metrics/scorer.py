@@ -352,7 +352,7 @@ def checked_segments(
 
     Args:
         references: One text for each segment, or one list of texts for each segment.
-        start: Index of the first segment, for messages.
+        start: Number of the first segment in messages.
     """
     for name, given in (("hypotheses", hypotheses), ("references", references)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

@@ -71,7 +71,9 @@ class MinedLines:
 
 
 def letters_known(tokenizer: TextTokenizer, texts: Sequence[str]) -> float:
-    """Return the share of letters that a tokenizer knows, 0 to 1, averaged over the texts.
+    """Return the share of the texts' letters that their known tokens contain, 0 to 1.
+
+    A letter counts once per text.
 
     Example:
         >>> from paraphrastic_hf.text.word import WordTokenizer

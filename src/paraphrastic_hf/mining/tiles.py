@@ -165,7 +165,7 @@ class Tile:
         np.matmul(rows, columns.T, out=self._numbers[: len(rows), : len(columns)])
 
     def _bounds(self, maxima: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return upper and lower bounds, in float32, of the scores whose maxima are given."""
+        """Return upper and lower bounds, in float32, of the scores that `maxima` represents."""
         return maxima, maxima
 
 
