@@ -48,7 +48,7 @@ class Difference:
         second: Score of the second model, x 100.
         permutation: The two-sided p-value of the permutation test.
         steiger: The p-value of Steiger's test. NaN if there are fewer than four pairs or the
-            measure is no correlation.
+            measure is not a correlation.
         low: Lower end of the 95 % interval of the difference (second minus first), x 100.
         high: Upper end of this interval.
     """
@@ -163,7 +163,7 @@ def mean_difference(differences: Sequence[Difference]) -> tuple[float, int]:
     count.
 
     Returns:
-        The mean in points x 100 (NaN without datasets), and the number of datasets.
+        The mean in points (NaN without datasets), and the number of datasets.
 
     Example:
         >>> rows = [Difference("2012", "MSRpar", 9, "pearson", 60.0, 63.0, 0.1, 0.1)]

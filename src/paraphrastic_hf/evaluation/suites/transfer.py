@@ -124,7 +124,7 @@ def score_distribution(scores: np.ndarray) -> np.ndarray:
 
 
 def f1_score(found: np.ndarray, gold: np.ndarray) -> float:
-    """Return F1 x 100 of class 1, or 0 if class 1 is neither predicted nor correct."""
+    """Return F1 x 100 of class 1, or 0 if no example has class 1, predicted or gold."""
     both = int((found & gold).sum())
     either = int(found.sum() + gold.sum())
     return 200 * both / either if either else 0.0
