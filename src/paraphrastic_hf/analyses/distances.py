@@ -97,7 +97,7 @@ def read_distances(path: str | Path) -> dict[str, dict[str, float]]:
 
 
 def _installed() -> Path:
-    """Return the data folder of lang2vec without importing the package."""
+    """Return the data folder of lang2vec. Importing lang2vec would shadow one of our scripts."""
     try:
         return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
     except PackageNotFoundError as error:

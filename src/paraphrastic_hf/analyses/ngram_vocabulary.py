@@ -38,8 +38,8 @@ def ngram_vocabulary(
 
     Args:
         folder: Output folder. The runs are stored in its subfolder `runs`.
-        most: Numbers of n-grams per length, the most frequent ones.
-        orders: Sets of n-gram lengths.
+        most: Sizes to try: how many of the most frequent n-grams to keep per length.
+        orders: Sets of n-gram lengths to try.
     """
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"

@@ -117,8 +117,8 @@ def translations(entry: str, has_definitions: bool = False) -> Iterator[tuple[st
 def _first_lines(senses: Sequence[str]) -> Iterator[str]:
     """Yield the line with the translations of each sense.
 
-    It begins with the number of the sense. A line of a definition never begins with the next
-    sense's number.
+    From the second sense on, this line begins with the number of the sense. A line of a definition
+    may begin with a number too, but not with the next sense's number.
     """
     expected = 1
     for place, sense in enumerate(senses):

@@ -95,7 +95,7 @@ class MadeFromText(Corpus):
     LABEL_CAP = 0
 
     def label_of(self, text: str) -> str | None:
-        """Return the label of a sentence to which `label_cap` applies, or None if the sentence is
+        """Return the label or group whose size `label_cap` limits, or None if the sentence is
         unusable."""
         raise NotImplementedError
 
