@@ -5,8 +5,8 @@
     GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two in GRAN-3 and
             GRAN-4, and in GRAN-4 W_a (size, size) of both
 
-Lasagne multiplies x W, so matrices are transposed. The release lists the two gates of GRAN-3 and
-GRAN-4 as a_{t-1}, x_t. Our order is x_t, a_{t-1}.
+Lasagne multiplies x W, so matrices are transposed. GRAN-3 and GRAN-4 have two gates. In the release
+the gate of a_{t-1} comes first, in this package the gate of x_t.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def gran_shapes(size: int, variant: int) -> list[Shape]:
 
 
 def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bool) -> State:
-    """Return the weights of a `PeepholeLSTM`, or of an `LSTM` without peepholes."""
+    """Return the weights of a `PeepholeLSTM`, or, for an LSTM without peepholes, of an `LSTM`."""
     gates = 4 if output_gate else 3
     weight_x = np.concatenate([array.T for array in arrays[0 : 3 * gates : 3]])
     weight_h = np.concatenate([array.T for array in arrays[1 : 3 * gates : 3]])
@@ -48,7 +48,7 @@ def lstm_state(arrays: Sequence[np.ndarray], *, output_gate: bool, peepholes: bo
 
 
 def torch_lstm_state(weight_x: np.ndarray, weight_h: np.ndarray, bias: np.ndarray) -> State:
-    """Return the weights of an `LSTM`, whose gates are in the same order."""
+    """Return the weights of an `LSTM`, which has the gates in the same order."""
     return {
         "cell.weight_ih_l0": weight_x,
         "cell.weight_hh_l0": weight_h,

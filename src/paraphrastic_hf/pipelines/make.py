@@ -285,7 +285,7 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
 
 
 def _read_record(folder: Path, stamp: Stamp) -> Made:
-    """Read the result of a finished corpus. Return None if it was made from other text."""
+    """Read the result of a finished corpus. Raise an error if it was made from other text."""
     try:
         found = read_json(folder / RECORD)
         # records of older corpora lack the text

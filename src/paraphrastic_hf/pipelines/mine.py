@@ -353,7 +353,6 @@ def _hashes(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _line_numbers(side: Sequence[Shard], rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Convert positions among the searched lines to line indices, counted through all files of a
-    side."""
+    """Convert line indices within each file to line indices through all files of a side."""
     starts = np.cumsum([0, *(shard.lines for shard in side)])
     return np.concatenate([each + start for each, start in zip(rows, starts, strict=False)])

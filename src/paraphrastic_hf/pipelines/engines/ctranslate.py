@@ -76,7 +76,7 @@ class CTranslate2Engine:
         """Load a model, converting it first if needed.
 
         Args:
-            work: Folder for the converted model. If None, beside the model, which must be local.
+            work: Folder for the converted model (default: beside a local model).
             threads: Threads per batch, at least 1.
         """
         directory = converted(name, work=work, advice=FIX, precision=precision)

@@ -34,7 +34,7 @@ def make_engine(engine: EngineArguments, *, seed: int = 0, work: Path | None = N
     Args:
         engine: Section `engine` of the recipe. Its `model` is a directory, a Hub repository or a
             pair of languages.
-        work: Folder for a model converted to CTranslate2. If None, beside the model.
+        work: Folder for a model converted to CTranslate2 (default: beside a local model).
     """
     return ENGINES[engine.kind](engine, writing_of(engine, seed), work)
 

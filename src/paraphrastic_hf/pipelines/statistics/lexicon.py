@@ -207,7 +207,7 @@ def _at(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 def write_lexicon(entries: Iterable[Entry], path: str | Path) -> int:
     """Write a lexicon, complete or not at all, and return the number of entries.
 
-    To read it, use `datasets.load_dataset("parquet", data_files=...)` or, for TSV, `"csv"` with
+    Read the file with `datasets.load_dataset("parquet", data_files=...)` or, for TSV, `"csv"` with
     `delimiter="\\t"`.
 
     Args:

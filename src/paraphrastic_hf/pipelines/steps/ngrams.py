@@ -66,7 +66,7 @@ def hash_words(texts: Sequence[str]) -> Words:
 
 
 def ngram_keys(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a key of each n-gram, made of its 47-bit hash and the index of its text.
+    """Return the 47-bit hash of each n-gram, and the index of each n-gram's text.
 
     Args:
         words: Words of at most 65,536 texts.
@@ -120,7 +120,7 @@ def shared_ngrams(first: Words, second: Words, n: int) -> tuple[np.ndarray, ...]
 
 
 def blocks(*columns: Sequence[str]) -> list[tuple[int, int]]:
-    """Yield start and end of blocks of texts that are small enough to hash at a time."""
+    """Return start and end of blocks of texts that are small enough to hash at a time."""
     lengths = np.sum([[len(text) for text in column] for column in columns], axis=0)
     found, start, size = [], 0, 0
     for place, length in enumerate(lengths):
