@@ -93,7 +93,8 @@ WORD_MARKS = (
 
 
 def filled(model: SentenceEncoderModel, state: Mapping[str, np.ndarray]) -> SentenceEncoderModel:
-    """Load all weights of a model from `state`, which must have no others. Set evaluation mode."""
+    """Load the weights of a model and set evaluation mode. `state` must have exactly these
+    weights."""
     import torch
 
     tensors = {name: torch.from_numpy(np.array(array, np.float32)) for name, array in state.items()}

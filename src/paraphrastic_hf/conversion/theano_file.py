@@ -1,6 +1,6 @@
 """Reader of the Theano releases' `.pickle` files: arrays in layer order, and vocabularies.
 
-* towards-universal 2016 and charagram 2016 pickle the trained ones of Theano's shared variables,
+* towards-universal 2016 and charagram 2016 pickle Theano's shared variables (only trained ones),
   and no vocabulary.
 * revisiting-recurrent 2017 pickles numpy arrays including initial states, and no vocabulary.
 * ParaNMT 2018 pickles numpy arrays, then a dict from words to rows, or two such dicts for a

@@ -254,8 +254,7 @@ def _front(
 
 
 def composition(config: Mapping[str, Any], tokenizer: Path) -> str:
-    """Describe how an encoder with this configuration computes, from the `card_sentence` of its
-    class."""
+    """Describe how an encoder computes embeddings, from the `card_sentence` of its class."""
     found = []
     for part, kind in _parts(config, tokenizer):
         sentence = getattr(model_class(part), "card_sentence", "") or (

@@ -66,7 +66,7 @@ PACKAGED = {
 
 @dataclass(frozen=True)
 class ModelDetails:
-    """Facts about a model that its folder does not contain, and upload options.
+    """Facts about a model that are not in its folder, and upload options.
 
     Attributes:
         evaluation: Folder written by `paraphrastic evaluate --output`.

@@ -48,7 +48,7 @@ class Remote:
     Attributes:
         path: Path in the corpus folder. `{config}` stands for the configuration's name, `{first}`
             and `{second}` for the languages of a pair. An archive is unpacked beside this path.
-        url: URL, with the same placeholders.
+        url: URL, with the same placeholders as `path`.
         sha256: SHA-256 in hexadecimal, if known.
         size: Size in bytes, if known.
         members: Checksums of members, for an archive whose own checksum is not known. Maps a glob

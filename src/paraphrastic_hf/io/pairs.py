@@ -464,7 +464,7 @@ def good_rows(
     max_bad_rows: float | None = None,
     report: RowReport | None = None,
 ) -> Iterator[list[str]]:
-    """Yield the good rows, stripped, and log a warning that counts the others.
+    """Yield the good rows, with stripped cells, and log a warning that counts the bad rows.
 
     Args:
         rows: Rows from `iterate_rows`.

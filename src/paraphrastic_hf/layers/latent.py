@@ -142,8 +142,7 @@ class SharedEncoder(nn.Module):
 
 
 class AverageEncoder(nn.Module):
-    """Encoder whose states are the rows of a table, so that their mean is the SP embedding (thesis,
-    5.1.1).
+    """Encoder that returns rows of a table, so that their mean is SP's embedding (thesis, 5.1.1).
 
     Its combination with a decoder is in no paper.
 

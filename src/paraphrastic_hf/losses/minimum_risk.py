@@ -16,7 +16,7 @@ PROBABILITIES = ("sequence", "token", "released")
 
 
 def list_scores(log_probabilities: Tensor, lengths: Tensor, kind: str = "sequence") -> Tensor:
-    """Return scores whose softmax is the probability of each candidate within its list.
+    """Return scores of candidates. Their softmax over a list gives the candidates' probabilities.
 
     `sequence` (thesis 7.3) is the log probability of the candidate. `token` divides it by the
     number of tokens, which makes candidates of different lengths comparable. `released` is the

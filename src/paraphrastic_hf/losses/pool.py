@@ -31,8 +31,8 @@ class Pool:
         language: Index of each sentence's language, (sentences,).
         group: Index of each sentence's group, (sentences,). Sentences of one group are never each
             other's negatives.
-        never: Further groups whose sentences must not be negatives of each sentence, (sentences,
-            groups), padded with -1. None for no such groups.
+        never: Groups whose sentences must also not be negatives of a sentence, (sentences, groups),
+            padded with -1. None for no such groups.
     """
 
     embeddings: Tensor
@@ -98,7 +98,7 @@ class Pool:
             candidates: Sentence indices, any shape that broadcasts with `anchors`.
 
         Returns:
-            True where forbidden, in the broadcast shape.
+            True where forbidden, any shape that both arguments broadcast to.
         """
         return (self.group[candidates] == self._barred(anchors)).any(0)
 

@@ -36,7 +36,7 @@ class Candidates:
             targets: Token ids, any shape. All must be candidates.
 
         Returns:
-            Indices, in the shape of `targets`.
+            Indices, in the shape given.
         """
         return torch.searchsorted(self.ids, targets)
 

@@ -85,7 +85,8 @@ def compare_bleu(
     samples: int = 1000,
     seed: int = 1,
 ) -> list[CorpusBleu]:
-    """Score systems by corpus BLEU, each with an interval and its significance against the first.
+    """Score systems by corpus BLEU, each with an interval and the significance of its difference
+    from the first.
 
     Args:
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more

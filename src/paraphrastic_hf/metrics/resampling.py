@@ -30,7 +30,7 @@ class Interval:
 
     Attributes:
         mean: Mean over the segments, 0 to 1 for SIM and SimiLE.
-        low: Lower end of the interval, in the same unit.
+        low: Lower end of the interval, in the unit of `mean`.
         high: Upper end of the interval.
     """
 
@@ -42,7 +42,7 @@ class Interval:
 def confidence_intervals(
     systems: Sequence[np.ndarray], *, samples: int = 1000, seed: int = 1, level: float = 0.95
 ) -> list[Interval]:
-    """Return each system's mean score and the interval of its resampled means.
+    """Return the mean score of each system, with the confidence interval from resampled means.
 
     Args:
         systems: Segment scores of each system, (segments,). The same segments are drawn for every
@@ -65,8 +65,7 @@ def confidence_intervals(
 
 
 def drawn_counts(size: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Draw resamples. Yield how often each example is in each resample, in blocks (resamples,
-    size)."""
+    """Draw resamples. Yield blocks, (resamples, size), with the count of each example."""
     for drawn in drawn_examples(size, samples, seed):
         drawn += size * np.arange(len(drawn))[:, None]
         yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)

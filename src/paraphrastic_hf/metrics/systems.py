@@ -67,7 +67,8 @@ def compare_systems(
     samples: int = 1000,
     seed: int = 1,
 ) -> list[SystemScores]:
-    """Score systems, each with a confidence interval and its significance against the first.
+    """Score systems, each with a confidence interval and the significance of its difference from
+    the first.
 
     Args:
         samples: Number of resamples for the intervals, and of exchanges for the p-values of more

@@ -338,7 +338,7 @@ def _without(
 
 
 def dropped(neighbors: Neighbors, is_dropped: np.ndarray, k: int) -> Neighbors:
-    """Return the k best neighbors of each sentence, without dropped ones.
+    """Return the k best neighbors of each sentence that are not dropped.
 
     Args:
         neighbors: The neighbors of each sentence, (sentences, count), with count above k.

@@ -129,7 +129,8 @@ def nearest(
         told: Called after each strip with the number of cosines computed.
 
     Returns:
-        The neighbors of the sources and of the targets, numbered by their place in the `UnitRows`.
+        The neighbors of the sources, and the neighbors of the targets. Their `ids` are positions in
+        the `UnitRows` of the other side.
 
     Example:
         >>> forward, backward = nearest(UnitRows(np.eye(3)), UnitRows(np.eye(3)[::-1]), 1)
@@ -251,7 +252,7 @@ class _Search:
     def _made(
         self, rows: Any, columns: Any, spans: Iterator[tuple[int, int]]
     ) -> Iterator[tuple[Tile, tuple[int, int]]]:
-        """Yield the tiles of a strip in order, while the next ones are computed."""
+        """Yield the tiles of a strip in order, while worker threads compute the next tiles."""
         waiting: deque[tuple[Tile, tuple[int, int], Future[None]]] = deque()
 
         def begin(tile: Tile) -> None:

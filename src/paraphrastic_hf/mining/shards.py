@@ -16,7 +16,8 @@ ARRAYS = ("forward_scores", "forward_ids", "backward_scores", "backward_ids")
 
 
 def join(parts: Iterable[Neighbors], sizes: Sequence[int], k: int) -> Neighbors:
-    """Merge the neighbors of the same sentences in each shard of the other side.
+    """Merge the neighbors of one group of sentences, which were found in each shard of the other
+    side.
 
     Args:
         parts: Neighbors in each shard, with `ids` counted from 0 within the shard. One part is in

@@ -50,7 +50,8 @@ class TextStore:
     def write(
         cls, folder: Path, blocks: Iterable[list[str]], stamp: str = "", *, progress: bool = False
     ) -> TextStore:
-        """Copy lines into a folder, unless it holds intact lines with the same stamp.
+        """Copy lines into a folder, unless the folder already holds them (complete, with the same
+        stamp).
 
         Args:
             folder: The folder, which is created if missing. Lines with another stamp are replaced.

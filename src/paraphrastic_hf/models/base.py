@@ -25,7 +25,7 @@ NO_LABEL = -100  # target to ignore, as in transformers
 
 
 def check_choices(config: Any, **choices: Collection[str]) -> None:
-    """Raise ValueError if a setting is not one of its choices."""
+    """Raise ValueError if a setting has a value that is not among its choices."""
     for name, known in choices.items():
         if (value := getattr(config, name)) not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
@@ -153,8 +153,7 @@ class SentenceEncoderModel(ParaphrasticModel):
         return self.tables()
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the token vectors, (batch, seq, dim), of padded ids with their mask, (batch, seq)
-        each."""
+        """Return token vectors, (batch, seq, dim), for padded ids and their mask, (batch, seq)."""
         raise TypeError(f"{type(self).__name__} must define token_states")
 
     def pool(self, states: Tensor, attention_mask: Tensor) -> Tensor:

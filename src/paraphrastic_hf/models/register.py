@@ -30,7 +30,7 @@ def register_encoder(model_class: Encoder) -> Encoder:
         The class, so that this works as a decorator.
 
     Raises:
-        TypeError: If `model_class` or its `config_class` is not of these kinds.
+        TypeError: If `model_class` or `config_class` does not meet these conditions.
         ValueError: If the `model_type` is missing or taken.
 
     Example:

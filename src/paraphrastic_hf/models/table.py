@@ -121,7 +121,7 @@ class TableModel(SentenceEncoderModel):
         return dropout(rows, number, self.training)
 
     def distinct_rows(self, ids: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Return the vectors of the distinct ids, (distinct, table_size), and each token's row,
+        """Return vectors of the distinct ids, (distinct, table_size), and each token's row,
         (tokens,).
 
         With dropout, equal ids have different vectors. The result is then the vectors of all

@@ -36,7 +36,7 @@ def deal(
     data_root: str | Path | None = None,
     progress: bool = False,
 ) -> list[int]:
-    """Distribute rows to tasks, and write those of task 0 to `folder/00000.tsv`, and so on.
+    """Distribute rows to tasks. Write the rows of task 0 to `folder/00000.tsv`, and so on.
 
     Args:
         folder: Folder to write. Files of an earlier attempt are replaced.

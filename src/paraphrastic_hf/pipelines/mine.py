@@ -1,7 +1,7 @@
 """Mine sentence pairs from many files with the executors of `corpus make`.
 
-Neighbors are searched for each pair of files and joined before margins are computed, so the pairs
-equal those of a single search.
+Neighbors are searched for each pair of files and joined before margins are computed. The resulting
+pairs are the same as from a single search over all files.
 """
 
 from __future__ import annotations
@@ -332,7 +332,8 @@ def _link(sides: Sides, search: Path, k: int, *, different: bool, **options: Any
 
 
 def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> Iterator[Neighbors]:
-    """Yield, for each file of a side, the neighbors of its lines in all files of the other side."""
+    """Yield, for each file of a side, the neighbors of the file's lines in all files of the other
+    side."""
 
     def found(own: int) -> Iterator[Neighbors]:
         for other in range(len(sizes[1 - side])):

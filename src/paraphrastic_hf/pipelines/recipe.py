@@ -99,7 +99,7 @@ class CorpusData:
 
 @dataclass(frozen=True)
 class EngineArguments:
-    """Translation engine, and its search or sampling."""
+    """Translation engine, with the settings of beam search or sampling."""
 
     kind: str = argument(
         "ctranslate2",

@@ -238,7 +238,7 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
 
 
 def holds_output(doing: str) -> Callable[[Run], Run]:
-    """Decorate a command to lock the folder of its `--output`, if given, while it runs.
+    """Decorate a command so that it locks the folder of `--output`, if given, while it runs.
 
     Args:
         doing: Activity such as `evaluating`, for the message of a second command.

@@ -36,7 +36,7 @@ Example = tuple[str, str]
 
 
 class Probing(Corpus):
-    """Probing tasks (thesis, 5.7.2), one per configuration, with the labels of the files.
+    """Probing tasks (thesis, 5.7.2), one per configuration. Labels are as in the files.
 
     Reads SentEval's `task.txt` (split, label, sentence), or X-Probe's `task/va.txt` and
     `task/te.txt` (sentence, label), which have no training split.

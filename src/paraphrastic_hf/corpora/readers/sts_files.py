@@ -83,7 +83,7 @@ def read_sts17(
 
 
 def read_track(track: str, inputs: Path, gold: Path) -> ScoredPairs:
-    """Read one track of STS 2017 from its two files.
+    """Read one track of STS 2017 from the file of inputs and the file of gold scores.
 
     Track 6 has 500 inputs, but scores for the first 250 only.
     """

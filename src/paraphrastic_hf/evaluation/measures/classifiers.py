@@ -63,8 +63,7 @@ class Classifiers:
         return Classifiers(self.weights[:, chosen], self.intercepts[chosen])
 
     def classes(self, features: np.ndarray) -> np.ndarray:
-        """Return the most probable class of each example under each classifier, (rows,
-        classifiers)."""
+        """Return the most probable class of each example, (rows, classifiers)."""
         return np.concatenate(
             [
                 scores[..., 0] > 0 if scores.shape[-1] == 1 else scores.argmax(-1)

@@ -71,8 +71,7 @@ class CharagramModel(TableModel):
             nn.init.zeros_(self.bias)
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the vectors to add up. With `presence`, repetitions of an n-gram have the zero
-        vector."""
+        """Return the vectors to add up. With `presence`, repeated n-grams have zero vectors."""
         kept = attention_mask.bool()
         weights = self._counted(input_ids[kept], kept.sum(1))
         return padded_from_flat(self.token_rows(input_ids[kept]) * weights.unsqueeze(1), kept)

@@ -40,8 +40,8 @@ class BGTConfig(LatentConfig):
     Args:
         reconstructs: Languages that are reconstructed from a sentence itself.
         translates: Languages that are translated into, each from the other language.
-        has_language_variables: Whether each reconstructed language has its own variable beside the
-            semantic one.
+        has_language_variables: Whether each reconstructed language has its own variable besides the
+            semantic variable.
 
     Example:
         >>> BGTConfig(vocab_size=100, hidden_size=32).languages

@@ -155,8 +155,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         raise NotImplementedError
 
     def encoder_of(self, variable: str) -> AnyInference:
-        """Return the encoder of a variable, with the maps to the posterior's mean and
-        log-variance."""
+        """Return the encoder of a variable, with the maps to mean and log-variance."""
         raise NotImplementedError
 
     def decoder_of(self, task: str) -> Decoder:
@@ -251,7 +250,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         return mean if self._offset is None else mean - self._offset * (lengths > 0)[:, None]
 
     def token_states(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Map each token's state to the space of the posterior mean. The sentence vector is the
+        """Map each token's state to the posterior mean's space. The sentence vector is the
         average."""
         kept = attention_mask.bool()
         inference = self.encoder_of(self.variable)
@@ -456,8 +455,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def _score(
         self, task: str, side: Side, latent: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor | None, int]:
-        """Return -ln p and the smoothing term, both summed over the tokens, and the number of
-        tokens."""
+        """Return the summed -ln p, the summed smoothing term, and the number of tokens."""
         states = self.decoder_of(task)(self.shifted(side.ids, task), latent)
         scorer = self.scorer_of(task)
         padding = side.padding
@@ -497,7 +495,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def latent_of(
         self, task: str, input_ids: Tensor, attention_mask: Tensor | None = None
     ) -> Tensor:
-        """Return the means of the variables that a task writes from, concatenated, (batch,
+        """Return the concatenated means of the variables that a task writes from, (batch,
         latent)."""
         kept = (torch.ones_like(input_ids) if attention_mask is None else attention_mask).bool()
         ids, lengths = input_ids[kept], kept.sum(1)
@@ -507,8 +505,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
     def prepare_decoder_input_ids_from_labels(
         self, labels: Tensor, task: str | None = None
     ) -> Tensor:
-        """Return the decoder inputs, (batch, seq), for labels of a task (default: the first
-        task)."""
+        """Return the decoder inputs, (batch, seq), for labels of a task (default: the first)."""
         known = labels.masked_fill(labels == NO_LABEL, self.config.pad_token_id)
         return self.shifted(known, self.named_task(task))
 
@@ -552,8 +549,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
             use_cache: Whether to return a cache.
 
         Returns:
-            Sentence embeddings, (batch, dim). If an argument after `task` is given, logits, (batch,
-            seq, vocab), instead. With labels also the mean loss.
+            Sentence embeddings, (batch, dim). Instead, if an argument after `task` is given,
+            logits, (batch, seq, vocab), and with labels also the mean loss.
 
         Raises:
             ValueError: If the task is unknown, shapes do not match, or a cache is given to a
@@ -623,8 +620,8 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
 
 
 class VariableReader(nn.Module):
-    """Encoder that `generate` calls. It holds the model in a list, so that torch does not register
-    the model as a submodule."""
+    """Encoder that `generate` calls. The list around the model keeps it from becoming a
+    submodule."""
 
     main_input_name = "input_ids"
 

@@ -150,8 +150,7 @@ def average_of(config: LatentConfig) -> AverageEncoder:
 
 
 class Inference(nn.Module):
-    """Encoder of one variable, with maps from its mean state to the posterior's mean and
-    log-variance.
+    """Encoder of one variable, with maps of the mean state to mean and log-variance.
 
     The maps have no bias, as in the released code. Models that are not variational keep the map to
     the mean. In the thesis's appendix (5.9.1) the mean state itself is the embedding.
@@ -185,7 +184,8 @@ class SharedInference:
     Attributes:
         encoder: The encoder for this variable.
         mean: Map of the mean state to the posterior's mean.
-        log_variance: Map to the logarithm of its variance. None if not variational.
+        log_variance: Map of the mean state to the logarithm of the posterior's variance. None if
+            not variational.
     """
 
     encoder: Purpose
@@ -218,7 +218,8 @@ AnyInference = Inference | SharedInference
 
 
 def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
-    """Return the token vectors, (tokens, dim), whose average `adds_average` adds to the mean."""
+    """Return the token vectors, (tokens, dim), whose average is added to the mean
+    (`adds_average`)."""
     if not isinstance(inference.mean, Addition):
         return None
     table = inference.encoder.table
@@ -226,8 +227,7 @@ def added_rows(inference: AnyInference, ids: Tensor) -> Tensor | None:
 
 
 def make_decoder(config: LatentConfig, latent: int, starts: int = 0) -> Decoder:
-    """Return a decoder that reads `latent` dimensions and has `starts` start tokens after the
-    vocabulary."""
+    """Return a decoder for v of size `latent`, with `starts` start tokens after the vocabulary."""
     shared: dict[str, Any] = {"dropout": config.dropout, "places": tuple(config.latent_at)}
     if config.decoder_kind == "lstm":
         return LstmDecoder(config.vocab_size, config.width, latent, **shared)

@@ -47,8 +47,8 @@ class MGTConfig(LatentConfig):
         intermediate_size: Hidden units of a block's feed-forward layer, 2,048 in the thesis.
         latent_at: Where the variables enter the decoder, `logit` in the thesis.
         reconstructs: Whether the model also reconstructs each language, besides translating.
-        has_language_variables: Whether each language has its own variable for reconstruction,
-            beside the semantic one.
+        has_language_variables: Whether each language has its own variable, which reconstruction
+            reads besides the semantic variable.
         has_translation_scorer: Whether translation, which uses no language variable, has its own
             output layer. If False, it uses the other output layer, with zeros for the language
             variable.
@@ -174,8 +174,7 @@ class MGTModel(LatentModel):
         return self.shared_decoder.scorer
 
     def start_of(self, task: str) -> int:
-        """Return the start token of the task's language. Start tokens have ids after the
-        vocabulary."""
+        """Return the start token of the task's language, an id after the vocabulary."""
         return int(self.config.vocab_size) + self.config.languages.index(language_of(task))
 
     @property

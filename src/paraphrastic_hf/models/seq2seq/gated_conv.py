@@ -191,8 +191,7 @@ class _Encoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
     ) -> BaseModelOutput:
-        """Return the key and value of every token, concatenated, (batch, source, 2 *
-        embedding_size)."""
+        """Return key and value of every token, (batch, source, 2 * embedding_size)."""
         is_token = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         places = (is_token.long().cumsum(1) - 1).clamp(min=0)
         ids = input_ids.masked_fill(is_token == 0, 0)

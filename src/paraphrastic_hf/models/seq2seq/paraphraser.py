@@ -54,8 +54,7 @@ class ParaphraserConfig(Seq2SeqConfig):
 
     @property
     def sliding_window(self) -> int:
-        """Size of the window in transformers' cache: 2, for the last step's state and the new
-        one."""
+        """Size of the window in transformers' cache: the last state and the new state."""
         return 2
 
     def validate_sizes(self) -> None:
@@ -237,8 +236,7 @@ class ParaphraserModel(Seq2SeqModel):
         return torch.cat(found, 1)
 
     def _start(self, memory: Tensor, is_token: Tensor, cache: Any) -> list[State]:
-        """Return the state and cell of every layer before the first word, or after the cached
-        words."""
+        """Return state and cell of every layer before the first word, or after cached words."""
         layers = range(self.config.decoder_layers)
         if cache is not None and cache.get_seq_length():
             kept = [cache.layers[layer] for layer in layers]

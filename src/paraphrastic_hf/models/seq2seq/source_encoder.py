@@ -31,8 +31,7 @@ class SourceEncoding(ModelOutput):
 
 
 class SourceEncoder(nn.Module):
-    """Bidirectional LSTM over a source, with a linear map of the concatenated states (thesis,
-    6.3.1).
+    """Bidirectional LSTM over a source, then a linear map (thesis, 6.3.1).
 
     Example:
         >>> from paraphrastic_hf.models.seq2seq.paraphraser import ParaphraserConfig

@@ -49,8 +49,7 @@ class WordsConfig(SupervisedConfig):
 
 
 class WordsModel(SupervisedModel):
-    """Base of taggers and parsers. Initial LSTM weights are from N(0, `config.recurrent_std`
-    squared)."""
+    """Base of taggers and parsers. LSTM weights start from N(0, `recurrent_std` squared)."""
 
     auto_class: ClassVar[str] = "AutoModelForTokenClassification"
 

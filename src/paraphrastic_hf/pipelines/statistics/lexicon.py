@@ -134,7 +134,8 @@ class PairCounts:
     def entries(
         self, min_count: int = MIN_COUNT, words: Iterable[str] | None = None
     ) -> Iterator[Entry]:
-        """Yield the lexicon: words in alphabetical order, each with its paraphrases, best first.
+        """Yield the lexicon: words in alphabetical order, and for each word its paraphrases, best
+        first.
 
         Args:
             min_count: Minimum number of sentence pairs with the word on one side and the paraphrase

@@ -154,7 +154,8 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the powers of the hash's base, and of its inverse modulo 2 ** 64, (count,)."""
+    """Return the powers of the hash's base, and of the inverse of the base modulo 2 ** 64, (count,)
+    each."""
     tables = []
     for base in (_BASE, _INVERSE):
         factors = np.full(count, base, np.uint64)
