@@ -64,7 +64,7 @@ class Piece:
 
     @property
     def size(self) -> int:
-        """Dimension of a state, or of the average without states."""
+        """Dimension of a state, or of the average if the part has no states."""
         return int(self.arrays[0].shape[-1]) if self.arrays else int(self.table.shape[1])
 
 

@@ -2,11 +2,11 @@
 
     LSTM    W_in (dim, size), W_hid (size, size), b (size,) of the input gate, forget gate, cell and
             output gate. Then the peepholes (size,) of input, forget and output gate
-    GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two in GRAN-3 and
-            GRAN-4, and in GRAN-4 W_a (size, size) of both
+    GRAN    an LSTM, then W_x, W_h (size, size), b (size,) of one gate, or of two from GRAN-3
+            on, and in GRAN-4 W_a (size, size) of both
 
-Lasagne multiplies x W, so matrices are transposed. GRAN-3 and GRAN-4 have two gates. In the release
-the gate of a_{t-1} comes first, in this package the gate of x_t.
+Lasagne multiplies x W, so matrices are transposed. Of two gates, the gate of x_t is the second in
+the release and the first in this package.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ def _tokenizer(
 
 
 def _sentencepiece_file(settings: Settings, path: Path, choices: Choices) -> Path:
-    """Return the sentencepiece model: the given one, or the one that `args` names, beside the
+    """Return the path of the sentencepiece model: as given, or as `args` names it, beside the
     release."""
     if choices.vocabulary is not None:
         return Path(choices.vocabulary)

@@ -154,7 +154,8 @@ class Sieve:
 
 
 def _place_of_rejects(path: str | Path) -> Path:
-    """Return the path for rejected pairs. An existing file must be empty or hold rejected pairs."""
+    """Return the path for rejected pairs. A file that exists must be empty or hold rejected
+    pairs."""
     place = output_file(path)
     if not place.parent.is_dir():
         raise DataError(f"cannot write {path}: the folder {place.parent} does not exist")

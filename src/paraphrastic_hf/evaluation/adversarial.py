@@ -80,8 +80,8 @@ class AttackReport:
             labeled correctly.
         broken: Share of examples for which the sentence is labeled correctly and a paraphrase
             wrongly (Dev Broken in the thesis).
-        success: `broken` as a share of the correctly predicted examples.
-        agreement: Accuracy on the paraphrases of correctly predicted examples.
+        success: `broken` as a share of the examples that are labeled correctly.
+        agreement: Accuracy on the paraphrases of these examples.
         paraphrases: Mean number of paraphrases per example.
         queries: Number of sentences given to the classifier.
         similarity: Mean cosine between broken examples and the paraphrases that broke them. NaN if

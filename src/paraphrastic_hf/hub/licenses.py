@@ -50,7 +50,7 @@ def source_licenses(
     data_root: str | Path | None = None,
     stated: Mapping[str, str] | None = None,
 ) -> list[SourceLicense]:
-    """Return the license of each source of a model, including the sources of runs it started from.
+    """Return the license of each source of a model, including sources of the runs it started from.
 
     Args:
         data_root: Data folder, whose subfolders list their files in `SOURCES.tsv`.

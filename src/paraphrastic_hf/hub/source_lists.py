@@ -1,5 +1,5 @@
-"""`SOURCES.tsv` in data folders: the license of each file. And classes of licenses by the release
-they allow."""
+"""`SOURCES.tsv` in data folders, which lists the license of each file, and release classes of
+licenses."""
 
 from __future__ import annotations
 

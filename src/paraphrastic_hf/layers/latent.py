@@ -221,7 +221,7 @@ ALIGNED = 8  # 16-bit numbers in the 16 bytes that a GPU reads at a time
 
 
 class Scorer(nn.Module):
-    """Scores of tokens from decoder states, W_h h + W_v v.
+    """Scores of tokens, W_h h + W_v v, from a decoder state h and the latent vector v.
 
     Args:
         vocab: Number of tokens.

@@ -86,7 +86,7 @@ class Pool:
         ]
 
     def _barred(self, anchors: Tensor) -> Tensor:
-        """Groups that are forbidden for each anchor, (2 or more, *anchors.shape)."""
+        """Return the groups that are forbidden for each anchor, (2 or more, *anchors.shape)."""
         own = torch.stack([self.group[anchors], self.group[anchors ^ 1]])
         return own if self.never is None else torch.cat([own, self.never[anchors].movedim(-1, 0)])
 

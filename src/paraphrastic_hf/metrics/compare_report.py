@@ -174,7 +174,8 @@ def _plot_scores(comparison: Comparison, path: Path) -> None:
 
 
 def _plot_changes(comparison: Comparison, path: Path) -> None:
-    """Plot the change of SIM and BLEU from the first to the second system, a point per segment."""
+    """Plot a point for each segment: the change of SIM and BLEU from the first to the second
+    system."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 5), layout="constrained")

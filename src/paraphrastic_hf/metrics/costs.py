@@ -97,8 +97,7 @@ class ChrfCost:
 
 
 class MeanCost:
-    """The mean of several costs. The mean of the BLEU cost and the SimiLE cost is Half in the
-    thesis (7.4.2)."""
+    """The mean of several costs. For BLEU and SimiLE the thesis calls it Half (7.4.2)."""
 
     def __init__(self, costs: Sequence[Cost]) -> None:
         self.costs = costs

@@ -132,7 +132,7 @@ class Embedded(Protocol):
     lengths: np.ndarray | None
 
     def sim(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return SIM of pairs of texts, given by index, (pairs,), -1 to 1."""
+        """Return SIM of pairs of texts, which are given by index, (pairs,), -1 to 1."""
 
     def grid(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return SIM of every text in `own` with every text in `other`, (own, other), -1 to 1."""

@@ -69,7 +69,8 @@ class ParaphrasticModel(PreTrainedModel):
     def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load as in transformers, and freeze the second bias of torch's recurrences.
 
-        transformers makes every parameter trainable, but our recurrences have one bias.
+        torch's recurrences have two biases, those of the papers one. transformers makes all
+        parameters trainable.
         """
         loaded = super().from_pretrained(*args, **kwargs)
         model = loaded[0] if isinstance(loaded, tuple) else loaded
@@ -91,7 +92,7 @@ class ParaphrasticModel(PreTrainedModel):
         return output.to_tuple() if is_dict is False else output
 
     def tables(self) -> list[nn.Embedding]:
-        """Return the embedding tables. Each table's ids start where the previous table's end."""
+        """Return the embedding tables. The ids of a table follow those of the table before it."""
         return [self.get_input_embeddings()]
 
     def sparse_tables(self) -> list[nn.Embedding]:
@@ -204,7 +205,7 @@ class SentenceEncoderModel(ParaphrasticModel):
             pooled_only: Leave out `last_hidden_state`, which saves time in some models.
             return_dict: Return a tuple if False.
             lengths: (batch,) number of tokens of each text, if `input_ids` is flat, (tokens,), text
-                after text. Allows no mask, and gives no `last_hidden_state`.
+                after text. Cannot be combined with a mask. `last_hidden_state` is then None.
 
         Returns:
             Sentence vectors, (batch, dim), and token vectors, (batch, seq, dim).

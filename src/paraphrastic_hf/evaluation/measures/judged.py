@@ -92,7 +92,7 @@ class Judged:
 
     @property
     def _rows(self) -> np.ndarray:
-        """Return gained and possible gains of each example, (examples, 2 * parts)."""
+        """Return the gains and possible gains of each example, (examples, 2 * parts)."""
         return np.concatenate([self.gained, self.possible]).T.astype(np.float64)
 
     def resampled(self, drawn: np.ndarray) -> np.ndarray:

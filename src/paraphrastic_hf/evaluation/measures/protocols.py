@@ -78,8 +78,7 @@ def nested_folds(
 def held_out_accuracy(
     classifiers: Classifiers, fold: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> float:
-    """Return the mean accuracy x 100 over the folds, each tested with the classifier that was not
-    fitted on it."""
+    """Return the mean accuracy x 100 over the folds, each with the classifier not fitted on it."""
     right, tested = held_out_hits(classifiers, fold, features, labels)
     return float(np.mean(right.sum(1) / tested.sum(1)) * 100)
 

@@ -2,7 +2,7 @@
 
     g(x) = max over positions of f(filters), or h(W [max of each filter] + b) with a dense layer
 
-With a word tokenizer it is the CNN of Kim (2014).
+f and h are activations. With a word tokenizer this is the CNN of Kim (2014).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     g(x) = h(b + sum over the n-grams of x that are in V of W[n-gram])
 
-The two differ in their training data, words or phrases. The tokenizer (`text/char_ngram.py`)
-defines V, the n-gram orders, and whether n-grams span spaces.
+h is an activation. CHARAGRAM is trained on words, CHARAGRAM-PHRASE on phrases. The tokenizer
+(`text/char_ngram.py`) defines the vocabulary V, the n-gram orders, and whether n-grams span spaces.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class MixedConfig(PreTrainedConfig):
 
 
 class MixedModel(SentenceEncoderModel):
-    """Several encoders over one sequence of ids.
+    """Encoder that adds or concatenates the outputs of several encoders of one sequence of ids.
 
     Example:
         >>> from paraphrastic_hf.models.encoders.averaging import AveragingConfig

@@ -116,7 +116,7 @@ def check_merge(config: Any) -> None:
 
 
 class RecurrentModel(TableModel):
-    """One or two recurrences over token vectors, pooled.
+    """Encoder with one or two recurrences over token vectors, and pooling of the states.
 
     Example:
         >>> config = RecurrentConfig(vocab_size=10, embedding_size=4, hidden_size=6)

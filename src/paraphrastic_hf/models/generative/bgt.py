@@ -83,7 +83,7 @@ class BGTConfig(LatentConfig):
 
 
 class BGTModel(LatentModel):
-    """Meaning and language in separate variables, learned from translations.
+    """Generative model that learns separate variables for meaning and language from translations.
 
     Example:
         >>> import torch

@@ -90,7 +90,7 @@ class MGTConfig(LatentConfig):
 
 
 class MGTModel(LatentModel):
-    """Meaning and language in separate variables, learned from translations between any languages.
+    """Generative model that learns separate variables for meaning and language, for any languages.
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "num_attention_heads": 2}

@@ -90,7 +90,7 @@ class ScpnModel(ParaphraserModel):
 
 
 class TemplateEncoder(SourceEncoder):
-    """Encoder of a source and, by an LSTM and a linear map, of a template (thesis, 6.3.1).
+    """Encoder of a source, and of a template by an LSTM and a linear map (thesis, 6.3.1).
 
     Example:
         >>> sizes = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6}

@@ -67,7 +67,7 @@ class RelatednessOutput(ModelOutput):
 
 
 class RelatednessModel(SupervisedModel):
-    """Encoder with the relatedness head.
+    """Encoder with a head that predicts the relatedness score of two texts.
 
     Example:
         >>> import torch

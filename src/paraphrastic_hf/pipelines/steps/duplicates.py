@@ -124,7 +124,7 @@ class Duplicates(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class NearDuplicates(Step):
-    """Similarity of a text to the most similar earlier one, estimated by MinHash.
+    """Similarity of a text to the most similar earlier text, estimated by MinHash.
 
     The similarity is the Jaccard index of word n-grams. For each text, `bands` x `hashes` minimum
     hashes are kept. Two texts are compared if they agree on all hashes of a band. For texts of
