@@ -1,8 +1,8 @@
-"""Which rows of a back-translated corpus are the best to train on: `filters.py CORPUS --data DATA
---output DIR` (2017 paper, 5.5 to 5.7; thesis 4.5.4, Table 29).
+"""Finds the best rows of a corpus to train on.
 
-A corpus is cut into tenths by what each filter scores, an encoder is trained on as many pairs of
-every tenth, and scored on STS 2012-2016. Run again, it goes on where it was interrupted.
+`filters.py CORPUS --data DATA --output DIR` cuts a back-translated corpus into tenths by the score
+of each filter, trains an encoder on equally many pairs of each tenth, and scores it on STS
+2012-2016 (2017 paper, 5.5 to 5.7; thesis 4.5.4, Table 29). A second call resumes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
-TRANSLATION_SCORE = "translation_score"  # a step, and the column that it reads
-FILTERS: dict[str, tuple[str, dict[str, Any]]] = {  # a name, the step and its keys
+TRANSLATION_SCORE = "translation_score"  # step, and the column it reads
+FILTERS: dict[str, tuple[str, dict[str, Any]]] = {  # name: (step, its keys)
     "paraphrase score": ("paraphrase_score", {}),
     "trigram overlap": ("overlap", {"n": 3}),
     "bigram overlap": ("overlap", {"n": 2}),
@@ -37,17 +37,27 @@ FILTERS: dict[str, tuple[str, dict[str, Any]]] = {  # a name, the step and its k
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpus", help="what `paraphrastic corpus make` wrote")
+    parser.add_argument("corpus", help="output of `paraphrastic corpus make`")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--recipe", nargs="+", default=["paranmt-2018/word"], help="encoders")
-    parser.add_argument("--parts", type=int, default=10, help="how many parts (default: 10)")
-    parser.add_argument("--pairs", type=int, default=24_000, help="of a part (default: 24000)")
-    parser.add_argument("--epochs", type=int, default=5, help="(default: 5)")
-    parser.add_argument("--only", nargs="+", help="names of filters (default: all)")
-    parser.add_argument("--translation-score", action="store_true", help="of engines that score")
-    parser.add_argument("--reference", metavar="MODEL", help="a run of reference-averaging.yaml")
-    parser.add_argument("--language-model", metavar="MODEL", help="or a file of KenLM's")
+    parser.add_argument(
+        "--recipe", nargs="+", default=["paranmt-2018/word"], help="recipes of the encoders"
+    )
+    parser.add_argument("--parts", type=int, default=10, help="number of parts (default: 10)")
+    parser.add_argument("--pairs", type=int, default=24_000, help="pairs per part (default: 24000)")
+    parser.add_argument("--epochs", type=int, default=5, help="epochs per encoder (default: 5)")
+    parser.add_argument("--only", nargs="+", help="filters to use (default: all)")
+    parser.add_argument(
+        "--translation-score",
+        action="store_true",
+        help="add a filter by the column translation_score",
+    )
+    parser.add_argument(
+        "--reference", metavar="MODEL", help="add a filter by a run of reference-averaging"
+    )
+    parser.add_argument(
+        "--language-model", metavar="MODEL", help="add a filter by a run or a KenLM file"
+    )
     arguments = parser.parse_args()
     filters = dict(FILTERS)
     if arguments.translation_score:
@@ -58,7 +68,7 @@ def main() -> None:
         filters["cross-entropy"] = ("cross_entropy", {"model": arguments.language_model})
     for name in arguments.only or filters:
         if name not in filters:
-            parser.error(f"there is no filter {name!r}; they are {', '.join(filters)}")
+            parser.error(f"--only: unknown filter {name!r}. Filters: {', '.join(filters)}")
         folder = arguments.output / name.replace(" ", "-")
         check_settings(parser, arguments, folder, filters[name])
         for part in cut(arguments, folder, *filters[name]):
@@ -73,12 +83,12 @@ def check_settings(
     folder: Path,
     step: tuple[str, dict[str, Any]],
 ) -> None:
-    """Keep what a filter's folder is begun with, and refuse to go on with anything else."""
+    """Record the settings of a filter's folder, and refuse other settings later."""
     given = {name: getattr(arguments, name) for name in ("corpus", "parts", "pairs", "epochs")}
     wanted = json.loads(json.dumps({**given, "step": step}))
     record = folder / "settings.json"
     if record.exists() and json.loads(record.read_text(encoding="utf-8")) != wanted:
-        parser.error(f"{folder} was begun with other settings; choose another --output")
+        parser.error(f"{folder} has results of other settings. Choose another --output")
     folder.mkdir(parents=True, exist_ok=True)
     write_json(record, wanted)
 
@@ -86,7 +96,7 @@ def check_settings(
 def cut(
     arguments: argparse.Namespace, folder: Path, step: str, keys: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """The parts of the corpus by a filter, lowest first; written once."""
+    """Cut the corpus by a filter, lowest scores first, unless it is already cut."""
     done = folder / "parts.json"
     if not done.exists():
         columns = [TRANSLATION_SCORE] if step == TRANSLATION_SCORE else []
@@ -110,7 +120,7 @@ def cut(
 def run(
     arguments: argparse.Namespace, recipe: str, folder: Path, name: str, part: dict[str, Any]
 ) -> None:
-    """Train and score an encoder on one part, unless it is done."""
+    """Train and score an encoder on one part, unless `row.json` exists."""
     place = folder / f"{Path(part['file']).stem}-{Path(recipe).name}"
     if (place / "row.json").exists():
         return
@@ -127,7 +137,7 @@ def run(
 
 
 def write_table(output: Path) -> None:
-    """All finished parts as `table.md`, a line for each filter and encoder."""
+    """Write finished parts to `table.md`, one line per filter and encoder."""
     rows = [json.loads(path.read_text("utf-8")) for path in sorted(output.glob("*/*/row.json"))]
     most = max(int(Path(row["file"]).stem.split("-")[1]) for row in rows)
     lines = [

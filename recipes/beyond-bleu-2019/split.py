@@ -1,10 +1,10 @@
-"""Cuts bitext into a test, text for likelihood and other text for minimum risk (thesis, 7.4).
+"""Splits bitext into a test set and text for likelihood and minimum risk training (thesis 7.4).
 
     python recipes/beyond-bleu-2019/split.py DATA/train/en-es/tatoeba.tsv.xz --output split-es
 
-The first column is the language to translate to. No sentence of the second column is in more than
-one of `test.src` (with `test.ref`), `likelihood.tsv` and `risk.tsv`, however it is cased. A hash
-of the sentence says which it is in, so that every call cuts in the same places.
+The first column is the target language. Writes `test.src`, `test.ref`, `likelihood.tsv` and
+`risk.tsv`. Each source sentence, ignoring case, goes to one of them by its hash, so every call
+splits in the same way.
 """
 
 from __future__ import annotations
@@ -19,17 +19,22 @@ from paraphrastic_hf.errors import ParaphrasticError
 
 
 def place(source: str) -> float:
-    """A number from 0 to 1 that is settled by the sentence."""
+    """Return the sentence's hash as a number from 0 to 1."""
     digest = hashlib.sha256(source.casefold().strip().encode("utf-8")).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("bitext", type=Path, help="two columns, a .tsv or .tsv.xz file")
-    parser.add_argument("--output", type=Path, required=True, help="folder to write to")
-    parser.add_argument("--test", type=int, default=2000, help="sentences of the test")
-    parser.add_argument("--risk", type=float, default=0.2, help="share of the rest, 0 to 1")
+    parser.add_argument("bitext", type=Path, help=".tsv or .tsv.xz file of two columns")
+    parser.add_argument("--output", type=Path, required=True, help="output folder")
+    parser.add_argument("--test", type=int, default=2000, help="test sentences (default: 2000)")
+    parser.add_argument(
+        "--risk",
+        type=float,
+        default=0.2,
+        help="share of the rest for minimum risk, 0 to 1 (default: 0.2)",
+    )
     options = parser.parse_args()
 
     opened = lzma.open if options.bitext.suffix == ".xz" else open

@@ -1,10 +1,10 @@
-r"""The least that a tagger should beat: each word gets the tag it has most often in training.
+r"""Baseline tagger: each word gets its most frequent tag in training.
 
     python recipes/charagram-2016/most_frequent_tag.py --data DATA \
         --tagger runs/tagging-charagram
 
-A word that training does not have is NNP if it is capitalized, and else NN. On the splits of
-`tagging-charagram.yaml`; with `--tagger` also that model on the test split of UD English EWT.
+Unknown words get NNP if capitalized, else NN. The splits are those of `tagging-charagram.yaml`.
+`--tagger` also scores that model on the test split of UD English EWT.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from paraphrastic_hf.training.supervised.tagging import read_splits
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--tagger", type=Path, help="a tagger to score on EWT")
+    parser.add_argument("--tagger", type=Path, help="run of a tagger to score on EWT")
     arguments = parser.parse_args()
     recipe = load_recipe(Path(__file__).parent / "tagging-charagram.yaml")
     assert isinstance(recipe, SupervisedRecipe)
@@ -49,7 +49,6 @@ def main() -> None:
 
 
 def show(name: str, counts: TagCounts) -> None:
-    """The accuracy on all words and on unknown ones."""
     print(
         f"{name}: {counts.accuracy:.2f} of {counts.words:,} words, "
         f"{counts.unknown_accuracy:.1f} of {counts.unknown_words:,} unknown"

@@ -1,9 +1,9 @@
-"""RW, the rare words, by what training has seen of them: why the figure is what it is.
+"""Scores RW (rare words) by whether the training pairs contain the words.
 
     python recipes/charagram-2016/rare_words.py runs/charagram --data DATA
 
-Spearman's rho x 100 over the pairs of RW whose words both, one or none are in the training pairs;
-without the pairs that are training pairs; and with cosine 0 where a word is unknown to training.
+Spearman's rho x 100 over pairs with both, one or no word in training, without training pairs, and
+with cosine 0 for pairs with a word unknown to training.
 """
 
 from __future__ import annotations
@@ -51,12 +51,11 @@ def main() -> None:
 
 
 def rho(scores: np.ndarray, gold: np.ndarray) -> float:
-    """Spearman's rho x 100."""
     return 100 * float(spearmanr(scores, gold)[0])
 
 
 def interval(scores: np.ndarray, gold: np.ndarray) -> tuple[float, float]:
-    """What holds 95 % of rho over pairs drawn with replacement."""
+    """Return the 95 % bootstrap interval of rho."""
     random = np.random.default_rng(1)
     draws = (random.integers(0, len(gold), len(gold)) for _ in range(RESAMPLES))
     low, high = np.percentile([rho(scores[draw], gold[draw]) for draw in draws], [2.5, 97.5])
@@ -64,7 +63,7 @@ def interval(scores: np.ndarray, gold: np.ndarray) -> tuple[float, float]:
 
 
 def common_ngrams(first: str, second: str) -> float:
-    """The share of the n-grams of two words, n = 2 to 4, that both have."""
+    """Return the Jaccard index of the words' character n-grams, n = 2 to 4."""
     one, other = (
         {word[i : i + n] for n in (2, 3, 4) for i in range(len(word) - n + 1)}
         for word in (f" {first} ", f" {second} ")

@@ -1,12 +1,11 @@
-"""Words of two languages beside each other, by the dictionaries that a third has of both:
-`join_dictionaries.py DICTD tr en de fr es --output DIR` writes `DIR/en-tr/wikdict.tsv.xz` and so
-on, and lists them with their license in `DIR/SOURCES.tsv`, where model cards look for it.
+"""Join dictionaries through a third language.
 
-DICTD is a folder of FreeDict's `.index` and `.dict.dz` files. Swedish has a dictionary to Turkish
-and one to German, so that the translations of one Swedish word are translations of each other, most
-of them. Headwords of many senses would join words that have nothing in common, so those with more
-than `--most` different translations in a dictionary are left out. A dictionary of the two languages
-themselves is read as it is. `--says` is what the license of every dictionary must say.
+`join_dictionaries.py DICTD tr en de fr es --output DIR` writes word pairs to
+`DIR/en-tr/wikdict.tsv.xz` and so on, and lists them with their license in `DIR/SOURCES.tsv` for
+model cards. DICTD holds FreeDict's `.index` and `.dict.dz` files. Two words are paired if a third
+language's dictionaries translate one word to both, such as Swedish to Turkish and to German. Direct
+dictionaries are read too. Headwords with more than `--most` translations in a dictionary have too
+many senses and are skipped. The license of each dictionary must contain `--says`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NAME = "wikdict"
 
 
 class Shelf:
-    """The dictionaries of a folder, by the languages of headwords and of translations."""
+    """Dictionaries of a folder, by language of the headwords and of the translations."""
 
     def __init__(self, folder: Path, license: str) -> None:
         code = {three: two for two, three in FREEDICT.items()}
@@ -39,7 +38,7 @@ class Shelf:
         self.known: dict[tuple[str, str], Dictionary] = {}
 
     def read(self, head: str, other: str) -> Dictionary:
-        """Of each headword its translations; nothing where there is no such dictionary."""
+        """Return the translations of each headword. Empty without such a dictionary."""
         if (head, other) not in self.known:
             found: Dictionary = {}
             if (head, other) in self.paths:
@@ -53,7 +52,7 @@ class Shelf:
         return self.known[head, other]
 
     def pairs(self, first: str, second: str, most: int) -> Iterator[tuple[str, str]]:
-        """Words of two languages that are translations of each other, or of one word."""
+        """Yield words that translate each other, or one word of a third language."""
         for word, translations in self.read(first, second).items():
             yield from ((word, each) for each in translations)
         for word, translations in self.read(second, first).items():
@@ -66,39 +65,43 @@ class Shelf:
 
 
 def says(path: Path, license: str) -> bool:
-    """Whether what a dictionary says of itself has these words."""
+    """Return whether the dictionary's description contains `license`."""
     return license in " ".join(entries(path)[:ABOUT_LENGTH].decode("utf-8", "replace").split())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=Path, metavar="DICTD", help="dictionaries, at any depth")
-    parser.add_argument("language", help="code of the language that is joined to others")
-    parser.add_argument("others", nargs="+", metavar="OTHER", help="code of a language")
-    parser.add_argument("--most", type=int, default=3, help="translations of a word, 3 if not said")
     parser.add_argument(
-        "--says", default="Attribution-ShareAlike 3.0", help="words of every license"
+        "folder", type=Path, metavar="DICTD", help="folder of dictionaries, searched recursively"
     )
-    parser.add_argument("--license", default="CC-BY-SA 3.0", help="its name, for the list")
+    parser.add_argument("language", help="code of the language to join")
+    parser.add_argument("others", nargs="+", metavar="OTHER", help="codes of the other languages")
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="a folder directly in the data"
+        "--most", type=int, default=3, help="most translations per word (default: 3)"
+    )
+    parser.add_argument("--says", default="Attribution-ShareAlike 3.0", help="text in each license")
+    parser.add_argument("--license", default="CC-BY-SA 3.0", help="license name for SOURCES.tsv")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="new folder in the data"
     )
     args = parser.parse_args()
     for other in (args.language, *args.others):
         if other not in FREEDICT:
-            parser.error(f"{other!r} is no code that FreeDict has: {', '.join(sorted(FREEDICT))}")
+            parser.error(
+                f"{other!r} is not a FreeDict language. Codes: {', '.join(sorted(FREEDICT))}"
+            )
     if release_class(args.license) == "unstated":
-        parser.error(f"--license {args.license!r} is no license known here, such as CC-BY-SA 3.0")
+        parser.error(f"--license {args.license!r} is unknown. Example: CC-BY-SA 3.0")
     if args.language in args.others:
-        parser.error(f"{args.language} is to be joined to other languages than itself")
+        parser.error(f"{args.language} cannot be joined to itself")
     try:
         shelf = Shelf(args.folder, args.says)
         for other in args.others:
             pairs = sorted(set(shelf.pairs(other, args.language, args.most)))
             if not pairs:
                 sys.exit(
-                    f"{args.folder} has no dictionaries, whose license says {args.says!r}, of "
-                    f"{other} and {args.language}, nor of a third language and both"
+                    f"{args.folder} has no dictionaries between {other} and {args.language}, "
+                    f"direct or through a third language, with {args.says!r} in the license"
                 )
             path = write_source(
                 args.output,

@@ -1,15 +1,13 @@
-"""Words of two languages that mean the same, found by a teacher that reads both:
-`mine_words.py module:function en ar:180000 tr --output DIR` writes `DIR/en-ar/words.tsv.xz` and so
-on, and lists them with their license in `DIR/SOURCES.tsv`, where model cards look for it.
+"""Find word translations with a multilingual teacher.
 
-The words are the most frequent ones of the package wordfreq (`pip install wordfreq`; CC-BY-SA 4.0).
-A pair is kept if it is the best for one of its words, and the cosine of the teacher's vectors is
-high both in itself and beside that of other words near either (`paraphrastic mine` has the same
-score). Left out are words of the first language that the text of `--seen` does not have, since
-names and scraps of words are near everything, and pairs that are spelled much alike, since a
-teacher of pieces of words takes spelling for meaning there.
-
-Vectors are kept in `--work`, so that the same command goes on where it was interrupted.
+`mine_words.py module:function en ar:180000 tr --output DIR` writes word pairs to
+`DIR/en-ar/words.tsv.xz` and so on, and lists them with their license in `DIR/SOURCES.tsv` for model
+cards. Words are the most frequent of the package wordfreq (`pip install wordfreq`, CC-BY-SA 4.0).
+The teacher encodes both languages. A pair is kept if it is the best for one of its words, its
+cosine is at least `--cosine`, and its margin score (as in `paraphrastic mine`) at least `--score`.
+Dropped are words of the first language absent from the `--seen` text (names, fragments), and pairs
+with similar spelling, which a subword teacher takes for similar meaning. `--work` caches vectors,
+so a second call resumes.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def frequent(language: str, count: int) -> list[str]:
-    """The most frequent words of a language, without Latin ones if most are of other letters."""
+    """Return the most frequent words, without Latin ones if most are in another script."""
     from wordfreq import top_n_list
 
     words = [word for word in top_n_list(language, count) if WORD.fullmatch(word)]
@@ -46,7 +44,7 @@ def frequent(language: str, count: int) -> list[str]:
 
 
 def words_seen(paths: Sequence[Path], least: int) -> set[str]:
-    """Words that the first columns of some files have so many times, in lower case."""
+    """Return lower-case words that occur at least `least` times in the first columns."""
     counts: Counter[str] = Counter()
     for path in paths:
         for _, line in text_lines(path):
@@ -63,15 +61,15 @@ def word_pairs(
     cosine: float,
     alike: float,
 ) -> list[tuple[str, str]]:
-    """The pairs that are kept, the best first.
+    """Return the kept pairs, best first.
 
     Args:
         first: Words.
         second: Words of the other language.
         vectors: Unit vectors of both, (words, dim).
-        score: Least cosine over the mean cosine of both words to the four nearest.
+        score: Least ratio of the cosine to the mean cosine of both words to their four nearest.
         cosine: Least cosine.
-        alike: Most of their letters that the words share, 0 to 1.
+        alike: Highest share of common letters, 0 to 1.
     """
     one, other = (each.astype(np.float32) for each in vectors)
     found = mine(one, other, one_to_one=False, threshold=score)
@@ -85,39 +83,48 @@ def word_pairs(
 
 
 def language_and_count(text: str) -> tuple[str, int]:
-    """`ar:180000` taken apart; 60,000 words if no number is said."""
+    """Split `ar:180000` into language and count (default: 60,000)."""
     language, _, count = text.partition(":")
     return language, int(count or 60_000)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("teacher", help="module:function, or a model by its directory or name")
+    parser.add_argument("teacher", help="module:function, or a model's directory or name")
     parser.add_argument("language", help="code of the first language")
     parser.add_argument(
         "others",
         nargs="+",
         metavar="OTHER[:COUNT]",
-        help="code of another language, and how many of its words are read (60,000)",
+        help="code of another language, and its number of words (default: 60000)",
     )
-    parser.add_argument("--words", type=int, default=40_000, help="words of the first language")
+    parser.add_argument(
+        "--words", type=int, default=40_000, help="words of the first language (default: 40000)"
+    )
     parser.add_argument(
         "--seen",
         type=Path,
         nargs="+",
         default=[],
         metavar="FILE",
-        help="text or TSV whose first column is in the first language: other words are left out",
+        help="text or TSV with the first language in column 1: words outside it are dropped",
     )
-    parser.add_argument("--least", type=int, default=5, help="times that these have a word")
-    parser.add_argument("--score", type=float, default=0.98, help="least score (0.98)")
-    parser.add_argument("--cosine", type=float, default=0.78, help="least cosine (0.78)")
     parser.add_argument(
-        "--alike", type=float, default=0.6, help="most letters that words may share (0.6 of them)"
+        "--least", type=int, default=5, help="least count of a word in --seen (default: 5)"
     )
-    parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="keeps the vectors")
     parser.add_argument(
-        "--output", type=Path, required=True, metavar="DIR", help="a folder directly in the data"
+        "--score", type=float, default=0.98, help="lowest margin score (default: 0.98)"
+    )
+    parser.add_argument("--cosine", type=float, default=0.78, help="lowest cosine (default: 0.78)")
+    parser.add_argument(
+        "--alike",
+        type=float,
+        default=0.6,
+        help="highest share of common letters, 0 to 1 (default: 0.6)",
+    )
+    parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="cache of vectors")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="new folder in the data"
     )
     args = parser.parse_args()
     engine = "python" if ":" in args.teacher else "torch"

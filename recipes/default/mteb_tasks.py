@@ -1,10 +1,9 @@
-"""Models on mteb's own tasks, as one table: `pip install 'paraphrastic-hf[mteb]'`.
+"""Scores models on mteb's own tasks: `pip install 'paraphrastic-hf[mteb]'`.
 
     python recipes/default/mteb_tasks.py english tiny multilingual --data DATA
 
-The main score of each task x 100: Spearman's rho of STS, F1 of Tatoeba, average precision of XNLI.
-STS12-16 is the mean of the five, across that of STS17 en-ar, en-tr and es-en, Tatoeba of ara, cmn,
-deu, fra, rus, spa and tur.
+Main scores x 100: Spearman's rho for STS, F1 for Tatoeba, average precision for XNLI. STS12-16 is
+the mean of five tasks, "across" of STS17 en-ar, en-tr and es-en, and Tatoeba of seven languages.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from paraphrastic_hf.evaluation.mteb_tasks import MtebEncoder, local_tasks
 from paraphrastic_hf.io.markdown import markdown_table
 
 SEVEN = ("ara", "cmn", "deu", "fra", "rus", "spa", "tur")
-COLUMNS = {  # the subsets of tasks whose mean each is; a task without languages has one, `default`
+COLUMNS = {  # (task, subset) pairs to average; tasks without languages have the subset `default`
     "STS12-16": [(f"STS{year}", "default") for year in range(12, 17)],
     "STS-B": [("STSBenchmark", "default")],
     "SICK-R": [("SICK-R", "default")],
@@ -36,7 +35,9 @@ COLUMNS = {  # the subsets of tasks whose mean each is; a task without languages
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", nargs="+", help="packaged models, directories or the Hub's")
+    parser.add_argument(
+        "models", nargs="+", help="packaged models, directories or Hub repositories"
+    )
     parser.add_argument("--data", type=Path, required=True)
     arguments = parser.parse_args()
     rows = []

@@ -1,11 +1,11 @@
-"""A whitened and spread model cut to its leading dimensions, in three orders of the axes.
+"""Scores the leading dimensions of a model in three orders of its axes.
 
     python recipes/default/prefixes.py --data DATA
 
-Widest first: the principal axes as whitening leaves them. Spread: as `nested_dimensions` leaves
-them and `multilingual` is packaged; `english` is packaged widest first, and that is what its row
-`spread` shows. Turned: by a random rotation. Pearson's r x 100 on STS-B dev / STS17 en-en, and
-what frozen vectors of all dimensions give on SICK-R.
+Orders: widest first (principal axes), spread (as `nested_dimensions` orders them, and as
+`multilingual` is packaged), and turned by a random rotation. `english` is packaged widest first,
+which its row `spread` shows. Pearson's r x 100 on STS-B dev / STS17 en-en, and on SICK-R with
+frozen vectors of all dimensions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--models", nargs="+", default=["multilingual"])
-    parser.add_argument("--seed", type=int, default=1, help="of the rotation")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the rotation (default: 1)")
     arguments = parser.parse_args()
     folder = arguments.data / "eval"
     suite = [read_stsb(folder, "dev"), *read_sts17(folder, ["en-en"])]

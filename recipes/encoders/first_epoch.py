@@ -1,11 +1,10 @@
-"""What each encoder learns in one epoch of 20,000 pairs: the tables under "Do they learn?".
+"""Scores each encoder on STS-B dev before and after one epoch on 20,000 pairs.
 
     python recipes/encoders/first_epoch.py --data DATA --output runs/first-epoch
     python recipes/encoders/first_epoch.py --data DATA --output runs/first-epoch --only 'lstm*'
 
-Every row is a recipe on a tenth of its pairs, batches of 128, learning rate 1e-3, no penalty, and
-the recipe's own seed. The score is Pearson's r x 100 on STS-B dev, at the random start and after
-the epoch. Run again, it goes on where it was interrupted.
+Each row is a recipe on a tenth of its pairs with batches of 128, learning rate 1e-3, no penalty
+and the recipe's seed. Scores are Pearson's r x 100. A second call resumes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
 
 RECIPES = Path(__file__).resolve().parent.parent
-SHARE = 10  # one pair in so many
+SHARE = 10  # train on one pair in ten
 SETTINGS = "--batch_size 128 --learning_rate 1e-3 --lambda_w 0 --lambda_c 0 --lambda_all 0"
 SETTINGS += " --development none"
 ICLR, ACL, EMNLP = "towards-universal-2016", "revisiting-recurrent-2017", "charagram-2016"
@@ -70,12 +69,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--only", default="*", help="pattern of names")
+    parser.add_argument("--only", default="*", help="glob pattern of row names (default: all)")
     arguments = parser.parse_args()
     rows = [row for row in ROWS if fnmatch(row[0], arguments.only)]
     if not rows:
         names = ", ".join(name for name, *_ in ROWS)
-        parser.error(f"no row matches {arguments.only!r}; the rows are {names}")
+        parser.error(f"--only {arguments.only!r} matches no row. Rows: {names}")
     for name, recipe, options, epochs in rows:
         folder = arguments.output / name.replace(", ", "-").replace(" ", "-")
         scores = []
@@ -86,7 +85,7 @@ def main() -> None:
 
 
 def score(recipe: str, options: str, epochs: int, folder: Path, data_root: Path) -> float:
-    """Train for some epochs and score on STS-B dev, unless both are done."""
+    """Return Pearson's r x 100 on STS-B dev after `epochs`, cached in the folder."""
     record = folder / "first_epoch.json"
     if not record.exists():
         path, given = RECIPES / f"{recipe}.yaml", [*SETTINGS.split(), *options.split()]

@@ -3,8 +3,7 @@
     python recipes/encoders/run.py --data DATA --output runs/encoders
     python recipes/encoders/run.py --data DATA --output runs/encoders --speed  # idle machine
 
-Run again, it goes on where it was interrupted. `--share 0/2` and `--share 1/2` are two processes
-that divide the rows between them; `--only 'gran*'` takes some.
+A second call resumes. `--share 0/2` and `--share 1/2` divide the rows between two processes.
 """
 
 from __future__ import annotations
@@ -40,23 +39,27 @@ COLUMNS = (
     "parameters",
 )
 SPEEDS = ("pairs/s", "sentences/s")
-SPEED_SHARE = 0.02  # of every source's pairs
+SPEED_SHARE = 0.02  # share of each source's pairs
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--only", default="*", help="pattern of names")
-    parser.add_argument("--share", default="0/1", help="K/N: every Nth row, from the Kth")
-    parser.add_argument("--development", help="the set that picks checkpoints (default: clean)")
-    parser.add_argument("--speed", action="store_true", help="measure the finished ones instead")
+    parser.add_argument("--only", default="*", help="glob pattern of row names (default: all)")
+    parser.add_argument(
+        "--share", default="0/1", help="K/N: every Nth row from the Kth, counted from 0"
+    )
+    parser.add_argument("--development", help="set that picks the checkpoint (default: clean)")
+    parser.add_argument(
+        "--speed", action="store_true", help="measure the speed of finished rows instead"
+    )
     arguments = parser.parse_args()
     number, of = map(int, arguments.share.split("/"))
     rows = [row for row in read_rows() if fnmatch(row["name"], arguments.only)]
     if not rows:
         names = ", ".join(row["name"] for row in read_rows())
-        parser.error(f"no row matches {arguments.only!r}; the rows are {names}")
+        parser.error(f"--only {arguments.only!r} matches no row. Rows: {names}")
     if not arguments.data.is_dir():
         parser.error(f"--data must be a folder, got {arguments.data}")
     arguments.output.mkdir(parents=True, exist_ok=True)
@@ -73,19 +76,17 @@ def main() -> None:
 
 
 def read_rows() -> list[dict[str, Any]]:
-    """The rows of the table: name, recipe, options, the papers' figure."""
     with (Path(__file__).parent / "rows.tsv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
 
 def recipe_of(row: dict[str, Any], *overrides: str) -> ContrastiveRecipe:
-    """A row's recipe with its options."""
     path = RECIPES / f"{row['recipe']}.yaml"
     return read_recipe(ContrastiveRecipe, path, [*row["options"].split(), *overrides])
 
 
 def run(row: dict[str, Any], folder: Path, data_root: Path, development: str | None) -> None:
-    """Train and score one encoder, unless both are done."""
+    """Train and score one encoder, unless `row.json` exists."""
     if (folder / "row.json").exists():
         return
     print(f"{time.strftime('%H:%M:%S')} {row['name']}", flush=True)
@@ -120,8 +121,7 @@ def run(row: dict[str, Any], folder: Path, data_root: Path, development: str | N
 
 
 def measure(row: dict[str, Any], folder: Path, data_root: Path) -> None:
-    """Training and encoding speed with one thread: one epoch on a share of the pairs, and the
-    sentences of STS-B dev."""
+    """Measure training speed (one epoch on a share of the pairs) and encoding speed (STS-B dev)."""
     if (folder / "speed.json").exists():
         return
     torch.set_num_threads(1)
@@ -146,7 +146,7 @@ def measure(row: dict[str, Any], folder: Path, data_root: Path) -> None:
 
 
 def write_table(output: Path) -> None:
-    """All finished rows as `table.md` and `table.json`, in the order of `rows.tsv`."""
+    """Write finished rows to `table.md` and `table.json`, in the order of `rows.tsv`."""
     order = [row["name"] for row in read_rows()]
     found = []
     for path in output.glob("*/row.json"):
@@ -164,7 +164,6 @@ def write_table(output: Path) -> None:
 
 
 def cell(value: float | None, column: str) -> str:
-    """A number as the table shows it."""
     if value is None:
         return ""
     if column == "parameters":

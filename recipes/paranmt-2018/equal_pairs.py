@@ -1,12 +1,12 @@
-"""Equally many pairs of three kinds, to train on: `equal_pairs.py CORPUS HUMAN --output DIR`.
+"""Write equally many pairs of three kinds for training.
 
-`back.tsv` has references beside their back-translations, `bitext.tsv` the same references beside
-the sentences that were translated, and `human.tsv` paraphrases that people wrote. With `--apart`
-bitext has a file for each source of the corpus, `bitext-NAME.tsv`, for sources of several
-languages. With `--bitext en-es/FILE.tsv.xz ...` the references are sentences of these files, and
-`bitext-en-es.tsv` has them beside their translations there. With `--same` they are sentences of
-HUMAN, each beside one paraphrase of it there. `--most-overlap` leaves out pairs that share more
-trigrams, and `--least-score` those of a lower paraphrase score.
+    equal_pairs.py CORPUS HUMAN --output DIR
+
+`back.tsv` pairs references with their back-translations, `bitext.tsv` the same references with the
+translated sentences, and `human.tsv` has human paraphrases. `--apart` writes one file of bitext per
+source of the corpus, `bitext-NAME.tsv`. `--bitext en-es/FILE.tsv.xz ...` takes references from
+these files and writes `bitext-en-es.tsv`. `--same` takes references from HUMAN, each with one
+paraphrase.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def write(path: Path, pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def rewordings(human: list[Pair]) -> dict[str, str]:
-    """Of each sentence a paraphrase that people wrote of it, no pair of two serving twice."""
+    """Map each sentence to one human paraphrase, using each pair at most once."""
     found: dict[str, str] = {}
     used = set()
     for pair in human:
@@ -44,7 +44,7 @@ def rewordings(human: list[Pair]) -> dict[str, str]:
 
 
 def translations(paths: list[Path]) -> dict[str, tuple[str, str]]:
-    """Of each sentence of bitext a translation, and the file to write it to."""
+    """Map each sentence of bitext to a translation and the file for it."""
     found: dict[str, tuple[str, str]] = {}
     for path in paths:
         file = f"bitext-{path.resolve().parent.name}.tsv"
@@ -55,32 +55,32 @@ def translations(paths: list[Path]) -> dict[str, tuple[str, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("corpus", help="a folder that `paraphrastic corpus make` wrote")
-    parser.add_argument("human", type=Path, help="a TSV of paraphrases, .xz or not")
-    parser.add_argument("--count", type=int, default=260_000, help="pairs of each kind")
-    parser.add_argument("--most-overlap", type=float, help="of trigrams, 0 to 1 (default: any)")
-    parser.add_argument("--least-score", type=float, help="of paraphrases (default: any)")
+    parser.add_argument("corpus", help="output folder of `paraphrastic corpus make`")
+    parser.add_argument("human", type=Path, help="TSV of paraphrases, plain or .xz")
     parser.add_argument(
-        "--apart", action="store_true", help="bitext of each source in its own file"
+        "--count", type=int, default=260_000, help="pairs of each kind (default: 260000)"
     )
-    parser.add_argument(
-        "--same", action="store_true", help="references that the file of paraphrases has, too"
-    )
+    parser.add_argument("--most-overlap", type=float, help="highest trigram overlap, 0 to 1")
+    parser.add_argument("--least-score", type=float, help="lowest paraphrase score, -1 to 1")
+    parser.add_argument("--apart", action="store_true", help="one file of bitext per source")
+    parser.add_argument("--same", action="store_true", help="only references in HUMAN")
     parser.add_argument(
         "--bitext",
         type=Path,
         nargs="+",
         default=[],
-        help="TSV, English first, of the same references",
+        help="TSV files, English first: only references in them",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     args = parser.parse_args()
     random = np.random.default_rng(args.seed)
     if args.apart and args.bitext:
-        parser.error("--apart is of the corpus's own sources; leave it out with --bitext")
+        parser.error("--apart and --bitext exclude each other")
     if not Path(args.corpus).is_dir():
-        parser.error(f"there is no folder {args.corpus}; `paraphrastic corpus make` writes one")
+        parser.error(
+            f"corpus: {args.corpus} is not a folder. `paraphrastic corpus make` writes one"
+        )
     corpus = datasets.load_dataset(args.corpus, split="train")
     human = list(read_pairs(args.human))
     reworded, others = rewordings(human), translations(args.bitext)
@@ -96,7 +96,7 @@ def main() -> None:
         corpus = corpus.select(np.flatnonzero(within))
     for name, rows in (("the corpus", corpus), ("the file of paraphrases", human)):
         if len(rows) < args.count:
-            parser.error(f"{name} has {len(rows):,} pairs; --count must be at most as many")
+            parser.error(f"{name} has {len(rows):,} pairs: lower --count")
     rows = corpus.select(np.sort(random.permutation(len(corpus))[: args.count]))
     references = list(rows["reference"])
     args.output.mkdir(parents=True, exist_ok=True)

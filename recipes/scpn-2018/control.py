@@ -1,11 +1,11 @@
-"""Measures syntactic control on parsed pairs that were not trained on (thesis, Table 60).
+"""Measures syntactic control on held-out parsed pairs (thesis Table 60).
 
     python recipes/scpn-2018/control.py runs/scpn parsed-pairs.held-out.tsv \\
         --generator runs/parse-generator --parser runs/parser --output control.md
 
-Rows: the second sentence's own parse, the parse that the generator fills its template to, the
-generator alone, the source unchanged, and other systems' outputs, --system NAME=FILE, a line a
-pair. What the parser makes of the second sentence is what counts as right.
+Rows: the second sentence's own parse, the parse that the generator makes of its template, the
+generator alone, the unchanged source, and outputs of other systems (--system). The parser's
+tree of the second sentence is the reference.
 """
 
 from __future__ import annotations
@@ -37,13 +37,19 @@ def tree_or_none(text: str):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model")
-    parser.add_argument("pairs", type=Path)
-    parser.add_argument("--generator")
-    parser.add_argument("--parser", required=True)
-    parser.add_argument("--system", action="append", default=[], metavar="NAME=FILE")
-    parser.add_argument("--most", type=int, help="measure so many pairs at most, the first ones")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("model", help="run of a paraphraser")
+    parser.add_argument("pairs", type=Path, help="TSV: sentence1, sentence2, tree1, tree2")
+    parser.add_argument("--generator", help="run of a parse generator")
+    parser.add_argument("--parser", required=True, help="run of a parser")
+    parser.add_argument(
+        "--system",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="outputs of another system, one line per pair",
+    )
+    parser.add_argument("--most", type=int, help="measure only the first MOST pairs")
+    parser.add_argument("--output", type=Path, help="Markdown file, beside which outputs are saved")
     given = parser.parse_args()
     lines = given.pairs.read_text(encoding="utf-8").splitlines()[: given.most]
     rows = [line.split("\t") for line in lines]

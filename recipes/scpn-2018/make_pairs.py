@@ -1,9 +1,8 @@
-"""Writes `pairs.tsv` beside it: paraphrases with their trees, of a grammar spelled out here.
+"""Writes `pairs.tsv`: paraphrases with trees from a small grammar.
 
     python recipes/scpn-2018/make_pairs.py
 
-Six orders of the same few phrases: it shows that a model follows a tree, and says nothing of real
-sentences.
+Six orders of the same phrases. They show whether a model follows a tree, nothing about real text.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def pp(text: str) -> str:
 
 
 def orders(who: str, does: tuple[str, str], what: str, where: str) -> list[tuple[str, str]]:
-    """The same meaning six times: a sentence, and its tree."""
+    """Return six sentences of one meaning, each with its tree."""
     past, done = does
     said = f"(VBD {past}) {np(what)}"
     passive = f"(VBD was) (VP (VBN {done})"

@@ -1,12 +1,12 @@
-"""Makes parsed pairs of sentence pairs: sentence1, sentence2, tree1, tree2 (thesis, 6.2.2).
+"""Makes rows of sentence1, sentence2, tree1, tree2 from sentence pairs (thesis 6.2.2).
 
-`paraphrastic parse --pairs` of a sample, of which some pairs are held out:
+Parses a sample of the pairs, like `paraphrastic parse --pairs`, and holds some out:
 
     python recipes/scpn-2018/parse_pairs.py DATA/train/en-en/coco_val2017_captions.tsv.xz \\
         --parser runs/parser --most 30000 --held-out 500 --output parsed-pairs.tsv
 
-Pairs of the same words, of sentences that are too long or, by --min-similarity, mean different
-things, and of parses that are the same are left out; no sentence of a held-out pair is in another.
+Drops pairs of equal sentences, of too short, too long or dissimilar ones (--min-similarity), and of
+equal parses. Held-out pairs share no sentence with the others.
 """
 
 from __future__ import annotations
@@ -34,23 +34,22 @@ AT_A_TIME = 512
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "files", nargs="+", help="sentence pairs: TSV, or CSV with source and target"
+        "files", nargs="+", help="sentence pairs: TSV, or CSV with columns source and target"
     )
-    parser.add_argument("--parser", required=True, help="as --parser of `paraphrastic parse`")
+    parser.add_argument("--parser", required=True, help="as MODEL of `paraphrastic parse`")
     parser.add_argument("--output", type=Path, default=Path("parsed-pairs.tsv"))
-    parser.add_argument("--most", type=int, help="parse so many pairs at most, drawn at random")
-    parser.add_argument("--held-out", type=int, default=0, help="pairs for OUTPUT.held-out.tsv")
-    parser.add_argument("--max-words", type=int, default=25)
-    parser.add_argument("--min-words", type=int, default=3)
+    parser.add_argument("--most", type=int, help="parse at most MOST pairs, drawn at random")
     parser.add_argument(
-        "--min-similarity", type=float, help="least cosine of the packaged encoder, 0 to 1"
+        "--held-out", type=int, default=0, help="pairs for OUTPUT.held-out.tsv (default: 0)"
     )
+    parser.add_argument("--max-words", type=int, default=25, help="per side (default: 25)")
+    parser.add_argument("--min-words", type=int, default=3, help="per side (default: 3)")
+    parser.add_argument("--min-similarity", type=float, help="lowest cosine by `english`, 0 to 1")
     parser.add_argument(
         "--unseen",
         nargs="*",
         default=[],
-        help="files of pairs; a pair with a sentence of theirs "
-        "is left out, whatever its letters' case",
+        help="files of pairs whose sentences are excluded, ignoring case",
     )
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -78,7 +77,7 @@ def main() -> None:
 
 
 def sentence_pairs(file: str) -> Iterable[tuple[str, str]]:
-    """Those of a TSV file, or of a test bed of data/eval/paraphrase_generation."""
+    """Read pairs of a TSV file, or of a CSV file of data/eval/paraphrase_generation."""
     if ".csv" not in Path(file).suffixes:
         return read_pairs(file)
     raw = Path(file).read_bytes()
@@ -87,14 +86,13 @@ def sentence_pairs(file: str) -> Iterable[tuple[str, str]]:
 
 
 def similar(pairs: list[tuple[str, str]], least: float) -> list[tuple[str, str]]:
-    """Those pairs whose sides mean nearly the same."""
     encoder = SentenceEncoder.from_pretrained()
     cosines = encoder.similarity_pairwise([a for a, _ in pairs], [b for _, b in pairs])
     return [pair for pair, cosine in zip(pairs, cosines, strict=True) if cosine >= least]
 
 
 class Shown:
-    """A parser that shows how far it is."""
+    """Parser with a progress bar."""
 
     def __init__(self, parser: LineParser) -> None:
         self.parser = parser

@@ -28,7 +28,7 @@ CASES = [
     ("analyze nor", ["norms"]),
     ("evaluate english --suite sts-", ["sts-bins", "sts-hard", "sts-metrics"]),
     ("mine a.txt b.txt --score rat", ["ratio"]),
-    ("mine a.txt b.txt --model mul", ["multilingual"]),
+    ("mine mul", ["multilingual"]),
     ("encode --bad-lines keep mul", ["multilingual"]),
     ("train own.yaml --output runs/x --training.marg", ["--training.margin"]),
     ("train own.yaml --training.optimizer adag", ["adagrad"]),

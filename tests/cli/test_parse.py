@@ -30,6 +30,17 @@ def test_every_line_keeps_its_place(model: str, tmp_path: Path, run: Run) -> Non
     assert "1 too long" in said
 
 
+def test_the_model_may_follow_as_an_option(model: str, tmp_path: Path, run: Run) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("She drove.\n", encoding="utf-8")
+    expected = run("parse", model, lines).out
+    for words in ([lines, "--parser", model], [f"--parser={model}", lines]):
+        assert run("parse", *words).out == expected
+    mined = run("mine", "tiny", lines, lines).out
+    assert mined == run("mine", lines, "--model", "tiny", lines).out
+    run("mine", lines, lines, status=2)
+
+
 def test_templates_are_the_top_of_the_trees(model: str, tmp_path: Path, run: Run) -> None:
     lines = tmp_path / "lines.txt"
     lines.write_text("She drove.\n", encoding="utf-8")

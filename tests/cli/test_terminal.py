@@ -1,4 +1,4 @@
-"""Control characters of a text are shown in a terminal, not obeyed."""
+"""Output to a terminal: control characters are escaped, and progress bars are shown."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import termios
 from pathlib import Path
 
 import pytest
+
+from tests.data_root import demo_pairs
 
 pytestmark = pytest.mark.slow  # each starts a process
 HOSTILE = "a \x1b[31mred\x1b[2J cat\x07 \x9b5A sleeps\r"
@@ -88,3 +90,17 @@ def test_progress_bars_move_with_escaped_text() -> None:
     assert "\router \\x1b[31m" in said
     assert "\x1b[A" in said
     assert "\x1b[31m" not in said
+
+
+def test_bars_are_shown_in_a_terminal_only(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text(
+        "".join(f"{a}\t{b}\n" for a, b in demo_pairs()), encoding="utf-8"
+    )
+    small = ("--vocab_size", "200", "--hidden_size", "8", "--sources", str(tmp_path / "pairs.tsv"))
+    command = paraphrastic("train", "own", *small, "--output", str(tmp_path / "run"))
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True)
+    assert "\r" not in done.stderr
+    assert "train.jsonl" in done.stderr
+    _, said = in_terminal(*command, "--overwrite")
+    assert "pairs/s" in said
+    assert "\r" in said

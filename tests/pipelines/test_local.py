@@ -103,7 +103,7 @@ def test_a_task_that_fails_every_attempt_is_an_error(tmp_path: Path, how: str, r
     ("how", "error", "message"),
     [
         ("fail", DataError, "task 1: a row is bad"),
-        ("disk", TaskError, "task 1: the disk at .* is full"),
+        ("disk", TaskError, "task 1: .*disk"),
         ("missing", TaskError, "task 1: .*No such file"),
         ("program", MissingEngineError, "task 1: no such program"),
     ],

@@ -14,11 +14,11 @@ from paraphrastic_hf.generation.paraphrase import SyntacticParaphraser
 from paraphrastic_hf.generation.translate import Translator
 from paraphrastic_hf.pipelines.recipe import load_corpus_recipe
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
-from paraphrastic_hf.training.encoder.build import check_encoders
+from paraphrastic_hf.training.encoder.build import check_encoder, check_encoders
 from paraphrastic_hf.training.encoder.recipe import EncoderRecipe
+from paraphrastic_hf.training.encoder.settings import EncoderArguments
 from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.kinds import load_recipe
-from paraphrastic_hf.training.supervised.job import check_supervised
 from paraphrastic_hf.training.supervised.recipe import SupervisedRecipe
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,9 @@ def test_every_recipe_loads_and_survives_a_round_trip(path: Path, tmp_path: Path
     load = load_corpus_recipe if path in CORPORA else load_recipe
     recipe = load(path)
     if isinstance(recipe, SupervisedRecipe):
-        check_supervised(recipe)
+        first = [EncoderArguments(recipe.tokenizer, recipe.model)] if recipe.start is None else []
+        for part in (*first, *recipe.parts):
+            check_encoder(part)
     elif isinstance(recipe, ContrastiveRecipe):
         check_encoders(recipe)
     again = tmp_path / "again.yaml"

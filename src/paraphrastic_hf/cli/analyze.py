@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -16,7 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
 from paraphrastic_hf.cli.shared.options import MODEL as ENCODER
-from paraphrastic_hf.cli.shared.options import add_data_option, data_errors, data_root
+from paraphrastic_hf.cli.shared.options import (
+    add_data_option,
+    data_errors,
+    data_root,
+    shows_progress,
+)
 from paraphrastic_hf.encoders.storage.locate import check_model_kind, check_model_name
 from paraphrastic_hf.errors import DataError, RecipeError
 
@@ -404,7 +408,7 @@ def variables(arguments: argparse.Namespace) -> Analysis:
             count=arguments.count,
             samples=arguments.samples,
             name=_name(arguments.model),
-            progress=not arguments.quiet and sys.stderr.isatty(),
+            progress=shows_progress(arguments),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from paraphrastic_hf.cli.shared.lines import check_inputs, holds_output
+from paraphrastic_hf.cli.shared.options import shows_progress
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 
 EPILOG = """\
@@ -54,7 +55,6 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     nbest_file = [arguments.nbest] if arguments.nbest else []
     check_inputs(*arguments.systems, *arguments.references, *nbest_file)
-    import sys
     from pathlib import Path
 
     from paraphrastic_hf.cli.simile import read_segments, scorer_and_systems
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.output:
         require("compare", "matplotlib", what="a report with plots")
     scorer, references, named = scorer_and_systems(arguments)
-    bleu = load_matching("BLEU", progress=not arguments.quiet and sys.stderr.isatty())
+    bleu = load_matching("BLEU", progress=shows_progress(arguments))
     (first, second), outputs = arguments.systems, [segments for _, segments in named]
     resampling = {"samples": arguments.samples, "seed": arguments.seed}
     systems = compare_systems(scorer, named, references, **resampling)

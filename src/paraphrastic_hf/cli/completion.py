@@ -21,7 +21,7 @@ examples (paths that your shell reads):
 The script completes commands, options, choices, recipes and their keys, suites, corpora, packaged
 models and files. Write it again after each update of the package."""
 NO_PACKAGED_MODEL = (  # commands that take no packaged model
-    *("card", "predict", "perplexity"),
+    *("card", "predict", "perplexity", "parse"),
     *("translate", "reconstruct", "transfer", "paraphrase"),
 )
 Completion = dict[str, str | dict[str, str]]  # completion function of an argument, by shell

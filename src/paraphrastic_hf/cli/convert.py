@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.options import shows_progress
 from paraphrastic_hf.corpora.readers.words import BAD_ROWS
 
 EPILOG = """\
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.output,
         choices,
         overwrite=arguments.overwrite,
-        progress=not arguments.quiet and sys.stderr.isatty(),
+        progress=shows_progress(arguments),
     )
     size = converted.model.config.hidden_size
     print(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
+import sys
 from typing import Any
 
-from paraphrastic_hf.cli.shared.lines import holds_output
-from paraphrastic_hf.cli.shared.options import add_data_option, data_root
+from paraphrastic_hf.cli.shared.lines import add_json_option, dump_json, holds_output
+from paraphrastic_hf.cli.shared.options import add_data_option, data_root, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import DataError, counted
 
@@ -53,7 +53,9 @@ def configure(parser: Parser) -> None:
         shown = [f"  paraphrastic data {example}" for example in EXAMPLES[action]]
         command.epilog = "\n".join(["examples:", *shown])
         if action in ("list", "stats"):
-            command.add_argument("--json", action="store_true", help="print only JSON")
+            add_json_option(
+                command, "an array of corpora" if action == "list" else "an object of all splits"
+            )
         if action == "counts":
             add_data_option(command, "or another folder that holds folders of corpora")
         elif action != "list":
@@ -116,7 +118,7 @@ def _list(arguments: argparse.Namespace) -> None:
             {**{key: getattr(s, key) for key in keys}, "downloads": bool(s.files)}
             for s in SOURCES.values()
         ]
-        print(json.dumps(values, indent=2, ensure_ascii=False))
+        dump_json(values, sys.stdout)
         return
     rows = [
         (
@@ -221,7 +223,7 @@ def _export(arguments: argparse.Namespace) -> None:
         arguments.output,
         configs=configs,
         data_dir=arguments.data,
-        progress=True,
+        progress=shows_progress(arguments),
         **_options(arguments),
     )
     for config, splits in counts.items():
@@ -247,21 +249,21 @@ def _stats(arguments: argparse.Namespace) -> None:
         )
         found: dict[str, Any] = {}
         for split, rows in splits.items():
-            shown = describe(tqdm(rows, desc=str(split), unit=" rows", leave=False), rows.features)
+            bar = tqdm(rows, desc=str(split), unit=" rows", leave=False, disable=None)
+            shown = describe(bar, rows.features)
             found[str(split)] = shown
             if not arguments.json:
                 print(f"{arguments.name} {config} {split}")
-                print(json.dumps(shown, indent=2, ensure_ascii=False))
+                dump_json(shown, sys.stdout)
         if arguments.json:
-            value = {"corpus": arguments.name, "config": config, "splits": found}
-            print(json.dumps(value, indent=2, ensure_ascii=False))
+            dump_json({"corpus": arguments.name, "config": config, "splits": found}, sys.stdout)
 
 
 def _counts(arguments: argparse.Namespace) -> None:
     from paraphrastic_hf.corpora.counts import count_corpora, markdown
 
     root = data_root(arguments.data, "the folders of corpora")
-    print(markdown(count_corpora(root, progress=True)))
+    print(markdown(count_corpora(root, progress=shows_progress(arguments))))
 
 
 ACTIONS = {

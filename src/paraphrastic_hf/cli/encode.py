@@ -19,7 +19,7 @@ from paraphrastic_hf.cli.shared.lines import (
 )
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import Remarks, is_blank, read_blocks, shown_input
 
 UNKNOWN = "unknown to the model, and encoded as zeros"
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
     encoder = named_encoder(arguments, num_threads=arguments.threads)
     bar = tqdm(unit=" texts", unit_scale=True, disable=arguments.quiet or None)
     remarks = Remarks(shown_input(arguments.texts))
-    count = 0
+    count, dimension = 0, 0
     if arguments.column is None:
         blocks = read_blocks(arguments.texts, bad_lines=arguments.bad_lines)
     else:
@@ -99,6 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
                 vectors = np.asarray(encoder.encode(block), np.float32)
                 vectors = unit_length(vectors) if arguments.normalize_embeddings else vectors
             write(block, vectors)
+            dimension = vectors.shape[1]
             bar.update(len(block))
             for row in np.flatnonzero(vectors[:, 0] == 0):  # cheap test before `any`
                 if not vectors[row].any() and not is_blank(block[row]):
@@ -108,6 +109,9 @@ def run(arguments: argparse.Namespace) -> None:
         tell_if_empty(arguments.texts, count, "vector")
         if not count and isinstance(encoder, SentenceEncoder):  # whose dimension is known
             write([], encoder.encode([]))
+    if count and arguments.output != "-":
+        rows = f"{counted(count, 'vector')} of {counted(dimension, 'number')}"
+        print(f"{arguments.output}: {rows}. Read with {_reader(arguments.output)}")
 
 
 def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarray], None]]:
@@ -125,6 +129,13 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
         f"--output must be NAME.npy (one array), FOLDER/ (parquet files) or -, got {output}; "
         f"{_suggestion(output)}"
     )
+
+
+def _reader(output: str) -> str:
+    """Return the Python call that reads an output file or folder."""
+    if output.endswith(".npy"):
+        return f"numpy.load({output!r})"
+    return f"datasets.load_dataset('parquet', data_dir={output!r})"
 
 
 def _suggestion(output: str) -> str:

@@ -5,29 +5,34 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paraphrastic_hf.cli.shared.lines import holds_output
+from paraphrastic_hf.cli.shared.lines import add_json_option, dump_json, holds_output
 from paraphrastic_hf.cli.shared.options import (
     add_data_option,
     add_encoder_options,
     add_smaller_options,
     evaluation_folder,
     named_encoder,
+    shows_progress,
     smaller,
 )
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
-from paraphrastic_hf.errors import DataError, MissingExtraError, RecipeError
+from paraphrastic_hf.errors import DataError, MissingExtraError, RecipeError, counted
 
 if TYPE_CHECKING:
     from paraphrastic_hf.evaluation.own import OwnPairs
 
 EPILOG = """\
-With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png. Finished tasks are kept in
-DIR/tasks, so the same command resumes an interrupted evaluation. A kept task is reused if the
-model, the package version, the data files and the protocol are unchanged. Speed is always measured
-again. A task without data is skipped with a message, and the exit status is 3.
+The command prints the main figures of each suite, without those in languages that the model's card
+or recipe does not name. With --output DIR each suite writes SUITE.json, SUITE.md and SUITE.png,
+which have the scores of every dataset. Finished tasks are kept in DIR/tasks, so the same command
+resumes an interrupted evaluation. A kept task is reused if the model, the package version, the data
+files and the protocol are unchanged. Speed is always measured again. A task without data is skipped
+with a message, and the exit status is 3.
 
 --pairs FILE scores the model on pairs of your own (TSV, CSV, JSON Lines or parquet). The measures
 depend on the third column. Each has a 95 % bootstrap interval.
@@ -60,11 +65,12 @@ def configure(parser: Parser) -> None:
     parser.add_argument(
         "--output",
         metavar="DIR",
-        help="folder for tables, plots and finished tasks (default: only print the tables)",
+        help="folder for tables, plots and finished tasks (default: only print the main figures)",
     )
     parser.add_argument(
         "--name", help="name of the model in the report (default: last part of its path)"
     )
+    add_json_option(parser, "an object per suite with headline, rows and settings")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")
     add_smaller_options(parser)
     parser.late_epilog = _epilog
@@ -117,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = arguments.suite or ([] if own is not None else ["sts"])
     data_dir = evaluation_folder(arguments.data) if asked else ""
     from paraphrastic_hf.evaluation.own import evaluate_own
-    from paraphrastic_hf.evaluation.report import markdown, refuse_other_results, write_report
+    from paraphrastic_hf.evaluation.report import refuse_other_results
     from paraphrastic_hf.evaluation.run import chosen_suites, evaluate
 
     suites, name = chosen_suites(asked), arguments.name or _name(arguments)
@@ -125,11 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         written = [*suites, *([] if own is None else [own.name])]
         refuse_other_results(arguments.output, written, name)
     encoder = smaller(named_encoder(arguments), arguments, arguments.model)
-
-    def report(results: dict[str, Any]) -> None:
-        paths = write_report(results, arguments.output) if arguments.output else []
-        print(markdown(results), *paths, sep="\n")
-
+    known = _languages(encoder, arguments.model)
     skipped = 0
     for suite in suites:
         try:
@@ -139,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
                 data_dir,
                 name=name,
                 keep=os.path.join(arguments.output, "tasks") if arguments.output else None,
-                progress=not arguments.quiet and sys.stderr.isatty(),
+                progress=shows_progress(arguments),
             )
         except DataError as error:
             if len(suites) == 1:
@@ -148,12 +150,48 @@ def run(arguments: argparse.Namespace) -> int:
             skipped += 1
             continue
         skipped += len(results["skipped"])
-        report(results)
+        _report(results, arguments, known)
     if own is not None:
-        report(evaluate_own(encoder, own, name=name))
+        _report(evaluate_own(encoder, own, name=name), arguments, known)
     if skipped:
         print(f"paraphrastic evaluate: {skipped} skipped, see above", file=sys.stderr)
     return 3 if skipped else 0
+
+
+def _report(results: dict[str, Any], arguments: argparse.Namespace, known: Collection[str]) -> None:
+    """Write the files of a suite's results and print its main figures.
+
+    Args:
+        known: Language codes of the model. Empty if unknown.
+    """
+    from paraphrastic_hf.evaluation.registry import SUITES
+    from paraphrastic_hf.evaluation.report import in_languages, summary, write_report
+
+    paths = write_report(results, arguments.output) if arguments.output else []
+    if arguments.json:
+        dump_json(results, sys.stdout, indent=None)
+        return
+    suite = SUITES.get(results["suite"])
+    if suite is None:  # own pairs, whose rows have the intervals
+        print(summary(results, [str(path) for path in paths], with_rows=True))
+        return
+    shown, left = in_languages(results, suite, known)
+    place = f"in {paths[1]}, .json and .png" if paths else "pass --output DIR or --json"
+    rest = [f"Scores of {counted(len(results['rows']), 'dataset')}: {place}."]
+    if left:
+        rest.append(
+            f"Left out: {counted(left, 'figure')} in languages other than {', '.join(known)}."
+        )
+    print(summary(shown, rest))
+
+
+def _languages(encoder: Any, model: str) -> list[str]:
+    """Return the language codes that a model declares. Empty if they are unknown."""
+    from paraphrastic_hf.encoders.languages import languages_of
+
+    origin = getattr(encoder, "origin", None) or Path(model)
+    codes = [code.lower().partition("-")[0] for code in languages_of(origin, assume_english=False)]
+    return list(dict.fromkeys(codes)) if all(len(code) == 2 for code in codes) else []
 
 
 def _name(arguments: argparse.Namespace) -> str:

@@ -143,6 +143,7 @@ examples:
 
 paraphrastic COMMAND --help explains a command. paraphrastic --version prints the version."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
+HUB_BARS = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS")
 BAR = re.compile(r"\r|(?:\n|\x1b\[A)+\Z|")  # how tqdm begins a bar, and moves between bars
 
 
@@ -236,7 +237,10 @@ class _Terminal(io.TextIOWrapper):
 
 
 def _prepare_streams() -> None:
-    """Make output UTF-8 in any locale, and control characters visible in a terminal."""
+    """Make output UTF-8 in any locale, and control characters visible in a terminal.
+
+    Without a terminal, the bars of transformers, datasets and downloads are hidden.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if not isinstance(stream, io.TextIOWrapper):
@@ -248,6 +252,9 @@ def _prepare_streams() -> None:
                 stream.buffer, encoding="utf-8", errors=stream.errors, line_buffering=True
             )
             setattr(sys, name, terminal)
+        elif name == "stderr" and not stream.isatty():
+            for variable in HUB_BARS:
+                os.environ.setdefault(variable, "1")
 
 
 def _drop_output() -> None:

@@ -1,4 +1,4 @@
-"""`paraphrastic mine SRC.txt TGT.txt --model M`."""
+"""`paraphrastic mine MODEL SRC.txt TGT.txt`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
+    add_json_option,
     check_inputs,
     check_output,
+    dump_json,
     open_output,
     tell_if_empty,
 )
-from paraphrastic_hf.cli.shared.options import add_encoder_options, named_encoder
+from paraphrastic_hf.cli.shared.options import (
+    MODEL,
+    add_encoder_options,
+    named_encoder,
+    shows_progress,
+)
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError, counted
 from paraphrastic_hf.io.blocks import read_blocks
@@ -53,23 +61,20 @@ resumes an interrupted run, and another --score, --candidates or --threshold tak
 --work the folder is OUTPUT.work, which is removed when the output is complete.
 
 examples:
-  paraphrastic mine fr.txt en.txt --model multilingual --output pairs.tsv --threshold 1.25
-  paraphrastic mine fr.txt.xz en.txt.xz --model runs/sp --output pairs.parquet --work work
-  paraphrastic mine en.txt en.txt --model english --exclude-identical --score cosine"""
+  paraphrastic mine multilingual fr.txt en.txt --output pairs.tsv --threshold 1.25
+  paraphrastic mine runs/sp fr.txt.xz en.txt.xz --output pairs.parquet --work work
+  paraphrastic mine english en.txt en.txt --exclude-identical --score cosine"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     option = parser.add_argument
+    parser.first_option = "--model"
+    option("model", help=MODEL)
     option(
         "source",
         help="file with one sentence per line (also .gz, .xz, .bz2), or - for standard input",
     )
     option("target", help="file of the other language, in the same format")
-    option(
-        "--model",
-        required=True,
-        help="encoder: model directory, packaged model (multilingual, english) or Hub repository",
-    )
     option(
         "--output",
         default="-",
@@ -104,6 +109,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="folder that keeps texts, vectors and the search (default: OUTPUT.work, removed at "
         "the end)",
     )
+    add_json_option(
+        parser, "an object per pair with score, source, target, source_line and target_line"
+    )
     add_bad_lines(parser)
     option("--quiet", action="store_true", help="show no progress bars and no counts")
     add_encoder_options(parser)
@@ -129,8 +137,8 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     option(
         "--threshold",
         type=float,
-        help="lowest score of a pair that is kept (default: keep all; for `mine --model "
-        f"multilingual --score ratio`, {MULTILINGUAL_RATIO})",
+        help="lowest score of a pair that is kept (default: keep all; for `mine "
+        f"multilingual` with ratio scores, {MULTILINGUAL_RATIO})",
     )
     option(
         "--candidates",
@@ -196,6 +204,8 @@ def run(arguments: argparse.Namespace) -> None:
         threshold = MULTILINGUAL_RATIO
     check_options(**options)
     is_table = not arguments.output.endswith(".parquet")
+    if not is_table and arguments.json:
+        raise DataError(f"--output {arguments.output} is parquet; leave out --json")
     if not is_table:
         require("data", "pyarrow", what=f"--output {arguments.output}")
         output_file(arguments.output)
@@ -208,11 +218,11 @@ def run(arguments: argparse.Namespace) -> None:
             (sides[0], sides[1]),
             encoder,
             different=arguments.exclude_identical,
-            progress=not arguments.quiet and sys.stderr.isatty(),
+            progress=shows_progress(arguments),
             **options,
         )
         mined = replace(mined, pairs=kept_pairs(mined.pairs, arguments, threshold))
-        write = _write_table if is_table else write_parquet
+        write = _write_json if arguments.json else _write_table if is_table else write_parquet
         write(mined, arguments.output)
         for path, side in ((arguments.source, mined.source), (arguments.target, mined.target)):
             tell_if_empty(path, len(side), "pair")
@@ -270,6 +280,13 @@ def _write_table(mined: MinedLines, output: str) -> None:
         for part in mined.rows():
             for score, *texts in zip(part["score"], part["source"], part["target"], strict=True):
                 file.write(tsv_line(f"{score:.6f}", *texts))
+
+
+def _write_json(mined: MinedLines, output: str) -> None:
+    with open_output(output) as file:
+        for part in mined.rows():
+            for values in zip(*(part[name] for name in mined.COLUMNS), strict=True):
+                dump_json(dict(zip(mined.COLUMNS, values, strict=True)), file, indent=None)
 
 
 def write_parquet(mined: MinedLines | MinedShards, output: str | Path) -> None:

@@ -6,10 +6,11 @@ import argparse
 import sys
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from paraphrastic_hf.cli.shared.lines import add_bad_lines, check_inputs
+from paraphrastic_hf.cli.shared.lines import add_bad_lines, add_json_option, check_inputs, dump_json
 from paraphrastic_hf.cli.shared.options import MODEL, TEXTS, add_encoder_options, named_encoder
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import DataError
@@ -40,6 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=5,
         help="neighbors printed per query, at least 1",
+    )
+    add_json_option(
+        parser, "an object per query with query and neighbors, each with cosine, line and text"
     )
     add_bad_lines(parser)
     add_encoder_options(parser)
@@ -92,9 +96,19 @@ def run(arguments: argparse.Namespace) -> None:
     asked = vectors(queries)
     found = nearest_texts(asked, blocks(), arguments.neighbors)
     for query, vector, matches in zip(queries, asked, found, strict=True):
-        print(one_line(query))
         if not is_blank(query) and not vector.any():
             print(f"the model knows no token of {query!r}: no neighbors found", file=sys.stderr)
-        for cosine, place, text in matches if vector.any() and not is_blank(query) else []:
-            line = place + 1 + bisect_right(blanks, place)
-            print(tsv_line(f"  {cosine:.4f}", str(line), text), end="")
+        nearest: list[dict[str, Any]] = [
+            {
+                "cosine": round(float(cosine), 6),
+                "line": place + 1 + bisect_right(blanks, place),
+                "text": text,
+            }
+            for cosine, place, text in (matches if vector.any() and not is_blank(query) else [])
+        ]
+        if arguments.json:
+            dump_json({"query": query, "neighbors": nearest}, sys.stdout, indent=None)
+            continue
+        print(one_line(query))
+        for each in nearest:
+            print(tsv_line(f"  {each['cosine']:.4f}", str(each["line"]), each["text"]), end="")

@@ -1,4 +1,4 @@
-"""`paraphrastic parse FILE --parser DIR`."""
+"""`paraphrastic parse MODEL FILE`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from paraphrastic_hf.cli.shared.lines import (
     pair_blocks,
     tell_if_empty,
 )
+from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_kind
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.io.blocks import is_blank, read_blocks, shown_input
@@ -29,11 +30,15 @@ A pair with such a side is left out. Standard error shows how many there were.
 Sentences are tokenized as in the Penn Treebank; tokenized text stays as it is.
 
 examples:
-  echo 'She drove home.' | paraphrastic parse - --parser runs/parser
-  paraphrastic parse --pairs pairs.tsv --parser runs/parser --output parsed.tsv"""
+  echo 'She drove home.' | paraphrastic parse runs/parser -
+  paraphrastic parse runs/parser --pairs pairs.tsv --output parsed.tsv"""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
+    parser.first_option = "--parser"
+    parser.add_argument(
+        "model", help="parser: model directory of `paraphrastic train`, or Hub repository"
+    )
     parser.add_argument(
         "file",
         nargs="?",
@@ -44,12 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="table of sentence pairs to parse instead of lines (TSV, CSV, JSON Lines, parquet). "
         "Writes sentences and trees of the pairs whose trees differ beyond their words",
-    )
-    parser.add_argument(
-        "--parser",
-        required=True,
-        metavar="MODEL",
-        help="parser: model directory of `paraphrastic train`, or Hub repository",
     )
     parser.add_argument(
         "--output", default="-", metavar="FILE", help="file to write (default: print)"
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError("--pairs writes whole trees; leave out --template")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
-    check_model_kind(arguments.parser, "SentenceParser")
+    check_model_kind(arguments.model, "SentenceParser")
     problems = _parse_pairs(arguments) if arguments.pairs else _parse_lines(arguments)
     if problems:
         told = "; ".join(f"{count:,} {problem}" for problem, count in problems.items())
@@ -87,7 +86,7 @@ def _parse_lines(arguments: argparse.Namespace) -> Counter[str]:
     from paraphrastic_hf.predictors.parser import SentenceParser
     from paraphrastic_hf.syntax.parse_tree import TEMPLATE_DEPTH, cut
 
-    parser = SentenceParser.from_pretrained(arguments.parser)
+    parser = SentenceParser.from_pretrained(arguments.model)
     problems: Counter[str] = Counter()
     number = 0
     with open_output(arguments.output) as output:
@@ -107,7 +106,7 @@ def _parse_pairs(arguments: argparse.Namespace) -> Counter[str]:
     from paraphrastic_hf.predictors.parser import SentenceParser
 
     parser = PairParser(
-        SentenceParser.from_pretrained(arguments.parser), keep_same=arguments.keep_same
+        SentenceParser.from_pretrained(arguments.model), keep_same=arguments.keep_same
     )
     number = 0
     with open_output(arguments.output) as output:

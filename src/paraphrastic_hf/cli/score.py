@@ -6,8 +6,10 @@ import argparse
 
 from paraphrastic_hf.cli.shared.lines import (
     add_bad_lines,
+    add_json_option,
     check_inputs,
     check_output,
+    dump_json,
     open_output,
     pair_blocks,
     tell_if_empty,
@@ -17,10 +19,11 @@ from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.io.blocks import is_blank
 from paraphrastic_hf.io.files import tsv_line
 
+JSON_KEYS = ("similarity", "sentence1", "sentence2")
 EPILOG = """\
-Cosines are from -1 to 1. A pair with a blank text, and a line with the wrong number of
-columns, scores nan. A header line is kept. If there are more than two columns, standard
-error shows which two are compared.
+Cosines are from -1 to 1. A pair with a blank text, and a line with the wrong number of columns,
+scores nan (null in JSON). A header line is kept, except in JSON. If there are more than two
+columns, standard error shows which two are compared.
 
 examples:
   paraphrastic score english pairs.tsv --output scored.tsv
@@ -41,6 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="TSV file: cosine, then the line, or the two texts if the table is not TSV (default: "
         "print)",
     )
+    add_json_option(parser, "an object per pair with similarity, sentence1 and sentence2")
     add_bad_lines(parser, "A blank line scores nan. ")
     add_encoder_options(parser)
 
@@ -61,6 +65,12 @@ def run(arguments: argparse.Namespace) -> None:
             )
             for pair, value in zip(block, cosine, strict=True):
                 is_pair = not any(map(is_blank, pair.texts))
+                if arguments.json:
+                    if not pair.is_header:
+                        similarity = round(float(value), 6) if is_pair else None
+                        row = (similarity, *pair.texts)
+                        dump_json(dict(zip(JSON_KEYS, row, strict=True)), output, indent=None)
+                    continue
                 score = "similarity" if pair.is_header else f"{value:.4f}" if is_pair else "nan"
                 output.write(tsv_line(score, *pair.line.split("\t")))
     tell_if_empty(arguments.pairs, number, "score")

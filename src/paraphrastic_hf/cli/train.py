@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.cli.shared.keys import Fields, add_keys_option
 from paraphrastic_hf.cli.shared.lines import check_output
-from paraphrastic_hf.cli.shared.options import add_data_option
+from paraphrastic_hf.cli.shared.options import add_data_option, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
+from paraphrastic_hf.encoders.storage.locate import LOADED, LOADERS, OWN
 from paraphrastic_hf.errors import counted
 
 if TYPE_CHECKING:
     from paraphrastic_hf.training.engine.progress import Progress
     from paraphrastic_hf.training.kinds import Recipe
 
+logger = logging.getLogger(__name__)
 SPLITS = ("validation", "test")
 EPILOG = """\
 Set any key of the recipe with --KEY VALUE: by its full name (--training.margin 0.5), or by its last
@@ -98,6 +101,23 @@ def run(arguments: argparse.Namespace) -> None:
     record = read_json(output / "run.json")
     outcome = _outcome(record, result.best_score) + change(record)
     print(f"{output}: {counted(result.step, 'step')}{rate}{outcome}")
+    print(f"The model is in {output}. Try: {next_command(output)}")
+
+
+def next_command(model: Path) -> str:
+    """Return a command that uses a trained model, or Python code if no command does."""
+    from paraphrastic_hf.io.files import read_json
+
+    kind = str(read_json(model / "config.json").get("model_type", "")).removeprefix(OWN)
+    loader = LOADERS.get(kind, ("SentenceEncoder",))[0]
+    name = shlex.quote(str(model))
+    if loader == "SentenceEncoder":
+        return f"paraphrastic score {name} pairs.tsv"
+    command = LOADED[loader][1]
+    if command is None:
+        return f"{loader}.from_pretrained({str(model)!r}) in Python"
+    file = "texts.tsv" if command == "predict" else "lines.txt"
+    return f"paraphrastic {command} {name} {file}"
 
 
 def source_fields() -> Fields:
@@ -121,12 +141,15 @@ def _train(recipe: Recipe, arguments: argparse.Namespace) -> Progress:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
+    progress = shows_progress(arguments)
+    if not progress and not arguments.quiet:
+        logger.info("Losses and scores go to %s", Path(arguments.output, "logs", "train.jsonl"))
     return train(
         recipe,
         arguments.output,
         data_root=arguments.data,
         overwrite=arguments.overwrite,
-        progress=not arguments.quiet,
+        progress=progress,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paraphrastic_hf.cli.shared.lines import check_output
-from paraphrastic_hf.cli.shared.options import add_data_option
+from paraphrastic_hf.cli.shared.options import add_data_option, shows_progress
 from paraphrastic_hf.config.parse_yaml import parse_yaml
 from paraphrastic_hf.config.recipe import convert_key, full_key
 from paraphrastic_hf.errors import RecipeError
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
         sampler=arguments.sampler,
         trials=arguments.trials,
         data_root=arguments.data,
-        progress=not arguments.quiet,
+        progress=shows_progress(arguments),
     )
     print("\n".join(table(trials, recipe.run.development)))
     print(

@@ -16,11 +16,15 @@ CONFIG, RECIPE = "config.json", "recipe.yaml"
 KEY = "languages"  # key in config.json
 
 
-def languages_of(directory: Path | None) -> list[str]:
+def languages_of(directory: Path | None, *, assume_english: bool = True) -> list[str]:
     """Return the distinct language codes of a model, in order. An empty list if unknown.
 
     The first of these sources that names any is used: the model card, `config.json`, the
     `languages` of a distillation recipe, the sources of the recipe.
+
+    Args:
+        assume_english: Count a source without languages as English, as training does. Otherwise
+            such a model's languages are unknown.
     """
     if directory is None:
         return []
@@ -40,6 +44,8 @@ def languages_of(directory: Path | None) -> list[str]:
     for source in sources if isinstance(sources, list) else ():
         named = source.get("languages") if isinstance(source, dict) else []
         if not named and isinstance(source, dict) and source.get("path"):
+            if not assume_english:
+                return []
             found.append("en")  # default language of a source
         found += map(str, named) if isinstance(named, list) else []
     return list(dict.fromkeys(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,8 @@ from paraphrastic_hf.io.markdown import bold, literal, markdown_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from paraphrastic_hf.evaluation.suite import Suite
 
 OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01e", "#444c56")
 PAPERS = tuple(  # marker and color of each published system
@@ -78,24 +80,71 @@ def left_out(results: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
 
 def markdown(results: dict[str, Any]) -> str:
     """Return a report as Markdown: main figures, published figures, then every dataset."""
-    heading = literal(f"{results['model']}: {results['suite']}")
-    lines = [f"# {heading}", "", *headline_table(results)]
+    notes = _notes(results)
+    lines = [_heading(results), "", *headline_table(results)]
+    lines += ["", *notes] if notes else []
+    lines += ["", *_dataset_table(results), "", _took(results)]
+    return "\n".join(lines) + "\n"
+
+
+def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = False) -> str:
+    """Return a report for a terminal, with the main figures last.
+
+    Args:
+        rest: Lines about the results, such as the paths of the report.
+        with_rows: Include the scores of every dataset.
+    """
+    notes = _notes(results)
+    lines = [_heading(results), "", *notes, *([""] if notes else [])]
+    lines += [*_dataset_table(results), ""] if with_rows else []
+    return "\n".join([*lines, _took(results), *rest, "", *headline_table(results)]) + "\n"
+
+
+def in_languages(
+    results: dict[str, Any], suite: Suite, known: Collection[str]
+) -> tuple[dict[str, Any], int]:
+    """Return results without the main figures in languages that a model does not know.
+
+    Args:
+        known: Language codes of the model. If they are unknown (empty) or no figure would remain,
+            all figures stay.
+
+    Returns:
+        The results and the number of figures left out.
+    """
+    headline = {k: v for k, v in results["headline"].items() if {*suite.languages(k)} <= {*known}}
+    if not known or not headline:
+        return results, 0
+    papers = {name: each for name, each in results["papers"].items() if each.keys() & headline}
+    left = len(results["headline"]) - len(headline)
+    return {**results, "headline": headline, "papers": papers}, left
+
+
+def _heading(results: dict[str, Any]) -> str:
+    return "# " + literal(f"{results['model']}: {results['suite']}")
+
+
+def _notes(results: dict[str, Any]) -> list[str]:
     notes = [f"* {literal(note)}" for note in results["notes"]]
     for title, tasks in left_out(results):
         notes += [f"* {title}, {literal(f'{task}: {reason}')}" for task, reason in tasks.items()]
+    return notes
+
+
+def _dataset_table(results: dict[str, Any]) -> list[str]:
     measures = list(dict.fromkeys(name for row in results["rows"] for name in row["scores"]))
-    lines += ["", *notes] if notes else []
     rows = [
         [row["group"], row["name"], f"{row['size']:,}", *_cells(row["scores"], measures)]
         for row in results["rows"]
     ]
     align = "ll" + "r" * (1 + len(measures))
-    lines += ["", *markdown_table(["group", "dataset", "size", *measures], rows, align)]
+    return markdown_table(["group", "dataset", "size", *measures], rows, align)
+
+
+def _took(results: dict[str, Any]) -> str:
     memory = results["peak_memory"]
-    took = f"{results['seconds']:.1f} s" + (
-        f", {memory / 1e6:.0f} MB at the peak" if memory else ""
-    )
-    return "\n".join([*lines, "", f"Took {took}."]) + "\n"
+    peak = f", {memory / 1e6:.0f} MB at the peak" if memory else ""
+    return f"Took {results['seconds']:.1f} s{peak}."
 
 
 def headline_table(results: dict[str, Any]) -> list[str]:

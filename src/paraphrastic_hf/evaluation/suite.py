@@ -6,7 +6,7 @@ tables and plots are shared (`evaluation/run.py`, `evaluation/report.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,8 @@ class Suite:
         is_kept: Whether finished tasks may be cached. Measured times may not.
         hub_task: Task of the Hub under which figures are published. None to publish nothing, as for
             times, and for scores that models are selected by.
+        languages: Function from the name of a main figure to the codes of its languages. A figure
+            without language codes is shown for every model.
     """
 
     summary: str
@@ -65,6 +67,7 @@ class Suite:
     notes: tuple[str, ...] = ()
     is_kept: bool = True
     hub_task: str | None = SIMILARITY
+    languages: Callable[[str], Collection[str]] = lambda figure: ()
 
 
 def mean_of(rows: Sequence[Row], measure: str, group: str | None = None) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from paraphrastic_hf.cli.shared.lines import check_inputs
-from paraphrastic_hf.cli.shared.options import MODEL
+from paraphrastic_hf.cli.shared.options import MODEL, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.encoders.storage.locate import check_model_name
 from paraphrastic_hf.errors import counted
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.output,
         make,
         normalize_embeddings=arguments.normalize_embeddings,
-        progress=not arguments.quiet and sys.stderr.isatty(),
+        progress=shows_progress(arguments),
     )
     count = len(arguments.texts)
     if unfinished:

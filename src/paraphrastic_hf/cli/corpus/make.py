@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paraphrastic_hf.cli.shared.keys import Fields, add_keys_option
-from paraphrastic_hf.cli.shared.options import add_data_option
+from paraphrastic_hf.cli.shared.options import add_data_option, shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 from paraphrastic_hf.extras import require
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.output,
         data_root=arguments.data,
         overwrite=arguments.overwrite,
-        progress=not arguments.quiet,
+        progress=shows_progress(arguments),
     )
     print(summary(made, Path(arguments.output)))
 

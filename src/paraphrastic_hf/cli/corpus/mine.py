@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 from paraphrastic_hf.cli.mine import add_pair_options, kept_pairs, pair_options, write_parquet
+from paraphrastic_hf.cli.shared.options import shows_progress
 from paraphrastic_hf.cli.shared.parser import Parser
 from paraphrastic_hf.errors import counted
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         make,
         memory=make.memory * 1024 / 4,
         different=arguments.exclude_identical,
-        progress=not arguments.quiet and sys.stderr.isatty(),
+        progress=shows_progress(arguments),
         **options,
     ) as mined:
         if isinstance(mined, int):

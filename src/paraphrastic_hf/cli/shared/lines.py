@@ -320,10 +320,23 @@ def open_output(path: str) -> Iterator[IO[str]]:
             yield file
 
 
-def dump_json(value: Any, output: IO[str]) -> None:
-    """Write a report as JSON, with null for NaN and infinity."""
-    json.dump(_finite(value), output, indent=2, allow_nan=False)
-    output.write("\n")
+def add_json_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add `--json`.
+
+    Args:
+        what: The value that is printed, such as `an object per pair, with keys score and source`.
+    """
+    parser.add_argument("--json", action="store_true", help=f"print JSON: {what}")
+
+
+def dump_json(value: Any, output: IO[str], *, indent: int | None = 2) -> None:
+    """Write a value as JSON, with null for NaN and infinity.
+
+    Args:
+        indent: Spaces per level. None writes one line.
+    """
+    text = json.dumps(_finite(value), indent=indent, allow_nan=False, ensure_ascii=False)
+    output.write(text + "\n")
 
 
 def _finite(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,12 @@ def data_errors() -> Iterator[None]:
         raise
     except ValueError as error:
         raise DataError(str(error)) from error
+
+
+def shows_progress(arguments: argparse.Namespace) -> bool:
+    """Return whether to show progress bars: in a terminal, without `--quiet`."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return is_terminal and not getattr(arguments, "quiet", False)
 
 
 MODEL = "encoder: model directory, packaged model (english, multilingual, tiny) or Hub repository"

@@ -99,4 +99,5 @@ XNLI = Suite(
         "Languages without files in the data folder are omitted.",
     ),
     hub_task=CLASSIFICATION,
+    languages=lambda figure: figure.split(", "),
 )
