@@ -15,7 +15,7 @@ WORDS = "tokenizer: {kind: word, vocab_size: 200}"
 PAIRS = f"""
 data: {{sources: [{DEMO}]}}
 training: {{epochs: 1, batch_size: 20, mega_batch: 1}}
-run: {{development: none}}
+run: {{development: none, log_every: 1}}
 """
 CONTRASTIVE = {
     "sentencepiece": "tokenizer: {vocab_size: 250}\n" + SMALL.format(""),

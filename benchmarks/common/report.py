@@ -9,13 +9,16 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from paraphrastic_hf.io.files import write_json
+import numpy as np
+
+from paraphrastic_hf.io.files import write_bytes, write_json
 from paraphrastic_hf.io.markdown import markdown_table
+from paraphrastic_hf.io.plots import COLORS, bars, new_figure, png
 
 DATA = Path(os.environ.get("PARAPHRASTIC_DATA", "."))
 NAME = Path(sys.argv[0]).stem  # name of the script and of its result files
@@ -133,15 +136,28 @@ class Table(NamedTuple):
 
     def draw(self, axes: Any) -> None:
         """Draw the first column as bars with their ranges."""
-        for name, row in self.rows.items():
-            column, value = next(iter(row.items()))
-            median, low, high = (
-                (value[key] for key in RANGE) if isinstance(value, Mapping) else (value,) * 3
-            )
-            color = "C0" if name.startswith("ours") else "C1"
-            axes.barh(name, median, xerr=[[median - low], [high - median]], color=color, capsize=3)
-            axes.set(xlabel=f"{self.title}: {column}")
-        axes.invert_yaxis()
+        column = next(iter(next(iter(self.rows.values()), {})), "")
+        cells = [next(iter(row.values())) for row in self.rows.values()]
+        ranges = [
+            [value[key] for key in RANGE] if isinstance(value, Mapping) else [value] * 3
+            for value in cells
+        ]
+        medians, lows, highs = zip(*ranges, strict=True)
+        errors = np.abs(np.subtract((lows, highs), medians))
+        if max(medians) > 100 * min(medians) > 0:
+            axes.set_xscale("log")
+        colors = [COLORS[not name.startswith("ours")] for name in self.rows]
+        bars(axes, list(self.rows), medians, column, self.title, xerr=errors, color=colors)
+
+
+def picture(tables: Sequence[Table]) -> bytes:
+    """Return a PNG with a panel for each table, one below the other."""
+    heights = [1 + 0.3 * len(each.rows) for each in tables]
+    figure = new_figure(8, sum(heights))
+    panels = figure.subplots(len(tables), squeeze=False, gridspec_kw={"height_ratios": heights})
+    for each, axes in zip(tables, panels[:, 0], strict=True):
+        each.draw(axes)
+    return png(figure, dpi=120)
 
 
 def times(ours: Any, other: Any) -> str:
@@ -157,12 +173,7 @@ def save(args: argparse.Namespace, results: dict[str, Any], *tables: Table) -> N
     if not tables:
         print(json.dumps(results, indent=1))
         return
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7 * len(tables), 4), layout="constrained")
-    for number, each in enumerate(tables, 1):
-        each.draw(figure.add_subplot(1, len(tables), number))
-    figure.savefig(args.output / f"{NAME}.png", dpi=150)
+    write_bytes(args.output / f"{NAME}.png", picture(tables))
     text = "\n\n".join(each.markdown() for each in tables)
     (args.output / f"{NAME}.md").write_text(f"{text}\n", encoding="utf-8")
     print(f"\n{text}")

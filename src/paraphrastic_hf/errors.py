@@ -58,7 +58,7 @@ class DiskError(ParaphrasticError, OSError):
 
 _DISK = {  # state, advice
     errno.ENOSPC: ("is full", "Free some space"),
-    errno.EDQUOT: ("has no quota left for you", "Free some space"),
+    errno.EDQUOT: ("has reached your quota", "Free some space"),
     errno.EIO: ("cannot be read or written", "Check it"),
 }
 # Errors of numpy, torch and safetensors have no errno.
@@ -117,10 +117,10 @@ def in_a_line(error: BaseException) -> str:
     for rest in (" Model type should be", " Should have a", " See the original", " from one of:"):
         said = said.partition(rest)[0]
     if type(error).__name__ == "SafetensorError":
-        return f"its weights are damaged ({said}); download or train the model again"
+        return f"its weights are damaged ({said}). Download or train the model again"
     if "trust_remote_code" in str(error):
         return (
-            "it needs Python code of its own, which was not run; if you trust that code, import "
+            "it needs Python code of its own, which was not run. If you trust the code, import "
             "it or pass trust_remote_code=True or --trust-remote-code"
         )
     return said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
@@ -138,10 +138,10 @@ def refused(kind: type[ParaphrasticError], what: str) -> Iterator[None]:
         ParaphrasticError: Of this kind. Errors of this package pass unchanged.
 
     Example:
-        >>> with refused(DataError, "cannot read results.json"):
+        >>> with refused(DataError, "Cannot read results.json"):
         ...     {}["rows"]
         Traceback (most recent call last):
-        paraphrastic_hf.errors.DataError: cannot read results.json: KeyError: 'rows'
+        paraphrastic_hf.errors.DataError: Cannot read results.json: KeyError: 'rows'
     """
     try:
         yield
@@ -197,11 +197,11 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
 
     Example:
         >>> nearest_name("treshold", ["k", "threshold"])
-        "did you mean 'threshold'?"
+        "Did you mean 'threshold'?"
     """
     names = list(known)
     meant = nearest(name, names)
-    return f"did you mean {meant!r}?" if meant else f"choose from {', '.join(names)}"
+    return f"Did you mean {meant!r}?" if meant else f"Choose from {', '.join(names)}"
 
 
 def refuse_keywords(
@@ -214,10 +214,10 @@ def refuse_keywords(
     Example:
         >>> refuse_keywords(["headr"], lambda path, header: None)
         Traceback (most recent call last):
-        TypeError: <lambda>() has no keyword 'headr'; did you mean 'header'?
+        TypeError: <lambda>() has no keyword 'headr'. Did you mean 'header'?
     """
     for name in unknown:
         parameters = inspect.signature(function).parameters
         known = [key for key, it in parameters.items() if it.kind != it.VAR_KEYWORD]
         near = nearest_name(name, [*(key for key in known if key not in ("self", "cls")), *more])
-        raise TypeError(f"{function.__name__}() has no keyword {name!r}; {near}")
+        raise TypeError(f"{function.__name__}() has no keyword {name!r}. {near}")

@@ -9,11 +9,10 @@ import pytest
 from paraphrastic_hf.analyses.report import (
     Analysis,
     Table,
-    bars,
-    new_figure,
     table_markdown,
     write_analysis,
 )
+from paraphrastic_hf.io.plots import bars, new_figure
 
 
 def analysis(*tables: Table) -> Analysis:

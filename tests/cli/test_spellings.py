@@ -40,4 +40,4 @@ def test_a_repeated_pair_option_is_refused(
 ) -> None:
     with pytest.raises(SystemExit):
         main(["compare", "-r", "r", "-s", "a", "b", "-s", "c", "d"])
-    assert "argument -s/--systems: may be given once only" in capsys.readouterr().err
+    assert "argument -s/--systems: may be given only once" in capsys.readouterr().err

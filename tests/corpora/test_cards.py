@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from huggingface_hub import DatasetCard
 
-from paraphrastic_hf.corpora.card import dataset_card
+from paraphrastic_hf.corpora.card import Counts, dataset_card
 from paraphrastic_hf.corpora.sources import SOURCES, Source
 
 CARDS = Path(__file__).parents[2] / "hub_cards" / "datasets"
@@ -17,15 +18,35 @@ RECORDS = list(SOURCES.values())
 @pytest.mark.parametrize("source", RECORDS, ids=lambda source: source.name)
 def test_cards_equal_their_records(source: Source) -> None:
     written = (CARDS / f"{source.name}.md").read_text(encoding="utf-8")
-    assert written == dataset_card(source, source.configs, has_files=False)
+    assert written == dataset_card(source, source.configs)
 
 
 def test_every_card_has_a_record() -> None:
     assert {path.stem for path in CARDS.glob("*.md")} == {source.name for source in RECORDS}
 
 
+@pytest.mark.parametrize(
+    ("name", "counts", "languages", "size"),
+    [
+        ("sick", {"default": {"train": 1000}}, ["en"], ["1K<n<10K"]),
+        ("sts17", {"ar-en": {"test": 250}}, ["ar", "en", "es", "tr"], ["n<1K"]),
+        ("europarl", {"en-fr": {"train": 10**6}}, ["en", "fr"], ["1M<n<10M"]),
+        ("europarl", {}, ["multilingual"], None),
+        ("tatoeba", {"deu": {"test": None}}, ["deu", "en"], None),
+    ],
+)
+def test_front_matter(name: str, counts: Counts, languages: list[str], size: list[str]) -> None:
+    source = SOURCES[name]
+    data = DatasetCard(dataset_card(source, counts)).data
+    assert data.pretty_name == source.title
+    assert data.language == languages
+    assert data.size_categories == size
+    assert [each["config_name"] for each in data.get("configs") or []] == [*counts]
+
+
 @pytest.mark.parametrize("source", RECORDS, ids=lambda source: source.name)
 def test_records_are_complete(source: Source) -> None:
+    assert source.title
     assert source.summary.endswith((".", ".)", "?"))
     assert source.files or source.by_hand
     assert set(source.only) <= set(source.configs)
@@ -39,7 +60,7 @@ def test_records_are_complete(source: Source) -> None:
 def main() -> None:
     CARDS.mkdir(parents=True, exist_ok=True)
     for source in RECORDS:
-        card = dataset_card(source, source.configs, has_files=False)
+        card = dataset_card(source, source.configs)
         (CARDS / f"{source.name}.md").write_text(card, encoding="utf-8")
 
 

@@ -206,7 +206,7 @@ def test_missing_and_nan_weights_are_named(
     for changes, named in [
         ({"turn.bias": None}, r"turn\.bias"),
         ({"embedding.weight": None}, r"embedding\.weight"),
-        ({"turn.bias": nan}, r"row 2.* turn\.bias"),
+        ({"turn.bias": nan}, r"Row 2.* turn\.bias"),
     ]:
         path = damaged(bigrams, tokenizer, tmp_path, **changes)
         with pytest.raises(ModelError, match=named):

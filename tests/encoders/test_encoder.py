@@ -163,7 +163,7 @@ def test_rows_that_are_not_finite_are_named(
     for i, value in enumerate(DAMAGE[damage]):
         table[7 + 3 * i, 2] = value
     write_table(directory, table.to(dtype))
-    with pytest.raises(ModelError, match="row 7"):
+    with pytest.raises(ModelError, match="Row 7"):
         SentenceEncoder.from_pretrained(directory)
 
 

@@ -115,7 +115,7 @@ def test_a_damaged_table_is_refused(small: tuple[SentenceEncoder, Path], damage:
         path.write_bytes(path.read_bytes()[:-5])
     else:
         save_file({"embedding.packed": rows.astype(np.float32)}, path)
-    with pytest.raises(ModelError, match="row 7" if damage == "nan" else str(folder)):
+    with pytest.raises(ModelError, match="Row 7" if damage == "nan" else str(folder)):
         SentenceEncoder.from_pretrained(folder)
 
 

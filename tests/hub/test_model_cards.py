@@ -14,9 +14,11 @@ from paraphrastic_hf import SentenceEncoder
 from paraphrastic_hf.cli.main import main
 from paraphrastic_hf.config.recipe import read_recipe
 from paraphrastic_hf.errors import DataError, ModelError, PublishError
+from paraphrastic_hf.evaluation.registry import SUITES
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub.cards import SELECTION, model_card
+from paraphrastic_hf.hub.results import MULTILINGUAL, for_languages
 from paraphrastic_hf.training import kinds
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.engine.run import train
@@ -81,6 +83,27 @@ def test_the_card_states_the_run(root: Path) -> None:
     assert 'model = "small"' in text
     assert "A small one." in text
     assert SELECTION["none"] in text
+
+
+def test_the_main_scores_follow_the_code(root: Path) -> None:
+    text = card_of(evaluated(root), root)
+    parts = ["## Use", "| STS 2012-2016 |", "## Limits", "## Training", "| source |", "### sts"]
+    assert sorted(parts, key=text.index) == parts
+    results = json.loads((root / "evaluation" / "sts.json").read_text(encoding="utf-8"))
+    assert f"| STS-B test | {results['headline']['STS-B test']:.1f} | **82.7** |" in text
+    measured = yaml.safe_load(text.split("---")[1])["model-index"][0]["results"]
+    assert len(measured) == len(results["headline"])
+
+
+def test_the_card_of_an_english_model_has_only_english_scores(root: Path) -> None:
+    evaluated(root)
+    results = json.loads((root / "evaluation" / "sts.json").read_text(encoding="utf-8"))
+    suites = [results, {**results, "suite": "bucc"}]
+    assert for_languages(suites, ["en", "fr"]) == suites
+    (english,) = for_languages(suites, ["en"])
+    tracks = [row["name"] for row in english["rows"] if row["group"] == "STS17"]
+    assert tracks == ["en-en"]
+    assert set(MULTILINGUAL) <= set(SUITES)
 
 
 @pytest.mark.slow

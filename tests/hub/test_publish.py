@@ -26,12 +26,13 @@ from paraphrastic_hf.errors import BusyError, DiskError, ModelError, PublishErro
 from paraphrastic_hf.evaluation.report import write_report
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.hub import results
+from paraphrastic_hf.hub.cards import PACKAGED
 from paraphrastic_hf.hub.licenses import (
     SourceLicense,
     checked_license,
     source_licenses,
 )
-from paraphrastic_hf.hub.model_files import PACKAGED, ModelDetails
+from paraphrastic_hf.hub.model_files import ModelDetails
 from paraphrastic_hf.hub.publish import publish
 from paraphrastic_hf.hub.source_lists import release_class
 from paraphrastic_hf.hub.trained import TrainedModel
@@ -360,7 +361,8 @@ def test_a_packaged_model_has_the_license_of_its_card(hub: Hub) -> None:
     assert card.data.language == ["en"]
     assert "| train/en-en/bible_versions.tsv.xz | 118,367 | public domain / CC0 |" in card.text
     text = " ".join(card.text.split())
-    assert PACKAGED["english"] in text
+    assert all(said in text for said in PACKAGED["english"])
+    assert card.data.base_model == ["sentence-transformers/all-MiniLM-L6-v2"]
     assert "distilled from sentence-transformers/all-MiniLM-L6-v2" in text
     assert "SentenceTransformer(model).float().encode" in card.text
     code = json.loads(pushed["config.json"])["auto_map"]

@@ -87,4 +87,4 @@ def test_files_of_equal_name_are_refused(
     files = [str(tmp_path / name) for name in ("a.txt", "a.tsv")]
     output = str(tmp_path / "x")
     assert main(["corpus", "encode", "english", *files, "--output", output]) == 2
-    assert "same name" in capsys.readouterr().err
+    assert "a.npy" in capsys.readouterr().err

@@ -11,9 +11,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.config.recipe import read_mapping
 from paraphrastic_hf.errors import DataError, RecipeError
+from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.engine.score_units import scored_on
 
 NEARLY = 0.99  # share of the best score that counts as nearly as good
@@ -69,7 +70,7 @@ def read_curve(run: str | Path, name: str | None = None) -> Curve:
     if not scores:
         raise DataError(
             f"{run} has no development score in {LOG}. Train with --development clean, and set "
-            "--evaluate_every to the distance of the points"
+            "--evaluate_every to the steps between points"
         )
     return Curve(name or run.name, development, unit, counts, seen, scores)
 
@@ -85,7 +86,7 @@ def read_evaluations(run: str | Path) -> tuple[dict[str, Any], list[dict[str, An
         recipe = read_mapping(run / "recipe.yaml")
         logged = (run / LOG).read_text(encoding="utf-8").splitlines()
     except (OSError, RecipeError) as error:
-        raise DataError(f"cannot read recipe.yaml and {LOG} of {run}: {error}. {GIVE}") from error
+        raise DataError(f"Cannot read recipe.yaml and {LOG} of {run}: {error}. {GIVE}") from error
     entries = []
     for line in logged:
         try:
@@ -99,9 +100,12 @@ def named_runs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> dict[st
     """Return run directories by name, from a mapping or from a list of directories."""
     if isinstance(runs, Mapping):
         return dict(runs)
-    named = {Path(run).name: run for run in runs}
-    if len(named) < len(runs):
-        raise DataError("two runs have the same name. Rename a directory, or name the runs")
+    named: dict[str, str | Path] = {}
+    for run in runs:
+        name = Path(run).name
+        if name in named:
+            raise DataError(f"Two runs are named {name!r}. Rename a directory")
+        named[name] = run
     return named
 
 
@@ -130,7 +134,7 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
     )
     _check_alike(
         {curve.counts: f"{curve.name} has {curve.counts}" for curve in curves},
-        "count different things",
+        "count training in different units",
     )
     rows: list[list[Cell]] = []
     for curve in curves:
@@ -160,7 +164,7 @@ def convergence(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Analys
 
 def _check_alike(kinds: Mapping[str, str], what: str) -> None:
     if len(kinds) > 1:
-        raise DataError(f"the runs {what} and cannot be compared: {', '.join(kinds.values())}")
+        raise DataError(f"The runs {what}, so they cannot be compared: {', '.join(kinds.values())}")
 
 
 def _figure(curves: Sequence[Curve]) -> Figure:
@@ -168,6 +172,5 @@ def _figure(curves: Sequence[Curve]) -> Figure:
     axes = figure.add_subplot()
     first = curves[0]
     points = {curve.name: (curve.seen, curve.scores) for curve in curves}
-    lines(axes, points, f"{first.counts} seen", f"{first.development}, {first.unit}")
-    axes.set_xscale("log")
+    lines(axes, points, f"{first.counts} seen", f"{first.development}, {first.unit}", log=True)
     return figure

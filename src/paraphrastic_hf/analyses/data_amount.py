@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.sources import SourcePairs, read_sources
 from paraphrastic_hf.training.engine.recipe import SourceArguments
@@ -123,6 +124,5 @@ def _figure(sizes: Sequence[int], curves: dict[str, list[float]], name: str) -> 
     figure = new_figure(6.5, 4)
     axes = figure.add_subplot()
     points = {order: (sizes, scores) for order, scores in curves.items()}
-    lines(axes, points, "training pairs", f"{name}, Pearson r x 100")
-    axes.set_xscale("log")
+    lines(axes, points, "training pairs", f"{name}, Pearson r x 100", log=True)
     return figure

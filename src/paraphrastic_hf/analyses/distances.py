@@ -101,7 +101,7 @@ def _installed() -> Path:
     try:
         return Path(str(distribution("lang2vec").locate_file("lang2vec/data")))
     except PackageNotFoundError as error:
-        raise DataError(f"language distances need the package lang2vec. {FIX}") from error
+        raise DataError(f"Language distances need the package lang2vec. {FIX}") from error
 
 
 def _vectors(path: Path, prefix: str, names: Mapping[str, str]) -> dict[str, np.ndarray]:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLORS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.evaluation.measures.similarity import cosines
-from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.io.plots import COLORS, new_figure, style
 
 TOP = 5.0  # of the gold scores
 
@@ -68,7 +68,7 @@ def errors(
     """List the pairs on which the errors of two encoders differ most."""
     found = judged(one, other, datasets)
     if not found:
-        raise DataError("no pairs to judge. Give a folder with STS data")
+        raise DataError("No pairs to judge. Give a folder with STS data")
     kinds = {
         f"{names[0]} is closer to the human score": found[:count],
         f"{names[1]} is closer to the human score": found[: -count - 1 : -1],
@@ -117,7 +117,6 @@ def _figure(leads: Sequence[float], names: tuple[str, str]) -> Figure:
     figure = new_figure(6.5, 3.5)
     axes = figure.subplots()
     axes.hist(leads, bins=50, color=COLORS[0])
-    axes.set_xlabel(f"error of {names[1]} minus error of {names[0]}")
-    axes.set_ylabel("pairs")
-    plain_axes(axes)
+    label = f"error of {names[1]} minus error of {names[0]}"
+    style(axes, xlabel=label, ylabel="pairs", counts="y")
     return figure

@@ -10,8 +10,9 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from paraphrastic_hf.analyses.convergence import GIVE, LOG, named_runs, read_evaluations
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.errors import DataError
+from paraphrastic_hf.io.plots import lines, new_figure
 
 COSTS = {"simile": "SimiLE", "bleu": "BLEU"}
 LOGGED = "expected_cost"  # log key of the trained cost. Other costs have their name appended.
@@ -45,7 +46,7 @@ def read_costs(run: str | Path, name: str | None = None) -> Costs:
     if not evaluations:
         raise DataError(
             f"{run} has no {LOGGED} in {LOG}. {GIVE} for minimum risk training, with "
-            "--evaluate_every set to the distance of the points"
+            "--evaluate_every set to the steps between points"
         )
     own = str(recipe["cost"]["metric"])
     by = {
@@ -80,7 +81,7 @@ def expected_costs(runs: Mapping[str, str | Path] | Sequence[str | Path]) -> Ana
 
 
 def _figure(runs: Sequence[Costs]) -> Figure:
-    figure = new_figure(9, 4)
+    figure = new_figure(12, 4)
     for axes, (cost, title) in zip(figure.subplots(1, 2), COSTS.items(), strict=True):
         curves = {}
         for run in runs:
@@ -88,6 +89,5 @@ def _figure(runs: Sequence[Costs]) -> Figure:
             if known:
                 steps, costs = zip(*known, strict=True)
                 curves[f"{run.name}, by {run.trained_by}"] = (steps, costs)
-        axes.set_title(f"cost by {title}, x 100", fontsize=9)
-        lines(axes, curves, "steps")
+        lines(axes, curves, "step", "", f"cost by {title}, x 100", counts="x")
     return figure

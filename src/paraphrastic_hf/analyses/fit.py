@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.encoders.vectors import cosine_matrix
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.plots import COLORS, bars, new_figure
 
 THESIS = {  # 3.3, on PPDB XL
     "thesis PARAGRAM-PHRASE": 0.7535,
@@ -56,7 +57,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     """
     if batch_size < 2 or len(pairs) < 2:
         raise DataError(
-            "negatives need at least 2 pairs and a batch_size of 2 or more, got "
+            "Negatives need at least 2 pairs and a batch_size of 2 or more, got "
             f"{counted(len(pairs), 'pair')} and {batch_size}"
         )
     positive: list[np.ndarray] = []
@@ -72,7 +73,7 @@ def fit_of(encoder: Any, pairs: Sequence[tuple[str, str]], *, batch_size: int = 
     found = np.concatenate(negative)
     found = found[np.isfinite(found)]
     if not len(found):
-        raise DataError("all pairs are equal, so none has a negative. Give other pairs")
+        raise DataError("All pairs are equal, so no sentence has a negative. Give other pairs")
     first = np.concatenate(positive)
     return Fit(len(first), float(first.mean()), float(found.mean()))
 
@@ -124,5 +125,7 @@ def fit(
 def _figure(values: Mapping[str, float]) -> Figure:
     figure = new_figure(7.5, 1.5 + 0.35 * (len(values) + len(THESIS)))
     shown = {**values, **THESIS}
-    bars(figure.subplots(), list(shown), list(shown.values()), "fit of training pairs")
+    colors = [COLORS[name in THESIS] for name in shown]
+    heights = list(shown.values())
+    bars(figure.subplots(), list(shown), heights, "fit of training pairs", color=colors)
     return figure

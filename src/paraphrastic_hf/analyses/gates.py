@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.errors import DataError, ModelError
+from paraphrastic_hf.io.plots import bars, new_figure
 
 MOST_WORDS = 15  # the paper's footnote 8
 LEAST = 20  # words needed for the mean of a tag or relation
@@ -54,7 +55,7 @@ def gates(
     short = [s for s in sentences if s.relations and len(s.words) <= MOST_WORDS]
     if not short:
         raise DataError(
-            f"no sentence of up to {MOST_WORDS} words has dependency relations. Use the corpus ewt"
+            f"No sentence of up to {MOST_WORDS} words has dependency relations. Use the corpus ewt"
         )
     norms = gate_norms(encoder, [sentence.words for sentence in short], name)
     values = np.concatenate(norms)
@@ -119,8 +120,8 @@ def gate_norms(
         )
     if not encoder.tokenizer.keeps_to_words:
         raise ModelError(
-            f"{name} has tokens that belong to no single word, such as marks, or n-grams across "
-            "words. Train it with tokenizer.kind word and marks none"
+            f"{name} has tokens outside of words (marks) or across words (n-grams). Train it "
+            "with tokenizer.kind word and marks none"
         )
     found: list[np.ndarray] = []
     for start in range(0, len(sentences), SENTENCES_AT_A_TIME):
@@ -172,7 +173,7 @@ def _figure(by_tag: Sequence[Mean], by_relation: Sequence[Mean]) -> Figure:
         panels, (by_tag, by_relation), ("part of speech", "dependency relation"), strict=True
     ):
         shown = means if len(means) <= 2 * SHOWN else [*means[:SHOWN], *means[-SHOWN:]]
-        bars(panel, [mean[0] for mean in shown], [mean[2] for mean in shown], "mean L1 norm")
         cut = "" if len(shown) == len(means) else f", highest and lowest {SHOWN}"
-        panel.set_title(title + cut, fontsize=10)
+        norms = [mean[2] for mean in shown]
+        bars(panel, [mean[0] for mean in shown], norms, "mean L1 norm", title + cut)
     return figure

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from paraphrastic_hf.analyses.report import COLORS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.errors import DataError
-from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.io.plots import COLORS, new_figure, style
 from paraphrastic_hf.text.contract import TextTokenizer
 
 OVERLAP = "SP overlap"
@@ -50,7 +50,9 @@ def piece_overlap(tokenizer: TextTokenizer, english: Sequence[str], other: Seque
     9)."""
     own, others = (set(tokenizer.encode_batch(texts).ids.tolist()) for texts in (english, other))
     if not own:
-        raise DataError("the English text has no piece that the tokenizer knows")
+        raise DataError(
+            "The tokenizer knows no piece of the English text. Give another model or text"
+        )
     return len(own & others) / len(own)
 
 
@@ -71,8 +73,8 @@ def languages(
     """
     if len(found) < FEWEST:
         raise DataError(
-            f"a correlation needs at least {FEWEST} languages with text, scores and distances, got "
-            f"{len(found)}"
+            f"A correlation needs at least {FEWEST} languages with text, scores and distances, "
+            f"got {len(found)}"
         )
     kinds = list(dict.fromkeys(kind for language in found for kind in language.distances))
     groups = {
@@ -134,8 +136,7 @@ def _figure(found: Sequence[Language], kinds: Sequence[str], unit: str, threshol
     for panel, kind in zip(panels, drawn, strict=True):
         _scatter(panel, found, kind, threshold)
         label = "of the English pieces" if kind == OVERLAP else "language distance"
-        panel.set_xlabel(f"{kind}, {label}")
-    panels[0].set_ylabel(unit)
+        style(panel, xlabel=f"{kind}, {label}", ylabel=unit if kind == OVERLAP else "")
     panels[0].axvline(threshold, color="#9aa3b0", linewidth=0.8, linestyle="--")
     return figure
 
@@ -149,4 +150,3 @@ def _scatter(panel: Axes, found: Sequence[Language], kind: str, threshold: float
                 language.name, (x, language.score), (3, 2), textcoords="offset points",
                 fontsize=7, color=color,
             )  # fmt: skip
-    plain_axes(panel)

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.errors import DataError, counted
+from paraphrastic_hf.io.plots import bars, new_figure
 from paraphrastic_hf.losses.negatives import select_negatives
 from paraphrastic_hf.losses.pool import Pool
 
@@ -63,8 +64,8 @@ def negatives_of(
     largest = max(sizes) * batch_size
     if len(pairs) < largest:
         raise DataError(
-            f"a mega-batch of {max(sizes)} times {batch_size} pairs needs {largest:,} pairs, got "
-            f"{counted(len(pairs), 'pair')}. Give more pairs or smaller sizes"
+            f"A mega-batch of {max(sizes)} mini-batches of {batch_size} pairs needs {largest:,} "
+            f"pairs, got {counted(len(pairs), 'pair')}. Give more pairs or smaller sizes"
         )
     found: dict[int, list[Negative]] = {size: [] for size in sorted(set(sizes))}
     for start in range(0, len(pairs) - largest + 1, largest):
@@ -117,7 +118,9 @@ def negatives(
     means: dict[int, float] = {}
     for size, each in found.items():
         if not each:
-            raise DataError("all sentences are equal, so none has a negative")
+            raise DataError(
+                "All sentences are equal, so no sentence has a negative. Give other pairs"
+            )
         nearer = float(np.mean([one.cosine > one.partner_cosine for one in each]))
         means[size] = float(np.mean([one.cosine for one in each]))
         partner = float(np.mean([one.partner_cosine for one in each]))

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import COLORS, Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError, counted
-from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.io.plots import COLORS, new_figure, style
 from paraphrastic_hf.mining.search import Match, nearest_texts
 from paraphrastic_hf.text.normalize import SPACE_MARK, normalize
 
@@ -199,14 +199,15 @@ def _figure(found: Found, queries: Sequence[str]) -> Figure:
     for column, (name, matches) in enumerate(found.items()):
         for row, query in enumerate(drawn):
             panel, near = axes[row][column], matches.get(query, [])
-            panel.barh(range(len(near)), [m.cosine for m in near], color=COLORS[column % 8])
-            panel.set_yticks(range(len(near)), [m.text for m in near], fontsize=8)
+            panel.barh(
+                range(len(near)), [m.cosine for m in near], color=COLORS[column % len(COLORS)]
+            )
+            panel.set_yticks(range(len(near)), [m.text for m in near])
             panel.set_ylim(longest - 0.5, -0.5)
             head = f"{name}: " if len(found) > 1 else ""
-            panel.set_title(head + query, loc="left", fontsize=9, fontweight="bold")
             if query not in matches:
                 panel.text(0.02, 0.5, "unknown", transform=panel.transAxes, fontsize=8)
+            label = "cosine" if query == drawn[-1] else ""
+            style(panel, head + query, label, grid="x")
             panel.tick_params(axis="y", length=0)
-            plain_axes(panel, grid="x")
-        axes[-1][column].set_xlabel("cosine")
     return figure

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, lines, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.analyses.runs import Variant, run_variants
 from paraphrastic_hf.errors import RecipeError
+from paraphrastic_hf.io.plots import lines, new_figure
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 
 MOST = (100, 1_000, 50_000)
@@ -44,7 +45,7 @@ def ngram_vocabulary(
     if recipe.parts or recipe.tokenizer.kind != "char_ngram":
         kind = "a mixture" if recipe.parts else f"tokenizer.kind {recipe.tokenizer.kind}"
         raise RecipeError(
-            f"the recipe has {kind}, but this analysis needs tokenizer.kind char_ngram. Use, for "
+            f"The recipe has {kind}, but this analysis needs tokenizer.kind char_ngram. Use, for "
             "example, recipes/charagram-2016/charagram-phrase.yaml"
         )
     variants = {}
@@ -92,6 +93,6 @@ def _figure(heads: list[str], curves: dict[int, list[float]], name: str) -> Figu
     axes = figure.add_subplot()
     places = range(len(heads))
     points = {f"{k:,} of each length": (places, scores) for k, scores in curves.items()}
-    lines(axes, points, "lengths of n-grams", f"{name}, Pearson r x 100")
     axes.set_xticks(places, heads)
+    lines(axes, points, "lengths of n-grams", f"{name}, Pearson r x 100")
     return figure

@@ -9,18 +9,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import (
-    COLORS,
-    Analysis,
-    Cell,
-    Table,
-    bars,
-    new_figure,
-)
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.analyses.tagged import TreebankSentence, mean_by
 from paraphrastic_hf.encoders.vectors import checked_vectors
 from paraphrastic_hf.errors import DataError, ModelError
-from paraphrastic_hf.evaluation.report import plain_axes
+from paraphrastic_hf.io.plots import bars, lines, new_figure
 
 LEAST = 5  # words needed for the mean of a tag
 MOST_FREQUENT = 10_000  # words among which the longest and shortest vectors are listed
@@ -45,7 +38,7 @@ def norms(
         counts: Frequency of each word, from `read_word_list`.
     """
     if any(count is None for count in counts.values()):
-        raise DataError("the word list has no counts. Each line must have a word and its count")
+        raise DataError("The word list has no counts. Each line must have a word and its count")
     tag_of = most_frequent_tags(sentences)
     tagged, listed = list(tag_of), list(counts)
     norm_of = word_norms(encoder, [*tagged, *listed], name)
@@ -102,8 +95,8 @@ def word_norms(encoder: Any, words: Sequence[str], name: str = "model") -> np.nd
         raise DataError(f"{name} knows none of the {len(distinct):,} words. Give another list")
     if len(distinct) > 1 and np.nanmax(lengths) - np.nanmin(lengths) < 1e-4 * np.nanmax(lengths):
         raise ModelError(
-            f"all vectors of {name} have norm {np.nanmax(lengths):.4g}, so there is nothing to "
-            "compare. Use a model that does not normalize"
+            f"All vectors of {name} have norm {np.nanmax(lengths):.4g}, so they cannot be "
+            "compared. Use a model that does not normalize"
         )
     place = {word: i for i, word in enumerate(distinct)}
     return lengths[[place[word] for word in words]]
@@ -138,13 +131,8 @@ def _figure(
 ) -> Figure:
     figure = new_figure(9, max(3.5, 0.19 * len(by_tag) + 0.8))
     left, right = figure.subplots(1, 2)
-    bars(left, [mean[0] for mean in by_tag], [mean[2] for mean in by_tag], "mean L2 norm")
-    left.set_title("part of speech", fontsize=10)
-    lows = [mean[0] for mean in by_frequency]
-    right.plot(lows, [mean[2] for mean in by_frequency], marker="o", color=COLORS[0])
-    right.set_xscale("log")
-    right.set_xlabel("count of the word, from")
-    right.set_ylabel("mean L2 norm")
-    right.set_title("frequency", fontsize=10)
-    plain_axes(right)
+    norms = [mean[2] for mean in by_tag]
+    bars(left, [mean[0] for mean in by_tag], norms, "mean L2 norm", "part of speech")
+    curve = {"all words": ([mean[0] for mean in by_frequency], [mean[2] for mean in by_frequency])}
+    lines(right, curve, "count of the word, from", "mean L2 norm", "frequency", log=True)
     return figure

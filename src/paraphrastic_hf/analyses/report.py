@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.evaluation.report import OWN, plain_axes
 from paraphrastic_hf.io.files import write_bytes, write_json
 from paraphrastic_hf.io.markdown import literal, markdown_table
+from paraphrastic_hf.io.plots import png
 
-COLORS = OWN
 Cell = str | float | None
 
 
@@ -69,13 +64,9 @@ def write_analysis(analysis: Analysis, directory: str | Path) -> list[Path]:
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     kind = analysis.kind
-    picture = BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # characters that no font has
-        analysis.figure.savefig(picture, dpi=150)
     files = {
         f"{kind}.md": analysis_markdown(analysis, plot=f"{kind}.png").encode("utf-8"),
-        f"{kind}.png": picture.getvalue(),
+        f"{kind}.png": png(analysis.figure, analysis.title),
     }
     for table in analysis.tables:
         name = kind if len(analysis.tables) == 1 else f"{kind}-{table.name}"
@@ -142,46 +133,3 @@ def _plain(cell: Cell) -> Cell:
 
 def _tsv(cell: Cell) -> str:
     return "" if _plain(cell) is None else re.sub(r"\s", " ", str(cell))
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure that needs no display. Its size is in inches."""
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def bars(axes: Axes, names: Sequence[str], values: Sequence[float], label: str) -> None:
-    """Draw horizontal bars with their values, the first on top."""
-    places = range(len(names))
-    highest = max(map(abs, values), default=0)
-    decimals = 2 if highest < 10 else 1 if highest < 100 else 0
-    axes.barh(places, values, color=COLORS[0], height=0.7)
-    for place, value in zip(places, values, strict=True):
-        axes.annotate(
-            f"{value:.{decimals}f}", (value, place), (3, 0), textcoords="offset points",
-            va="center", fontsize=8, annotation_clip=False,
-        )  # fmt: skip
-    axes.set_yticks(places, names, fontsize=8)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.margins(x=0.12)
-    axes.set_xlabel(label)
-    axes.tick_params(axis="y", length=0)
-    plain_axes(axes, grid="x")
-
-
-def lines(
-    axes: Axes,
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    xlabel: str,
-    ylabel: str = "",
-) -> None:
-    """Draw a line with points for each curve, given as x and y values by name."""
-    for number, (name, points) in enumerate(curves.items()):
-        axes.plot(
-            *points, marker="o", markersize=3.5, linewidth=1.6, alpha=0.8, label=name,
-            linestyle=("-", "--", ":")[number // len(COLORS) % 3],
-            color=COLORS[number % len(COLORS)],
-        )  # fmt: skip
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    plain_axes(axes)
-    axes.legend(frameon=False, fontsize=8)

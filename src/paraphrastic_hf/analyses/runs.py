@@ -63,7 +63,7 @@ def run_variants(
     _claim(Path(folder), base)
     scores = {}
     for number, (name, variant) in enumerate(variants.items(), 1):
-        logger.info("run %s of %s: %s", number, len(variants), name)
+        logger.info("Run %s of %s: %s", number, len(variants), name)
         output = Path(folder) / "runs" / name
         output.parent.mkdir(parents=True, exist_ok=True)
         datasets = variant.datasets()
@@ -102,7 +102,7 @@ def _claim_text(folder: Path, name: str, datasets: list[Any]) -> None:
     texts = read_json(path) if path.exists() else {}
     if texts.setdefault(name, digest.hexdigest()) != digest.hexdigest():
         raise RecipeError(
-            f"{folder} contains a run {name} on different text than the sources have now. Use "
-            "another --output"
+            f"{folder} contains the run {name}, which was trained on other text than the sources "
+            "have now. Use another --output"
         )
     write_json(path, texts)

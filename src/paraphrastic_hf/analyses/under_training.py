@@ -13,13 +13,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
 
-from paraphrastic_hf.analyses.report import COLORS, Analysis, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Table
 from paraphrastic_hf.corpora.readers.sts_files import ScoredPairs, read_sts_year
 from paraphrastic_hf.errors import DataError, MissingFileError
 from paraphrastic_hf.evaluation.measures.similarity import score_suite
-from paraphrastic_hf.evaluation.report import plain_axes
 from paraphrastic_hf.evaluation.suites.pairs import corpus_rows, scored_pairs
 from paraphrastic_hf.evaluation.suites.sts import SICK_AND_TWITTER
+from paraphrastic_hf.io.plots import COLORS, new_figure, style
 from paraphrastic_hf.text.contract import TextTokenizer
 from paraphrastic_hf.text.normalize import normalize
 from paraphrastic_hf.text.word import WordTokenizer, word_splitter
@@ -94,7 +94,7 @@ def rare_share(
         plain = (normalize(text, tokenizer.lowercase) for text in texts)
         words = sum(len(splitter.pre_tokenize_str(text)) for text in plain)
     if not words:
-        raise DataError("the texts contain no words")
+        raise DataError("The texts contain no words")
     known = ids[ids != special.unknown] if special.unknown is not None else ids
     return 100 * (1 - float((counts[known] >= rarely).sum()) / words)
 
@@ -111,7 +111,10 @@ def under_training(
     """
     datasets = [pairs for pairs in datasets if (pairs.group, pairs.name) in PERCENTILE]
     if len(datasets) < FEWEST:
-        raise DataError(f"a correlation needs {FEWEST} datasets of Table 2, got {len(datasets)}")
+        raise DataError(
+            f"A correlation needs {FEWEST} datasets of Table 2, got {len(datasets)}. Give a "
+            "folder with more STS data"
+        )
     scores = score_suite(encoder.encode, datasets).datasets
     found = []
     for pairs, score in zip(datasets, scores, strict=True):
@@ -165,7 +168,6 @@ def _figure(found: Sequence[Trained]) -> Figure:
             f"{each.group} {each.name}", (each.rare, each.deviation), (3, 2),
             textcoords="offset points", fontsize=6,
         )  # fmt: skip
-    axes.set_xlabel(f"words seen fewer than {RARE} times in training, %")
-    axes.set_ylabel("Pearson r x 100 above the 75th percentile")
-    plain_axes(axes)
+    rare = f"words seen fewer than {RARE} times in training, %"
+    style(axes, xlabel=rare, ylabel="Pearson r x 100 above the 75th percentile")
     return figure

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.encoders.storage.fingerprint import is_identified
 from paraphrastic_hf.errors import DataError
 from paraphrastic_hf.generation.latent import LatentGenerator
 from paraphrastic_hf.generation.writing import GeneratedText, GenerationOptions
 from paraphrastic_hf.io.files import read_json
+from paraphrastic_hf.io.plots import COLORS, heat_map, new_figure, style
 from paraphrastic_hf.models.generative.latent_parts import SEMANTIC
 
 STEP, SHIFT = 2, 5  # every second sentence is a source, its style is the sentence five places on
@@ -81,7 +82,7 @@ def variables(
     sources = list(texts[:-SHIFT:STEP][:count])
     styles = list(texts[SHIFT::STEP][: len(sources)])
     if len(styles) < 2:
-        raise DataError(f"style transfer needs at least {2 * SHIFT} sentences, got {len(texts)}")
+        raise DataError(f"Style transfer needs at least {2 * SHIFT} sentences, got {len(texts)}")
     sources = sources[: len(styles)]
     how = GenerationOptions(max_tokens=MOST_TOKENS)
     swapped = _first(
@@ -165,33 +166,23 @@ def _figure(probes: Probes | None, near: Sequence[Sequence[Cell]]) -> Figure:
     Without probes, draw bars of the similarity of the outputs.
     """
     if not probes:
-        figure = new_figure(6, 3)
+        figure = new_figure(9, 3)
         axes = figure.subplots()
         for number, row in enumerate(near):
             values = [float(value or 0) for value in row[2:]]
             places = np.arange(len(values)) + 0.25 * number
-            axes.bar(places, values, width=0.22, label=f"{row[0]}, {row[1]}")
+            name = f"{row[0]}, {row[1]}"
+            axes.bar(places, values, width=0.22, label=name, color=COLORS[number % len(COLORS)])
         axes.set_xticks(np.arange(3) + 0.25, ["cosine", "length r", "same end"])
-        axes.legend(fontsize=7)
+        style(axes, grid="y")
         return figure
     names = list(probes)
     tasks = list(dict.fromkeys(task for scores in probes.values() for task in scores))
     scores = np.array([[probes[name].get(task, np.nan) for task in tasks] for name in names])
     relative = scores - np.nanmean(scores, 0)
     figure = new_figure(1.5 + 0.75 * len(tasks), 1.2 + 0.45 * len(names))
-    axes = figure.subplots()
-    most = float(np.nanmax(np.abs(relative))) or 1.0
-    image = axes.imshow(relative, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
-    for (row, column), score in np.ndenumerate(scores):
-        if np.isfinite(score):
-            is_dark = abs(relative[row, column]) > 0.6 * most
-            color = "white" if is_dark else "black"
-            axes.text(column, row, f"{score:.1f}", ha="center", va="center", color=color, size=8)
-    axes.set_xticks(range(len(tasks)), tasks, rotation=35, ha="right", fontsize=8)
-    is_semantic = [name == SEMANTIC for name in names]
-    labels = [
-        "meaning" if semantic else name for name, semantic in zip(names, is_semantic, strict=True)
-    ]
-    axes.set_yticks(range(len(names)), labels)
-    figure.colorbar(image, ax=axes, label="points above the mean")
+    labels = ["meaning" if name == SEMANTIC else name for name in names]
+    texts = [["" if np.isnan(score) else f"{score:.1f}" for score in row] for row in scores]
+    label = "points above the mean"
+    heat_map(figure.subplots(), relative, labels, tasks, label, texts)
     return figure

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from paraphrastic_hf.analyses.report import Analysis, Cell, Table, bars, new_figure
+from paraphrastic_hf.analyses.report import Analysis, Cell, Table
 from paraphrastic_hf.encoders.encoder import SentenceEncoder
 from paraphrastic_hf.encoders.vectors import unit_length
 from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.evaluation.run import evaluate
 from paraphrastic_hf.evaluation.suites.sts import AVERAGE
+from paraphrastic_hf.io.plots import bars, new_figure
 from paraphrastic_hf.text.contract import TextTokenizer
 
 START, BY_FREQUENCY, SCALED = "start", "start x 1 / frequency", "start x trained weights"
@@ -113,13 +114,15 @@ def given_start(table: np.ndarray, tokens: list[str], start: SentenceEncoder) ->
     rows = trained_table(start, start.name or "the start")
     if rows.shape[1] != table.shape[1]:
         raise ModelError(
-            f"the start has {rows.shape[1]} dimensions, but the model {table.shape[1]}. Give the "
-            "model that training started from"
+            f"The start has {rows.shape[1]} dimensions, but the model has {table.shape[1]}. Give "
+            "the model that training started from"
         )
     place = {token: row for row, token in enumerate(start.tokenizer.tokens())}
     known = np.array([token in place for token in tokens])
     if not known[2:].any():
-        raise ModelError("the start and the model have no token in common")
+        raise ModelError(
+            "The start and the model share no token. Give the model that training started from"
+        )
     found = random_start(table)
     given = rows[[place[token] for token, kept in zip(tokens, known, strict=True) if kept]]
     found *= np.linalg.norm(given, axis=1).mean() / np.sqrt(table.shape[1])
@@ -142,7 +145,7 @@ def token_counts(tokenizer: TextTokenizer, texts: Iterable[str]) -> np.ndarray:
             add()
     add()
     if not counts.any():
-        raise DataError("the text contains none of the model's tokens")
+        raise DataError("The text contains none of the model's tokens. Give other text")
     return counts
 
 

@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
         names = {each.name for each in each.arguments}
         if "runs" not in names:
-            add_data_option(added, "its folders train, eval and words")
+            add_data_option(added, "analyses read its folders train, eval and words")
         for name, options in each.arguments:
             added.add_argument(name, **options)
         takes_overrides = RECIPE in each.arguments or MODEL_OR_RECIPE in each.arguments
@@ -170,7 +170,7 @@ def neighbors(arguments: argparse.Namespace) -> Analysis:
 
     among = None
     if arguments.rows and arguments.among:
-        raise DataError("--rows and --among exclude each other; leave one out")
+        raise DataError("--rows and --among exclude each other. Leave one out")
     if not arguments.rows:
         path = arguments.among or Path(data_root(arguments.data, "the word list")) / WORDS
         among = list(read_word_list(path, arguments.most))
@@ -244,7 +244,7 @@ def weighting(arguments: argparse.Namespace) -> Analysis:
 def fit(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.fit import fit as analyze
 
-    pairs = _drawn_pairs(arguments.models[0], arguments, "name another model first")
+    pairs = _drawn_pairs(arguments.models[0], arguments, "Name another model first")
     encoders = _encoders(arguments.models)
     return analyze(encoders, pairs, batch_size=arguments.batch_size)
 
@@ -271,7 +271,7 @@ def fit(arguments: argparse.Namespace) -> Analysis:
 def negatives(arguments: argparse.Namespace) -> Analysis:
     from paraphrastic_hf.analyses.negatives import negatives as analyze
 
-    pairs = _drawn_pairs(arguments.model, arguments, "name another model")
+    pairs = _drawn_pairs(arguments.model, arguments, "Name another model")
     return analyze(
         _encoder(arguments.model),
         pairs,
@@ -528,12 +528,12 @@ def ngram_vocabulary(arguments: argparse.Namespace) -> Analysis:
     _number(
         "--pairs",
         10_000,
-        "sentence pairs used per language, at least 1; ignored for Tatoeba's sentences",
+        "sentence pairs per language, at least 1 (has no effect on Tatoeba's sentences)",
     ),
     argument(
         "--apart",
         "for a recipe: mark the subwords of each language so that it shares none with English "
-        "(thesis, 5.3.2); overlap is computed without marks",
+        "(thesis, 5.3.2). Overlap is computed without marks",
         action="store_true",
     ),
     argument(
@@ -565,7 +565,7 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     is_recipe = Path(arguments.model).suffix in (".yaml", ".yml")
     if arguments.overrides and not is_recipe:
         raise RecipeError(
-            f"unknown option {arguments.overrides[0]}: {arguments.model} is not a recipe (.yaml)"
+            f"Unknown option {arguments.overrides[0]}: {arguments.model} is not a recipe (.yaml)"
         )
     if arguments.pairs < 1:
         raise DataError(f"--pairs must be 1 or more, got {arguments.pairs}")
@@ -581,8 +581,8 @@ def languages(arguments: argparse.Namespace) -> Analysis:
     for name in arguments.without:
         if distances.pop(name, None) is None:
             raise DataError(
-                f"--without {name}: unknown language; Tatoeba's codes have three letters, those of "
-                "bitext folders two"
+                f"--without {name}: unknown language. Codes have three letters for Tatoeba and "
+                "two for bitext folders"
             )
     if arguments.apart and not is_recipe:
         raise RecipeError(f"--apart needs a recipe (.yaml), got {arguments.model}")
@@ -624,7 +624,7 @@ def _encoders(models: Sequence[str]) -> dict[str, SentenceEncoder]:
     """Load encoders. Their keys are the last parts of their paths."""
     encoders = {_name(model): _encoder(model) for model in models}
     if len(encoders) < len(models):
-        raise DataError("two models have the same name; rename a directory")
+        raise DataError("Two models have the same name. Rename a directory")
     return encoders
 
 
@@ -640,7 +640,7 @@ def _counted_text(arguments: argparse.Namespace, root: str) -> Iterable[str]:
 
     if arguments.text:
         return chain.from_iterable(chain.from_iterable(map(read_blocks, arguments.text)))
-    return chain.from_iterable(_training_pairs(arguments.model, root, "pass --text"))
+    return chain.from_iterable(_training_pairs(arguments.model, root, "Pass --text"))
 
 
 def _drawn_pairs(model: str, arguments: argparse.Namespace, fix: str) -> list[tuple[str, str]]:
@@ -665,9 +665,9 @@ def _training_pairs(model: str, root: str, fix: str) -> Iterator[tuple[str, str]
         has_pairs = isinstance(recipe, ContrastiveRecipe)
         sources = read_sources(recipe, root) if has_pairs else None
     except (RecipeError, DataError) as error:
-        raise DataError(f"cannot read the training text of {model} ({error}); {fix}") from error
+        raise DataError(f"Cannot read the training text of {model} ({error}). {fix}") from error
     if sources is None:
         raise DataError(
-            f"{model} was not trained by a contrastive recipe, so its pairs cannot be read; {fix}"
+            f"{model} was not trained by a contrastive recipe, so its pairs cannot be read. {fix}"
         )
     return (pair for source in sources for pair in source.pairs)

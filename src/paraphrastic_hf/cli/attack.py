@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "language may follow a colon: runs/bgt:fr runs/bgt:en",
     )
     parser.add_argument(
-        "--outputs", type=int, default=10, help="paraphrases per text by --back-translate"
+        "--outputs", type=int, default=10, help="paraphrases per text with --back-translate"
     )
     parser.add_argument(
         "--encoder",
@@ -86,11 +86,11 @@ def run(arguments: argparse.Namespace) -> None:
     for name in names:
         if not name or "/" in name or names.count(name) > 1:
             raise DataError(
-                f"each source of paraphrases needs a file name of its own, got {name!r}; write "
-                "--paraphrases NAME=FILE"
+                "Each source of paraphrases needs a distinct name that can be a file name, got "
+                f"{name!r}. Write --paraphrases NAME=FILE"
             )
     if not named and not arguments.back_translate:
-        raise DataError("pass --paraphrases FILE or --back-translate FORTH BACK")
+        raise DataError("Pass --paraphrases FILE or --back-translate FORTH BACK")
     others = (arguments.encoder, arguments.language_model)
     for model in (each for each in others if each not in (None, "none")):
         check_model_name(model)

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--count",
         type=int,
         default=5,
-        help="number of segments shown on which SIM differs and BLEU does not, and the reverse",
+        help="number of segments shown where only SIM differs, and where only BLEU differs",
     )
     add_resampling_arguments(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")

@@ -187,7 +187,10 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         options.update(parse_overrides([f"--{item}"]))
     for name in options:  # load_dataset has arguments of these names
         if name in RESERVED:
-            raise DataError(f"--set {name}: {arguments.name} has no such option")
+            raise DataError(
+                f"--set {name}: {arguments.name} has no such option. List its options with "
+                f"`paraphrastic data info {arguments.name}`"
+            )
     return options
 
 

@@ -39,9 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         default="-",
-        help="NAME.npy for one float32 array, (texts, dim); FOLDER/ with the slash for a new "
-        "folder of parquet files, a million texts with their vectors each (default: print the "
-        "numbers of each text, tab-separated)",
+        help=(
+            "NAME.npy: one float32 array (texts, dim). FOLDER/ (with the slash): new folder of "
+            "parquet files, a million texts with their vectors each. Default: print the numbers of "
+            "each text, tab-separated"
+        ),
     )
     parser.add_argument(
         "--column",
@@ -126,7 +128,7 @@ def _writer(output: str) -> AbstractContextManager[Callable[[list[str], np.ndarr
     if output.endswith(".npy"):
         return array_writer(Path(output))
     raise DataError(
-        f"--output must be NAME.npy (one array), FOLDER/ (parquet files) or -, got {output}; "
+        f"--output must be NAME.npy (one array), FOLDER/ (parquet files) or -, got {output}. "
         f"{_suggestion(output)}"
     )
 
@@ -140,7 +142,7 @@ def _reader(output: str) -> str:
 
 def _suggestion(output: str) -> str:
     stem = output.removesuffix(".parquet")
-    return f"for parquet write {stem}/" if stem != output else f"write {output}.npy or {output}/"
+    return f"For parquet, write {stem}/" if stem != output else f"Write {output}.npy or {output}/"
 
 
 def _print(texts: list[str], vectors: np.ndarray) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 EPILOG = """\
 Afterwards `evaluate.load("simile")` works in any directory, and so does `evaluate.load(PATH)` with
-the printed path. Offline, set HF_EVALUATE_OFFLINE=1; otherwise `evaluate` asks the Hub first.
+the printed path. Offline, set HF_EVALUATE_OFFLINE=1. Otherwise `evaluate` asks the Hub first.
 Repeat the command after each update of the package.
 
 examples:

@@ -282,10 +282,10 @@ def _describe_os_error(error: OSError, output: str | None) -> str:
         return str(full)
     is_no_folder = isinstance(error, (FileExistsError, NotADirectoryError))
     if is_no_folder and output and os.path.isfile(output):
-        return f"{output} is a file; name a folder to write to"
+        return f"{output} is a file. Name a folder to write to"
     cache = os.path.join(os.path.expanduser("~"), ".cache")
     if error.filename in (cache, os.path.join(cache, "huggingface")):
-        return f"{error}: cannot create the cache; set HF_HOME to another folder"
+        return f"{error}: cannot create the cache. Set HF_HOME to another folder"
     return str(error)
 
 

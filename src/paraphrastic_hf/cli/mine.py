@@ -132,7 +132,7 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         dest="k",
         default=4,
-        help="neighbors of each sentence in that mean, at least 1",
+        help="neighbors of each sentence in the mean of --score, at least 1",
     )
     option(
         "--threshold",

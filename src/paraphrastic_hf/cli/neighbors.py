@@ -60,11 +60,11 @@ def run(arguments: argparse.Namespace) -> None:
     queries = arguments.query
     if len(queries) > 1 and "-" in queries:
         raise DataError(
-            "--query - reads all queries from standard input; pass it alone, without other queries"
+            "--query - reads all queries from standard input. Pass it alone, without other queries"
         )
     if queries == ["-"]:
         if arguments.corpus == "-":
-            raise DataError("the corpus and the queries cannot both come from standard input")
+            raise DataError("The corpus and the queries cannot both come from standard input")
         queries = [
             line for block in read_blocks("-", bad_lines=arguments.bad_lines) for line in block
         ]

@@ -51,11 +51,11 @@ def run(arguments: argparse.Namespace) -> None:
     check_model_name(arguments.model)
     output, precision = Path(arguments.output), arguments.precision
     if any((output / name).exists() for name in RUN_FILES):
-        raise DataError(f"{output} holds a training run; choose another --output")
+        raise DataError(f"{output} contains a training run. Choose another --output")
     if holds_model(output) and not arguments.overwrite:
-        raise DataError(f"{output} holds a model; choose another --output or pass --overwrite")
+        raise DataError(f"{output} contains a model. Choose another --output or pass --overwrite")
     if output.is_dir() and any(output.iterdir()) and not holds_model(output):
-        raise DataError(f"{output} holds other files; choose another --output")
+        raise DataError(f"{output} contains other files. Choose another --output")
     encoder = _average(arguments.model)
     if precision == "float16":  # a format of files only
         arguments.precision = None
@@ -80,5 +80,5 @@ def _average(name: str) -> SentenceEncoder:
         except ModelError as error:
             raise ModelError(f"{name}: {error}") from error
     if encoder.table(slice(0, 0)) is None:
-        raise ModelError(f"{name} is not an averaging model; pack takes no others")
+        raise ModelError(f"{name} is not an averaging model, so it cannot be packed")
     return encoder

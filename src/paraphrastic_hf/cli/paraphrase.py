@@ -112,13 +112,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     config = check_model_kind(arguments.model, "SyntacticParaphraser")
     if arguments.trees and arguments.parser:
-        raise DataError("--trees and --parser exclude each other; leave one out")
+        raise DataError("--trees and --parser exclude each other. Leave one out")
     given = [arguments.trees, arguments.template_file]
     check_inputs(arguments.file, *(path for path in given if path))
     is_steered = bool(arguments.template or arguments.templates or arguments.template_file)
     if is_steered == arguments.canonical:
         raise DataError(
-            "pass templates (--template, --templates top20 or --template-file) or --canonical"
+            "Pass templates (--template, --templates top20 or --template-file) or --canonical"
         )
     if arguments.canonical:
         _refuse_beside_canonical(arguments)
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
         if bound is not None and not lowest <= bound <= 1:
             raise DataError(f"--min-{name} must be from {lowest} to 1, got {bound}")
     if arguments.encoder == "none" and arguments.min_similarity is not None:
-        raise DataError("--min-similarity and --encoder none exclude each other; leave one out")
+        raise DataError("--min-similarity and --encoder none exclude each other. Leave one out")
     check_output(arguments.output)
     how = writing_of(arguments)
     for text in arguments.template:
@@ -155,8 +155,8 @@ def run(arguments: argparse.Namespace) -> None:
             parses = None if trees is None else list(islice(trees, len(block)))
             if parses is not None and len(parses) < len(block):
                 raise DataError(
-                    f"{arguments.trees} ends before line {number + len(parses) + 1}; it needs one "
-                    f"tree per line of {arguments.file}"
+                    f"{arguments.trees} ends before line {number + len(parses) + 1}. It needs "
+                    f"one tree per line of {arguments.file}"
                 )
             if arguments.canonical:
                 for text in paraphraser.canonicalise(block, writing=how.after(number)):
@@ -180,12 +180,12 @@ def run(arguments: argparse.Namespace) -> None:
             bar.update(len(block))
         if trees is not None and any(True for _ in trees):
             raise DataError(
-                f"{arguments.trees} continues after line {number}; it needs one tree per line of "
+                f"{arguments.trees} continues after line {number}. It needs one tree per line of "
                 f"{arguments.file}"
             )
         if without and without == number:
             raise DataError(
-                f"{arguments.trees} has no tree; `paraphrastic parse` writes such a file"
+                f"{arguments.trees} contains no tree. Write it with `paraphrastic parse`"
             )
     tell_if_empty(arguments.file, number, "paraphrase")
 
@@ -200,7 +200,7 @@ def _refuse_beside_canonical(arguments: argparse.Namespace) -> None:
     ]
     if given:
         raise DataError(
-            f"--canonical writes one unfiltered line per line; leave out {' and '.join(given)}"
+            f"--canonical writes one unfiltered line per line. Leave out {' and '.join(given)}"
         )
 
 

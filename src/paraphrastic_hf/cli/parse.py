@@ -27,7 +27,7 @@ BLOCK = 1024
 EPILOG = """\
 One tree is written per line. A line without words, or too long to parse, gives (ROOT).
 A pair with such a side is left out. Standard error shows how many there were.
-Sentences are tokenized as in the Penn Treebank; tokenized text stays as it is.
+Sentences are tokenized as in the Penn Treebank. Tokenized text stays unchanged.
 
 examples:
   echo 'She drove home.' | paraphrastic parse runs/parser -
@@ -66,11 +66,11 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     if (arguments.file is None) == (arguments.pairs is None):
-        raise DataError("pass either a file of lines or --pairs FILE")
+        raise DataError("Pass either a file of lines or --pairs FILE")
     if arguments.pairs is None and arguments.keep_same:
         raise DataError("--keep-same needs --pairs")
     if arguments.pairs is not None and arguments.template:
-        raise DataError("--pairs writes whole trees; leave out --template")
+        raise DataError("--pairs writes whole trees. Leave out --template")
     check_inputs(arguments.file or arguments.pairs, tables=arguments.file is None)
     check_output(arguments.output)
     check_model_kind(arguments.model, "SentenceParser")

@@ -17,7 +17,7 @@ DIR by kind:
            recipe, training curve, and a card with code that runs. The scores are on the card, in
            its model-index and in .eval_results/.
   dataset  a folder of `paraphrastic data export`
-  metric   `simile`, or a folder with a metric of `evaluate`; evaluate.load("ME/simile") loads it
+  metric   `simile`, or a folder with a metric of `evaluate`, loaded by evaluate.load("ME/simile")
   space    a folder whose README.md names sdk and app_file
 
 You need a token with write access: `hf auth login`, or HF_TOKEN. All files go in one commit. If the

@@ -19,8 +19,8 @@ from paraphrastic_hf.io.markdown import literal
 EPILOG = """\
 Two-sided p-values of the difference between the models, per dataset:
 * paired permutation test: all exchanges of up to 20 examples, --samples random ones of more
-* Steiger's test for dependent correlations (thesis, 3.5.3), approximate for Spearman's rho;
-  accuracies (tatoeba, xnli) and F1 (bucc) have none
+* Steiger's test for dependent correlations (thesis, 3.5.3), approximate for Spearman's rho.
+  It does not apply to accuracies (tatoeba, xnli) and F1 (bucc).
 The 95 % interval of the difference is a bootstrap over the examples. Of twenty datasets, one falls
 below p = 0.05 by chance. A task without data is skipped with a message, and the exit status is 3.
 

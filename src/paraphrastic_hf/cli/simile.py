@@ -62,9 +62,12 @@ def add_scorer_arguments(parser: argparse.ArgumentParser, systems: int | str = "
     parser.add_argument(
         "--similarity",
         choices=SIMILARITIES,
-        help="SIM: sentences, the cosine of two sentence embeddings, as in the thesis, or windows, "
-        "the best match of every five consecutive tokens, of the first 1,024, for averaging models "
-        "of this package only (default: windows for simile, sentences for other models)",
+        help=(
+            "how SIM compares texts. sentences: cosine of the sentence embeddings, as in the "
+            "thesis. windows: best match of every five consecutive tokens of the first "
+            "1,024, for averaging models of this package (default: windows for simile, "
+            "sentences for other models)"
+        ),
     )
     parser.add_argument(
         "--alpha",
@@ -119,8 +122,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="-",
         metavar="FILE",
-        help="file to write; JSON if its name ends in .json, with scores from -1 to 1 (default: "
-        "print)",
+        help=(
+            "file to write, as JSON with scores from -1 to 1 if its name ends in .json (default: "
+            "print)"
+        ),
     )
     add_resampling_arguments(parser)
 
@@ -158,7 +163,7 @@ def scorer_and_systems(arguments: argparse.Namespace):  # type: ignore[no-untype
     if len({len(lines) for lines in files}) > 1:
         counts = zip(arguments.references, files, strict=True)
         raise DataError(
-            "the reference files have different numbers of lines: "
+            "The reference files have different numbers of lines: "
             + ", ".join(f"{name}: {len(lines):,}" for name, lines in counts)
         )
     references = (
@@ -188,5 +193,5 @@ def read_segments(path: str, bad_lines: str) -> list[str]:
 
     lines = [line for block in read_blocks(path, bad_lines=bad_lines) for line in block]
     if not lines:
-        raise DataError(f"{path} is empty; it needs one text per line")
+        raise DataError(f"{path} is empty. Expected one text per line")
     return lines

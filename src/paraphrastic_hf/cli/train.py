@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 SPLITS = ("validation", "test")
 EPILOG = """\
 Set any key of the recipe with --KEY VALUE: by its full name (--training.margin 0.5), or by its last
-name if only one key ends so (--margin 0.5).
+part if that is unique (--margin 0.5).
 
 A recipe may name Python code, which training then runs (engine: python, metric: function,
 model.kind: module:Class). Read a recipe from elsewhere as you would read a script.

@@ -22,7 +22,7 @@ from paraphrastic_hf.io.blocks import read_blocks, shown_input
 EPILOG = """\
 Each output has the meaning of a source line and the style of the style line with the same number:
 its length, punctuation and sentence type (thesis, 5.7.3). The style lines are in the language that
-is written; the source lines may be in another language of the model. If either line has no known
+is written. The source lines may be in another language of the model. If either line has no known
 token, the output is an empty line.
 
 examples:
@@ -82,7 +82,7 @@ def _pairs(arguments: argparse.Namespace) -> Iterator[list[tuple[str, str]]]:
             if None in pair:
                 ended = source if pair[0] is None else style
                 raise DataError(
-                    f"{shown_input(ended)} ends before line {number:,} of the other file; source "
+                    f"{shown_input(ended)} ends before line {number:,} of the other file. Source "
                     "and style need equally many lines"
                 )
         yield [(one, other) for _, (one, other) in block]

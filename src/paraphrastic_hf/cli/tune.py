@@ -17,7 +17,7 @@ from paraphrastic_hf.errors import RecipeError
 EPILOG = """\
 A trial trains the recipe with one combination of the values in --grid. Its score is the best score
 on the recipe's development set (run.development). A key has its full name (training.margin), or its
-last name if only one key ends so; `paraphrastic train RECIPE --keys` lists the keys. Values are
+last part if that is unique. `paraphrastic train RECIPE --keys` lists the keys. Values are
 YAML, so one may be a list: --grid orders=[2,3],[2,3,4]. --KEY VALUE sets a key for all trials.
 
 Unknown keys and wrong values are refused before the first trial. A trial whose settings contradict
@@ -26,7 +26,7 @@ each other, or whose loss diverges, is recorded as failed, and the search contin
 The output folder holds:
   best.yaml    the recipe with the best settings, for `paraphrastic train`
   best         the model with the best settings
-  trials.md    all trials, best first (trials.tsv: the same for programs)
+  trials.md    all trials, best first (trials.tsv: for programs)
   trials.png   scores over the values of each key
   optuna.log   Optuna's journal, from which the search resumes
   text.json    hashes of the training text and models, which may not change
@@ -138,10 +138,10 @@ def parse_grid(cls: type, texts: Sequence[str]) -> dict[str, list[Any]]:
         values = parse_yaml(f"[{listed}]", f"the values of {key} in {text[:80]!r}")
         values = [convert_key(cls, key, value) for value in values or []]
         if not values:
-            raise RecipeError(f"--grid {key} has no values; write {key}=FIRST,SECOND")
+            raise RecipeError(f"--grid {key} has no values. Write {key}=FIRST,SECOND")
         if key in grid or len(set(map(json.dumps, values))) < len(values):
-            raise RecipeError(f"--grid repeats {key} or one of its values")
+            raise RecipeError(f"--grid repeats {key} or one of its values. Remove the repetition")
         grid[key] = values
     if not grid:
-        raise RecipeError("the grid is empty; pass --grid KEY=FIRST,SECOND")
+        raise RecipeError("The grid is empty. Pass --grid KEY=FIRST,SECOND")
     return grid

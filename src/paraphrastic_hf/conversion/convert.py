@@ -93,7 +93,8 @@ def convert_vectors(path: Path, choices: Choices, *, progress: bool = False) -> 
     """
     if choices.kind not in (None, "words", "trigrams"):
         raise DataError(
-            f"{path} holds vectors as text, so --kind must be words or trigrams, got {choices.kind}"
+            f"{path} contains vectors as text, so --kind must be words or trigrams, got "
+            f"{choices.kind}"
         )
     entries, table = load_vectors(path, bad_rows=choices.bad_rows, progress=progress)
     row_of = {entry: row for row, entry in enumerate(entries)}

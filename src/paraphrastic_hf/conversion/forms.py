@@ -47,7 +47,9 @@ def _refuse_occupied(output: Path, overwrite: bool) -> None:
     if not (output / "source.json").exists():
         raise DataError(f"{output} exists and is not a conversion. Choose another --output")
     if not overwrite:
-        raise DataError(f"{output} holds a conversion. Choose another --output or use --overwrite")
+        raise DataError(
+            f"{output} contains a conversion. Choose another --output or use --overwrite"
+        )
 
 
 def _form(path: Path) -> str:

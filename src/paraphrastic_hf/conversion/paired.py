@@ -69,7 +69,7 @@ def read_torch(path: str | Path) -> Any:
     except Exception as error:  # torch raises many kinds for damaged files
         reason = in_a_line(error.__context__ or error).partition(" Please")[0]
         raise DataError(
-            f"cannot read {path}: {reason}. If you trust the file, load it with the program that "
+            f"Cannot read {path}: {reason}. If you trust the file, load it with the program that "
             "wrote it and save only its weights, vocab and args"
         ) from error
 
@@ -101,8 +101,8 @@ def convert_paired(checkpoint: Any, path: Path, choices: Choices) -> Converted:
     check_vocabulary(words, str(path))
     if max(words.values(), default=0) >= len(table):
         raise DataError(
-            f"{path}: the vocabulary has rows up to {max(words.values()):,}, but the table has "
-            f"{len(table):,}"
+            f"{path} is inconsistent: its vocabulary has rows up to {max(words.values()):,}, but "
+            f"its table has {len(table):,} rows"
         )
     lowercase = bool(settings.lower_case) and not choices.cased
     differences = [NORMALIZED, NO_TOKEN]
@@ -145,13 +145,15 @@ def _weights(
         choices.refuse(str(path), {"side": "has one encoder and table for both languages"})
     if sides["_fr"] and choices.side is None:
         raise DataError(
-            f"{path} has an encoder or a table for each of two languages. Choose --side first or "
-            "--side second"
+            f"{path} has an encoder or a table for each of two languages. Choose one with --side "
+            "first or --side second"
         )
     # shared weights are stored with the first side
     chosen = {**sides[""], **sides[SIDES[choices.side or "first"]]}
     if "embedding.weight" not in chosen or len(chosen["embedding.weight"].shape) != 2:
-        raise DataError(f"{path} has no table of vectors. It holds\n  {_described(checkpoint)}")
+        raise DataError(
+            f"{path} has no table of token vectors. It holds\n  {_described(checkpoint)}"
+        )
     arrays = {
         name: check_numbers(tensor.detach().float().numpy(), f"{path}: {name}")
         for name, tensor in chosen.items()

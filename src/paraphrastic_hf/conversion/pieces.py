@@ -112,7 +112,7 @@ def _read_model(path: Path) -> ModelProto:
     try:
         proto = ModelProto.FromString(path.read_bytes())
     except (OSError, DecodeError) as error:
-        raise DataError(f"cannot read the sentencepiece model {path}: {error}") from error
+        raise DataError(f"Cannot read the sentencepiece model {path}: {error}") from error
     kinds = {piece.type for piece in proto.pieces}
     normalizer = proto.normalizer_spec
     if proto.trainer_spec.model_type != UNIGRAM or kinds - {

@@ -136,8 +136,8 @@ def _find_kind(file: TheanoFile, place: str) -> str:
             f"It holds\n  {file.described()}"
         )
     raise DataError(
-        f"{place} is none of {', '.join(RELEASED_PARTS)}. It holds\n  {file.described()}\nGive "
-        "--kind to see the arrays expected for that kind"
+        f"{place} is not one of {', '.join(RELEASED_PARTS)}. It holds\n  {file.described()}\n"
+        "Give --kind to see the arrays expected for that kind"
     )
 
 
@@ -202,14 +202,14 @@ def _encoder(piece: Piece, rows: int, choices: Choices) -> tuple[TableConfig, St
     combine = choices.combine or "add"
     if part.encoder == "gran":
         if part.directions == 2 and combine != "add":
-            raise DataError(f"a bigran needs --combine add, got {combine}")
+            raise DataError(f"A bigran needs --combine add, got {combine}")
         states = [gran_state(own, part.detail) for own in directions]
         gated = GatedConfig(**sizes, variant=part.detail, bidirectional=part.directions == 2)
         return gated, _in_order(states)
     if part.directions == 2 and part.detail == "max" and combine == "add":
         raise DataError(
-            "a bilstm-max trained with -axis 1 takes the maximum of both directions, which cannot "
-            "be converted. If it was trained with -axis 2, use --combine concatenate"
+            "A bilstm-max trained with -axis 1 takes the maximum of both directions, which "
+            "cannot be converted. If it was trained with -axis 2, use --combine concatenate"
         )
     output_gate, peepholes = piece.gates
     if part.directions == 2:

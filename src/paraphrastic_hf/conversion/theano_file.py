@@ -28,7 +28,7 @@ class _Fixed(type):
     """Metaclass of replaced classes. It keeps pickles from setting attributes of classes."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        raise pickle.UnpicklingError(f"it sets {name!r} of a class")
+        raise pickle.UnpicklingError(f"it sets the attribute {name!r} of a class")
 
 
 class _Object(metaclass=_Fixed):
@@ -40,7 +40,9 @@ class _NumberType(metaclass=_Fixed):
 
     def __init__(self, code: str, *_: Any) -> None:
         if code not in ("f2", "f4", "f8"):
-            raise pickle.UnpicklingError(f"it holds an array of type {code!r:.40}, not of floats")
+            raise pickle.UnpicklingError(
+                f"it contains an array of type {code!r:.40} instead of floats"
+            )
         self.dtype = np.dtype(code)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -62,7 +64,7 @@ class _Array(metaclass=_Fixed):
 
 def _make_array(data: Any, kind: Any, shape: Any, order: str) -> _Array:
     if not isinstance(kind, _NumberType):
-        raise pickle.UnpicklingError("it holds an array without a type of numbers")
+        raise pickle.UnpicklingError("it contains an array without a dtype")
     encoded = _encode(data) if isinstance(data, str) else data
     array = _Array()
     numbers = np.frombuffer(encoded, kind.dtype)
@@ -116,7 +118,7 @@ class _Unpickler(pickle.Unpickler):
         try:
             return NAMES[f"{module}.{name}"]
         except KeyError:
-            raise pickle.UnpicklingError(f"it names {module}.{name}") from None
+            raise pickle.UnpicklingError(f"it refers to {module}.{name}") from None
 
 
 @dataclass(frozen=True)
@@ -151,13 +153,13 @@ def read_theano(path: str | Path) -> TheanoFile:
             values = _Unpickler(file, encoding="latin-1").load()
     except Exception as error:  # a damaged pickle raises many kinds
         raise DataError(
-            f"cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give the complete, "
+            f"Cannot read {path}: {type(error).__name__}: {in_a_line(error)}. Give the complete, "
             "unpacked release"
         ) from error
     if not isinstance(values, list) or not values:
         raise DataError(
-            f"{path} holds a {type(values).__name__}. Expected the list of arrays of a Theano "
-            "release"
+            f"{path} contains a {type(values).__name__}. Expected the list of arrays of a "
+            "Theano release"
         )
     last = values[-1]
     vocabularies: list[Any] = []
@@ -184,15 +186,14 @@ def check_numbers(array: Any, place: str) -> np.ndarray:
     """
     if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
         raise DataError(
-            f"{place} is not an array of floats. A Theano release holds arrays, then up to two "
+            f"{place} is not an array of floats. A Theano release has arrays, then up to two "
             "vocabularies"
         )
     with np.errstate(over="ignore"):
         whole = np.asarray(array, np.float32)
     if not np.isfinite(whole).all():
         raise DataError(
-            f"{place} holds numbers that are not finite or exceed float32 (3.4e38). The model is "
-            "broken"
+            f"{place} contains numbers that are not finite in float32. The model is broken"
         )
     return whole
 
@@ -211,7 +212,7 @@ def check_vocabulary(vocabulary: Any, place: str) -> None:
         and len(set(vocabulary.values())) == len(vocabulary)
     )
     if not is_good:
-        raise DataError(f"{place} holds a vocabulary that does not map tokens to distinct rows")
+        raise DataError(f"{place} contains a vocabulary that does not map tokens to distinct rows")
 
 
 def _array(value: Any) -> np.ndarray | None:

@@ -48,7 +48,8 @@ def arrange(
     if not tokens or max(row_of.values()) >= len(table):
         raise DataError(
             f"{place}: the vocabulary has rows up to {max(row_of.values(), default=0):,}, but the "
-            f"table has {len(table):,}. Give the vocabulary that the model was trained with"
+            f"table has only {len(table):,} rows. Give "
+            "the vocabulary that the model was trained with"
         )
     rows = [row_of[token] for token in tokens]
     arranged = np.zeros((len(tokens) + 2, table.shape[1]), np.float32)
@@ -128,8 +129,8 @@ def read_features(path: str | Path, count: int) -> dict[str, int]:
     ranked = sorted(most.values(), reverse=True)
     if not 0 < count <= len(ranked) or (count < len(ranked) and ranked[count] == ranked[count - 1]):
         raise DataError(
-            f"{path} has {len(ranked):,} n-grams, and no cutoff keeps the model's {count:,}. Give "
-            "the feature file that the model was trained with"
+            f"{path} has {len(ranked):,} n-grams, and no minimum count gives the model's "
+            f"{count:,}. Give the feature file that the model was trained with"
         )
     cutoff = ranked[count - 1]
     kept = dict.fromkeys(ngram for ngram, occurrences in seen if occurrences >= cutoff)

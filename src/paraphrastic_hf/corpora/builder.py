@@ -94,7 +94,7 @@ class Corpus(datasets.GeneratorBasedBuilder):
         for number, row in enumerate(self.rows(folder, split)):
             yield number, row
         if number < 0:
-            raise DataError(f"{self.NAME} {self.config.name}: the split {split} is empty")
+            raise DataError(f"{self.NAME} {self.config.name} has no rows in the split {split}")
 
     def _get_examples_iterable_for_split(self, split_generator: datasets.SplitGenerator) -> Any:
         """Skip type conversion, unless class names must be converted to numbers."""

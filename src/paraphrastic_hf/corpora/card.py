@@ -17,13 +17,13 @@ TASK = {
     "labeled": "text-classification",
     "parsed sentence": "token-classification",
 }
-
+SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
 
 TEMPLATE = """---
 {front}
 ---
 
-# {name}
+# {title}
 
 {summary}
 
@@ -66,12 +66,11 @@ PRIVATE = """
 **Keep exports private:** the license does not allow publishing the corpus, or some of its texts."""
 
 
-def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
-    """Return the README of a dataset repository.
+def dataset_card(source: Source, counts: Counts) -> str:
+    """Return the README of an export.
 
     Args:
         counts: Number of rows by configuration and split. None if unknown.
-        has_files: Whether to list parquet files under `configs:`.
     """
     config = next(iter(counts), "en-fr")
     downloads = (
@@ -80,8 +79,9 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
     by_hand = f"The files cannot be downloaded automatically: {source.by_hand}"
     origin = [source.homepage, *_addresses(source), source.citation and f"Cite: {source.citation}"]
     return TEMPLATE.format(
-        front=_front_matter(source, counts, has_files),
+        front=_front_matter(source, counts),
         name=source.name,
+        title=source.title or source.name,
         summary=source.summary,
         row_type=source.row_type,
         section=source.section,
@@ -95,14 +95,15 @@ def dataset_card(source: Source, counts: Counts, *, has_files: bool) -> str:
     )
 
 
-def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
+def _front_matter(source: Source, counts: Counts) -> str:
     from huggingface_hub import DatasetCardData
 
     head = DatasetCardData(
-        pretty_name=source.name, task_categories=[TASK[source.row_type]], **_license(source)
-    )
-    if has_files:
-        head["configs"] = [
+        pretty_name=source.title or source.name,
+        language=_languages(source, counts),
+        size_categories=_size(counts),
+        task_categories=[TASK[source.row_type]],
+        configs=[
             {
                 "config_name": config,
                 "data_files": [
@@ -112,7 +113,28 @@ def _front_matter(source: Source, counts: Counts, has_files: bool) -> str:
             }
             for number, (config, splits) in enumerate(counts.items())
         ]
-    return head.to_yaml(original_order=["pretty_name", "license", "license_name"])
+        or None,
+        **_license(source),
+    )
+    return head.to_yaml(original_order=["pretty_name", "language", "license", "license_name"])
+
+
+def _languages(source: Source, counts: Counts) -> list[str] | None:
+    if source.row_type != "bitext":
+        return list(source.languages) or None
+    found = {code for config in counts for code in config.split("-")}
+    if found and not any("-" in config for config in counts):  # each with English translations
+        found.add("en")
+    return sorted(found) or ["multilingual"]
+
+
+def _size(counts: Counts) -> list[str] | None:
+    """Return the Hub's category of the total number of rows, None if a number is unknown."""
+    sizes = [number for splits in counts.values() for number in splits.values()]
+    if not sizes or None in sizes:
+        return None
+    total = sum(number or 0 for number in sizes)
+    return [SIZES[max(0, len(str(total)) - 3)]]
 
 
 def _license(source: Source) -> dict[str, Any]:

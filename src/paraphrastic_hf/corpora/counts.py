@@ -33,7 +33,7 @@ def count_corpora(data_dir: str | Path, *, progress: bool = False) -> list[RowCo
     sources = [source for source in SOURCES.values() if corpus_folder(source, data_dir)]
     if not sources:
         raise DataError(
-            f"{data_dir} holds no folder of a known corpus. List them with `paraphrastic data list`"
+            f"{data_dir} contains no known corpus. List them with `paraphrastic data list`"
         )
     for source in tqdm(sources, desc="corpora", disable=not progress):
         for config, published in source.configs.items():

@@ -88,7 +88,7 @@ def _record(source: Source, folder: Path) -> dict[str, dict[str, int]]:
     counts = {name: _rows_in(folder / name, source.configs.get(name, ())) for name in configs}
     counts = {config: splits for config, splits in counts.items() if splits}
     write_json(folder / RECORD, {source.name: counts})
-    write_bytes(folder / "README.md", dataset_card(source, counts, has_files=True).encode("utf-8"))
+    write_bytes(folder / "README.md", dataset_card(source, counts).encode("utf-8"))
     return counts
 
 
@@ -119,16 +119,18 @@ def _claim(name: str, output: str | Path, data_dir: str | Path | None) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"cannot write to {folder}: {error}") from error
+        raise DataError(f"Cannot write to {folder}: {error}") from error
     exported = _exported(folder)
     if exported and name not in exported:
         raise DataError(
-            f"{folder} holds an export of {next(iter(exported))}. Choose another folder"
+            f"{folder} contains an export of {next(iter(exported))}. Choose another folder"
         )
     # a killed export leaves .part folders
     foreign = [path.name for path in folder.iterdir() if path.suffix != ".part"]
     if foreign and not exported:
-        raise DataError(f"{folder} holds {foreign[0]} and is not an export. Choose another folder")
+        raise DataError(
+            f"{folder} contains {foreign[0]}, so it is not an export. Choose another folder"
+        )
     return folder
 
 
@@ -171,7 +173,7 @@ def check_exported(name: str, folder: str | Path, *, public: bool) -> None:
     """Raise DataError if a folder is not an export of this corpus, or the corpus may not be
     public."""
     if public and not find_source(name).may_share:
-        raise DataError(f"the license of {name} does not allow publishing it. Push it as private")
+        raise DataError(f"The license of {name} does not allow publishing it. Push it as private")
     if name not in _exported(Path(folder)):
         raise DataError(
             f"{folder} is not an export of {name}. Write one with `paraphrastic data export {name}`"

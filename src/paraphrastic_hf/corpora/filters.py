@@ -158,7 +158,7 @@ def _place_of_rejects(path: str | Path) -> Path:
     pairs."""
     place = output_file(path)
     if not place.parent.is_dir():
-        raise DataError(f"cannot write {path}: the folder {place.parent} does not exist")
+        raise DataError(f"Cannot write {path}: the folder {place.parent} does not exist")
     if place.exists() and place.stat().st_size:
         with place.open("rb") as file:
             columns = file.readline(MAX_LINE_BYTES).split(b"\t")

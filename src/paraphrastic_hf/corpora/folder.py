@@ -39,7 +39,7 @@ class Folder:
         if found is None:
             wanted = " or ".join(names)
             where = " or ".join(str(root) for root in self.roots)
-            raise MissingFileError(f"{self.name}: {wanted} is not in {where}; {_hint(self.name)}")
+            raise MissingFileError(f"{self.name}: found no {wanted} in {where}. {_hint(self.name)}")
         return found
 
     def places(self) -> Iterator[Path]:
@@ -64,7 +64,7 @@ class Folder:
                 return found
         where = " or ".join(str(root) for root in self.roots)
         raise MissingFileError(
-            f"{self.name}: no file matches {pattern} in {where}; {_hint(self.name)}"
+            f"{self.name}: found no file {pattern} in {where}. {_hint(self.name)}"
         )
 
     def fingerprint(self) -> str:
@@ -72,7 +72,7 @@ class Folder:
 
 
 def _hint(name: str) -> str:
-    return f"give the folder of the official files (see `paraphrastic data info {name}`)"
+    return f"Give the folder of the official files (see `paraphrastic data info {name}`)"
 
 
 def _find_in(roots: Sequence[Path], names: Sequence[str]) -> Path | None:
@@ -135,8 +135,8 @@ def open_folder(source: Source, config: str, data_dir: str | Path | None) -> Fol
     ]
     if not named and source.folders and _holds_corpora(base):
         raise MissingFileError(
-            f"{source.name}: {base} and its folder eval hold other corpora, but not "
-            f"{' or '.join(source.folders)}; {_hint(source.name)}"
+            f"{source.name}: {base} contains other corpora, but neither "
+            f"{' nor '.join(source.folders)}. {_hint(source.name)}"
         )
     roots = [_root(path) for path in named or [base]]
     official = {Path(remote.path).name for remote in source.remotes(config)}
@@ -168,7 +168,7 @@ def _downloaded(source: Source, config: str) -> Folder:
     if not remotes:
         raise DataError(
             f"{source.name} cannot be downloaded automatically: {source.by_hand} Then give its "
-            "folder with data_dir= (--data)."
+            "folder with data_dir= (--data)"
         )
     folder = cache_folder() / "downloads" / source.name
     try:

@@ -62,7 +62,7 @@ def load_dataset(
 
     if "/" in name:
         if data_dir is not None:
-            raise DataError(f"data_dir cannot be used with the Hub repository {name}. Leave it out")
+            raise DataError(f"data_dir has no effect on the Hub repository {name}. Omit it")
         return _from_hub(name, config, split, streaming=streaming, **options)
     if data_dir is None and (root := os.environ.get(DATA_ROOT_VARIABLE)):
         data_dir = corpus_folder(find_source(name), root)
@@ -118,7 +118,7 @@ def _from_hub(
         raise
     except Exception as error:  # datasets, pyarrow and the Hub raise many kinds
         cause = error.__cause__ or error
-        raise DataError(f"cannot load the dataset {name}: {cause}") from error
+        raise DataError(f"Cannot load the dataset {name}: {cause}") from error
 
 
 def builder(
@@ -128,7 +128,7 @@ def builder(
     source = find_source(name)
     if config is not None and source.configs and config not in source.configs:
         raise DataError(
-            f"{name} has no configuration {config!r}; {nearest_name(config, source.configs)}"
+            f"{name} has no configuration {config!r}. {nearest_name(config, source.configs)}"
         )
     if not source.configs and not re.fullmatch(r"\w+-\w+", config or ""):
         raise DataError(
@@ -139,7 +139,7 @@ def builder(
     for option in options:
         if option not in known:
             raise DataError(
-                f"{name} has no option {option!r}; {nearest_name(option, sorted(known))}"
+                f"{name} has no option {option!r}. {nearest_name(option, sorted(known))}"
             )
     hints = get_type_hints(cls.BUILDER_CONFIG_CLASS)
     try:
@@ -160,5 +160,5 @@ def builder_class(source: Source) -> Any:
 def find_source(name: str) -> Source:
     """Return the record of a corpus."""
     if name not in SOURCES:
-        raise DataError(f"no corpus named {name!r}; {nearest_name(name, SOURCES)}")
+        raise DataError(f"No corpus named {name!r}. {nearest_name(name, SOURCES)}")
     return SOURCES[name]

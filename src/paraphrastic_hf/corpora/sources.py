@@ -40,6 +40,8 @@ class Source:
         by_hand: How to get the corpus if a program cannot download it.
         only: Indices into `files`, by configuration, if a configuration needs only some files.
         notes: Why the number of rows may differ from the published number.
+        title: Name of the corpus on its card.
+        languages: Language codes. For bitext, the names of the configurations are used instead.
     """
 
     name: str
@@ -56,6 +58,8 @@ class Source:
     by_hand: str = ""
     only: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     notes: str = ""
+    title: str = ""
+    languages: tuple[str, ...] = ("en",)
 
     @property
     def may_share(self) -> bool:
@@ -105,7 +109,9 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def _source(name: str, record: Mapping[str, Any]) -> Source:
     given = dict(record)
-    given["folders"] = tuple(given.get("folders", ()))
+    for key in ("folders", "languages"):
+        if key in given:
+            given[key] = tuple(given[key])
     given["files"] = tuple(Remote(**remote) for remote in given.get("files", ()))
     given["only"] = {config: tuple(chosen) for config, chosen in given.get("only", {}).items()}
     return Source(name, **given)

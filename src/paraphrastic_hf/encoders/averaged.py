@@ -38,8 +38,8 @@ def averaged(encoder: SentenceEncoder) -> SentenceEncoder:
         )
     if model.config.is_centered:
         raise ModelError(
-            "The model subtracts a mean from its embeddings, which an averaging model cannot do; "
-            "train it without training.center"
+            "An averaging model cannot subtract a mean from its embeddings, as this model does. "
+            "Train it without training.center"
         )
     reading = model.encoder_of(SEMANTIC).encoder
     average = cast(AverageEncoder, reading.shared if isinstance(reading, Purpose) else reading)

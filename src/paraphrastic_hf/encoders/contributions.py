@@ -84,7 +84,7 @@ def token_contributions(encoder: SentenceEncoder, first: str, second: str) -> To
     if table is None:
         raise ModelError(
             f"{encoder.name or 'this encoder'} is not an averaging model, so its cosine is not a "
-            "sum over tokens. Use left_out"
+            "sum over tokens. Use `left_out`"
         )
     for text in (first, second):
         if not isinstance(text, str):

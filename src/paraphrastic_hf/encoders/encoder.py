@@ -308,7 +308,9 @@ class SentenceEncoder(HubMixin):
             bad = [k for k, v in unknown.items() if k not in IGNORED_IF_NONE or v is not None]
             refuse_keywords(bad, SentenceEncoder.encode)
         if prompt is None and prompt_name is not None:
-            raise ValueError(f"prompt_name {prompt_name!r} is unknown. Pass the text as prompt")
+            raise ValueError(
+                f"prompt_name {prompt_name!r} is not supported. Pass the text as `prompt`"
+            )
         chosen = _listed(texts)
         if prompt:
             chosen = [prompt + text for text in chosen]
@@ -497,8 +499,8 @@ class SentenceEncoder(HubMixin):
         one, other = self._vectors(first), self._vectors(second)
         if one.shape[1] != other.shape[1]:
             raise ValueError(
-                f"Both sides must have equal dimension, got {one.shape[1]} and {other.shape[1]}; "
-                "compare texts or vectors of one encoder"
+                f"Both sides must have equal dimension, got {one.shape[1]} and {other.shape[1]}. "
+                "Compare texts or vectors of one encoder"
             )
         return one, other
 
@@ -706,7 +708,7 @@ class SentenceEncoder(HubMixin):
         for name in settings:
             if name not in self._settings:
                 near = nearest_name(name, self._settings)
-                raise ValueError(f"SentenceEncoder has no setting {name!r}: {near}")
+                raise ValueError(f"SentenceEncoder has no setting {name!r}. {near}")
         self._settings |= settings
         return self
 

@@ -70,7 +70,7 @@ def load_encoder(
                 )
         except Exception as theirs:
             raise ModelError(
-                f"Cannot load {name}: {ours}; sentence-transformers: {in_a_line(theirs)}"
+                f"Cannot load {name}: {ours}. sentence-transformers: {in_a_line(theirs)}"
             ) from theirs
 
 

@@ -58,8 +58,8 @@ def check_alike(
         )
     if encoder.dimension != dimension:
         raise ModelError(
-            f"{encoder.name} has {encoder.dimension} dimensions but {name} has {dimension}; "
-            "merge models of equal dimension"
+            f"{encoder.name} has {encoder.dimension} dimensions but {name} has {dimension}. "
+            "Merge models of equal dimension"
         )
 
 

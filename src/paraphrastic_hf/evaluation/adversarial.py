@@ -124,7 +124,7 @@ def attack(
     """
     if len(examples) != len(paraphrases) or not examples:
         raise DataError(
-            f"an attack needs one list of paraphrases for each example, got {len(paraphrases):,} "
+            f"An attack needs one list of paraphrases for each example, got {len(paraphrases):,} "
             f"lists for {len(examples):,} examples"
         )
     has_second = examples[0].second is not None
@@ -297,7 +297,7 @@ def read_paraphrases(path: str, count: int) -> list[list[str]]:
         is_number = line.isdecimal() and len(line) < MOST_DIGITS
         if text is None or not is_number or not 1 <= int(line) <= count:
             raise DataError(
-                f"{path}:{number} must be an example number, 1 to {count}, and a text, or output "
+                f"{path}:{number} must be an example number (1 to {count}) and a text, or a line "
                 "of `paraphrastic paraphrase`"
             )
         if fields.get("kept", "yes") == "yes":

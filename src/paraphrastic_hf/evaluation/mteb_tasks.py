@@ -69,7 +69,7 @@ def local_tasks(data_dir: str | Path, names: Sequence[str] | None = None) -> lis
     """
     unknown = [name for name in names or () if name not in TASKS]
     if unknown:
-        raise DataError(f"no local task {unknown[0]!r}. Available: {', '.join(TASKS)}")
+        raise DataError(f"No local task {unknown[0]!r}. Available: {', '.join(TASKS)}")
     tasks = []
     for name in names or TASKS:
         try:

@@ -129,7 +129,7 @@ def read_own_pairs(
         name, taken = "pairs", ""
         rows = [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in pairs]
         if {len(row) for row in rows} not in ({2}, {3}):
-            raise DataError("pairs must all have two texts, or all have two texts and a value")
+            raise DataError("Either all pairs or none must have a value")
         texts, values = [row[:2] for row in rows], [row[2] for row in rows if len(row) > 2]
     first, second = (list(side) for side in zip(*texts, strict=True))
     scores = [_number(value, name) for value in values]
@@ -224,7 +224,7 @@ def _number(value: Any, name: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise DataError(
-            f"{name}: the value {value!r} is not a number. Scores are numbers, labels 0 or 1. "
-            "Name only two columns to ignore values"
+            f"{name}: the value {value!r} is not a number. Scores are numbers, labels are 0 or "
+            "1. To ignore values, name only two columns"
         )
     return number

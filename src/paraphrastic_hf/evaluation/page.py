@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import math
 import re
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from paraphrastic_hf.evaluation.report import (
 )
 from paraphrastic_hf.io.files import write_bytes
 from paraphrastic_hf.io.markdown import bold, literal, markdown_table
+from paraphrastic_hf.io.plots import png
 
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:[^/\s;,]+/)+")  # the folders of an absolute path
 STYLE = """
@@ -224,9 +224,7 @@ def _plot(section: Section) -> bytes:
     kinds: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     for (name, _, is_paper), values in zip(section.rows, figures, strict=True):
         kinds[is_paper][name] = values
-    buffer = io.BytesIO()
-    plot_systems(*kinds, section.results[0]["unit"]).savefig(buffer, dpi=130, format="png")
-    return buffer.getvalue()
+    return png(plot_systems(*kinds, section.results[0]["unit"]), section.name, dpi=130)
 
 
 def _e(text: object) -> str:

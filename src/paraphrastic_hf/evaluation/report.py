@@ -7,23 +7,20 @@ import math
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.errors import DataError, refused
 from paraphrastic_hf.evaluation.schema import check_results
 from paraphrastic_hf.io.files import read_json, visible_files, write_bytes, write_json
 from paraphrastic_hf.io.markdown import bold, literal, markdown_table
+from paraphrastic_hf.io.plots import COLORS, new_figure, png, style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from paraphrastic_hf.evaluation.suite import Suite
 
-OWN = ("#1b6ca8", "#d1762c", "#3f8f5f", "#8a5aa8", "#b8433f", "#4aa3a2", "#c2a01e", "#444c56")
-PAPERS = tuple(  # marker and color of each published system
-    zip("sD^vPXdp", ("#d55e00", "#7f7f7f", "#009e73", "#cc79a7") * 2, strict=True)
-)
+MARKERS = "sD^vPXdp"  # of published systems
 WIDEST = 110  # characters of a table header. A wider table is transposed.
 
 
@@ -47,8 +44,8 @@ def refuse_other_results(directory: str | Path, suites: Iterable[str], model: st
             continue
         if other != model:
             raise DataError(
-                f"{directory} contains results of {other} on {suite}, not of {model}. Use another "
-                f"--output or, if it is the same model, --name {other}"
+                f"{directory} contains results of {other} on {suite}, not of {model}. Use "
+                f"another --output, or --name {other} if the model is the same"
             )
 
 
@@ -163,7 +160,8 @@ def headline_table(results: dict[str, Any]) -> list[str]:
 def plot_headline(results: dict[str, Any], path: Path) -> None:
     """Plot the main figures of a model and of published systems into a PNG file."""
     own = {results["model"]: results["headline"]}
-    plot_systems(own, results["papers"], results["unit"]).savefig(path, dpi=150)
+    figure = plot_systems(own, results["papers"], results["unit"])
+    write_bytes(path, png(figure, f"{results['model']}: {results['suite']}"))
 
 
 def plot_systems(
@@ -173,21 +171,19 @@ def plot_systems(
 
     Rings are models, other marks are published systems.
     """
-    from matplotlib.figure import Figure
-
     keys = list(dict.fromkeys(key for values in models.values() for key in values))
     places = range(len(keys))
     height = 1.2 + 0.3 * len(keys) + 0.2 * (len(models) + len(papers))
-    figure = Figure(figsize=(7.5, height), layout="constrained")
+    figure = new_figure(7.5, height)
     axes = figure.add_subplot()
-    for (name, values), color in zip(models.items(), itertools.cycle(OWN), strict=False):
+    colors = itertools.cycle(COLORS)
+    for (name, values), color in zip(models.items(), colors, strict=False):
         axes.scatter(  # a ring, so that equal points of other systems stay visible
             _figures(values, keys), places, s=90, c="none", edgecolors=color, linewidths=2.5,
             label=name, zorder=3,
         )  # fmt: skip
-    for (name, values), (marker, color) in zip(
-        papers.items(), itertools.cycle(PAPERS), strict=False
-    ):
+    markers = itertools.cycle(MARKERS)
+    for (name, values), marker, color in zip(papers.items(), markers, colors, strict=False):
         axes.scatter(
             _figures(values, keys), places, s=36, c=color, marker=marker, alpha=0.8,
             linewidths=0, label=name,
@@ -196,27 +192,19 @@ def plot_systems(
         for place, score in zip(places, _figures(next(iter(models.values())), keys), strict=True):
             axes.annotate(
                 figure_text(score), (1.02, place), xycoords=("axes fraction", "data"), va="center",
-                color=OWN[0], fontsize=9,
+                color=COLORS[0], fontsize=9,
             )  # fmt: skip
     axes.set_yticks(places, keys)
     axes.set_ylim(len(keys) - 0.5, -0.5)
-    plain_axes(axes, grid="y")
-    axes.set_xlabel(textwrap.fill(unit, 80), fontsize=8)
+    figure.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=8)
+    style(axes, xlabel=textwrap.fill(unit, 80), grid="y", columns=0)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    figure.legend(loc="outside lower center", ncols=1, frameon=False, fontsize=8)
     return figure
 
 
 def _figures(values: Mapping[str, float], keys: Sequence[str]) -> list[float]:
     return [values.get(key, math.nan) for key in keys]
-
-
-def plain_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
-    """Remove the frame of a plot and draw a faint grid behind its points."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis=grid, color="#e3e6ea")
-    axes.set_axisbelow(True)
 
 
 def figure_text(value: float) -> str:

@@ -67,7 +67,7 @@ def evaluate(
         >>> evaluate(encoder, "sts", "DATA/eval")["headline"]  # doctest: +SKIP
     """
     if suite not in SUITES:
-        raise RecipeError(f"no suite named {suite!r}; {nearest_name(suite, SUITES)}")
+        raise RecipeError(f"No suite named {suite!r}. {nearest_name(suite, SUITES)}")
     return run_suite(
         encoder, suite, SUITES[suite], Path(data_dir), name=name, keep=keep, progress=progress
     )
@@ -86,14 +86,14 @@ def run_suite(
     """Score an encoder on any `Suite` object. The other arguments are those of `evaluate`."""
     if isinstance(encoder, (str, Path)):
         raise TypeError(
-            "evaluate takes an encoder, not a name. Load it with "
+            "`evaluate` takes an encoder, not a name. Load it with "
             f"SentenceEncoder.from_pretrained({str(encoder)!r})"
         )
     name = name or getattr(encoder, "name", None)
     if keep is not None and name is None and not has_weights(encoder):
         raise RecipeError(
-            f"this {type(encoder).__name__} has no weights to recognize its cached scores by. "
-            "Give it a name"
+            f"This {type(encoder).__name__} has no weights, so its cached scores need a name. "
+            "Pass `name`"
         )
     name = name or type(encoder).__name__
     settings = {
@@ -136,7 +136,7 @@ def run_suite(
             known.scores.update(row.scores)
     if not rows:
         reasons = "; ".join((skipped | not_applicable).values())
-        raise DataError(f"no task of the suite {suite} has data: {reasons}")
+        raise DataError(f"No data for the suite {suite}: {reasons}")
     known_peaks = [peak for peak in peaks if peak is not None]
     headline = chosen.headline(list(rows.values()))
     headline = {key: value for key, value in headline.items() if not math.isnan(value)}
@@ -169,7 +169,7 @@ def chosen_suites(names: Sequence[str]) -> list[str]:
     """Return suite names without duplicates. The name `all` selects every suite."""
     for name in names:
         if name not in SUITES and name != "all":
-            raise RecipeError(f"no suite named {name!r}; {nearest_name(name, [*SUITES, 'all'])}")
+            raise RecipeError(f"No suite named {name!r}. {nearest_name(name, [*SUITES, 'all'])}")
     return list(SUITES) if "all" in names else list(dict.fromkeys(names))
 
 

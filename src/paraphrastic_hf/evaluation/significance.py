@@ -99,18 +99,18 @@ def compare_encoders(
         differences += compare_judged(a, b, samples=samples, seed=seed)
     if not differences:
         asked = f"suite{'s' * (len(suites) > 1)} {' and '.join(suites)}"
-        raise DataError(f"no task of the {asked} has data: {'; '.join(skipped.values())}")
+        raise DataError(f"No data for the {asked}: {'; '.join(skipped.values())}")
     return differences, skipped
 
 
 def _compared_tasks(suite: str) -> dict[str, PairsTask | JudgedTask]:
     if suite not in SUITES:
         known = nearest_name(suite, _names().split(", "))
-        raise RecipeError(f"no suite named {suite!r} can be compared; {known}")
+        raise RecipeError(f"No suite named {suite!r} can be compared. {known}")
     tasks = {n: task for n, task in SUITES[suite].tasks.items() if isinstance(task, COMPARED)}
     if not tasks:
         raise RecipeError(
-            f"the suite {suite} has no results by example to compare. Use one of {_names()}"
+            f"The suite {suite} has no results per example to compare. Use one of {_names()}"
         )
     return tasks
 

@@ -78,7 +78,7 @@ def minimum_bayes_risk(
         'dog'
     """
     if aggregate and not isinstance(utility, Aggregating):
-        raise ValueError("aggregate: this metric cannot average references")
+        raise ValueError("aggregate needs a metric that can average references")
     kept: list[tuple[list[str], np.ndarray, np.ndarray]] = []
     for number, candidates in enumerate(lists):
         shares = _shares(None if weights is None else weights[number], len(candidates), number)
@@ -93,7 +93,9 @@ def minimum_bayes_risk(
     for candidates, values, (_, _, places) in zip(lists, found, kept, strict=True):
         utilities = np.asarray(values, np.float64)[places]
         if not np.isfinite(utilities).all():
-            raise ValueError("the metric is NaN or infinite for some candidates")
+            raise ValueError(
+                "The metric is NaN or infinite for some candidates. Use another metric"
+            )
         index = int(utilities.round(DECIMALS).argmax())
         decisions.append(Decision(index, candidates[index], float(utilities[index]), utilities))
     return decisions

@@ -45,7 +45,9 @@ class Languages:
         has_codes = hasattr(tokenizer, "src_lang")  # NLLB, M2M100, mBART
         if source is not None:
             if not has_codes:
-                raise ValueError("source: this model takes no source language")
+                raise ValueError(
+                    "source has no effect, because this model takes no source language. Omit it"
+                )
             _code(tokenizer, source)
             tokenizer.src_lang = source
         if to is None:
@@ -57,9 +59,9 @@ class Languages:
         if mark is None or mark == tokenizer.unk_token_id:
             marks = [name[2:-2] for name in tokenizer.get_vocab() if _is_mark(name)]
             raise ValueError(
-                f"this model translates into {', '.join(sorted(marks))}, not {to!r}"
+                f"This model translates into {', '.join(sorted(marks))}, not {to!r}"
                 if marks
-                else f"this model takes no target language, except by a prefix; leave out {to!r}"
+                else f"This model takes a target language only as a prefix. Omit {to!r}"
             )
         return cls(before=(int(mark),))
 
@@ -80,7 +82,7 @@ def told_language(tokenizer: Any, to: str | None, written: str | None) -> str | 
     if to is None or written is None or is_told(tokenizer):
         return to
     if to != written:
-        raise ValueError(f"this model writes {written}, not {to!r}")
+        raise ValueError(f"This model writes {written}, not {to!r}")
     return None
 
 
@@ -98,8 +100,8 @@ def warn_of_other_language(texts: Sequence[str], language: str) -> bool:
     if found in (None, language) or language not in known_languages():
         return False
     logger.warning(
-        "The text looks like %s but is read as %s, so the output may be wrong. Check the language "
-        "and the order of the files.",
+        "The text looks like %s but is read as %s, so the output may be wrong. Check the "
+        "language and the order of the files",
         found,
         language,
     )
@@ -126,7 +128,7 @@ def source_ids(
         cut = sum(len(ids) > limit for ids in _ids(tokenizer, full, None)) if full else 0
         if cut:
             logger.warning(
-                "%s longer than the model reads: cut at %d tokens", counted(cut, "line"), most
+                "%s longer than the maximum length, cut at %d tokens", counted(cut, "line"), most
             )
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return [
@@ -152,7 +154,7 @@ def _code(tokenizer: Any, language: str) -> int:
         found = tokenizer.convert_tokens_to_ids(spelled)
         if found is not None and found != tokenizer.unk_token_id:
             return int(found)
-    raise ValueError(f"the tokenizer of this model does not know the language {language!r}")
+    raise ValueError(f"This model does not know the language {language!r}")
 
 
 def _is_mark(token: str) -> bool:

@@ -144,7 +144,7 @@ class LatentGenerator(HubMixin):
         ids = self.tokenizer.encode_batch(list(texts))
         known = np.flatnonzero(np.diff(ids.offsets))
         if not len(known):
-            raise ValueError("no text has a known token; use the languages of the model")
+            raise ValueError("No text has a known token. Use the languages of the model")
         center_on_texts(self.model, ids, known)
 
     def translate(
@@ -226,12 +226,13 @@ class LatentGenerator(HubMixin):
         sources, styles = listed(sources), listed(styles)
         if len(sources) != len(styles):
             raise ValueError(
-                f"sources and styles differ in length: {len(sources):,} and {len(styles):,}"
+                f"sources and styles must have equal length, got {len(sources):,} and "
+                f"{len(styles):,}"
             )
         task = self.task("reconstruct", language)
         if self.model.variables_of(task) == [SEMANTIC]:
             raise ValueError(
-                "this model has no language variables for a style; train one with "
+                "This model has no language variables for a style. Train one with "
                 "model.language_variables, or use reconstruct"
             )
         return self._write(task, self._latent(task, sources, styles), writing, progress)
@@ -267,7 +268,7 @@ class LatentGenerator(HubMixin):
             >>> generator.interpolate("a cat sleeps", "it rains", language="en")  # doctest: +SKIP
         """
         if steps < 2:
-            raise ValueError(f"steps must be at least 2, both ends, got {steps}")
+            raise ValueError(f"steps must be at least 2 (both ends), got {steps}")
         task = self.task("reconstruct", language)
         ends = self._latent(task, [first, second], [first, second])
         share = torch.linspace(0, 1, steps, device=ends.device)[:, None]
@@ -299,7 +300,7 @@ class LatentGenerator(HubMixin):
             found.append(self._means(variable, ids))
         latent = torch.cat(found, 1)
         if not latent.isfinite().all():
-            raise ModelError("the model computes NaN: its weights are damaged or training diverged")
+            raise ModelError("The model computes NaN: its weights are damaged or training diverged")
         latent[torch.from_numpy(~known)] = torch.nan
         return latent
 
@@ -310,7 +311,7 @@ class LatentGenerator(HubMixin):
         lengths = np.diff(ids.offsets)
         if (lengths > MOST_READ).any():
             logger.warning(
-                "%s longer than the model reads: cut at %d tokens",
+                "%s longer than the maximum length, cut at %d tokens",
                 counted(int((lengths > MOST_READ).sum()), "text"),
                 MOST_READ,
             )

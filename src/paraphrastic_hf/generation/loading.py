@@ -25,7 +25,7 @@ def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
         is_known = type(config) in AutoModelForSeq2SeqLM._model_mapping
         if not is_known and "AutoModelForSeq2SeqLM" not in getattr(config, "auto_map", {}):
             raise ModelError(
-                f"{shown_name(directory)}: a {config.model_type!r} model is not an encoder-decoder"
+                f"{shown_name(directory)} is a {config.model_type!r} model, not an encoder-decoder"
             )
         model, report = AutoModelForSeq2SeqLM.from_pretrained(
             directory, config=config, dtype=torch.float32, output_loading_info=True, **trust
@@ -34,7 +34,7 @@ def load_whole(directory: Path, *, trust_remote_code: bool = False) -> Any:
     if missing:
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         raise ModelError(
-            f"{shown_name(directory)}: its weights lack {', '.join(missing[:SHOWN])}{more}"
+            f"The weights of {shown_name(directory)} lack {', '.join(missing[:SHOWN])}{more}"
         )
     return model
 
@@ -48,7 +48,7 @@ def check_weights(name: str | os.PathLike[str], model: Any) -> None:
     """Refuse weights that are NaN or infinite."""
     for key, weight in model.named_parameters():
         if not weight.isfinite().all():
-            raise ModelError(f"{name} is damaged: {key} has NaN or infinite numbers")
+            raise ModelError(f"{name} is damaged: {key} has NaN or infinite values")
 
 
 def check_tokenizer(
@@ -59,31 +59,31 @@ def check_tokenizer(
     ends = model.generation_config.eos_token_id
     wrong = []
     if tokens > rows:
-        wrong.append(f"it has {tokens:,} tokens, the model {rows:,}")
+        wrong.append(f"it has {tokens:,} tokens, the model has {rows:,}")
     if None not in (ends, end) and end not in (ends if isinstance(ends, list) else [ends]):
-        wrong.append(f"its eos token is {end}, the model's {ends}")
+        wrong.append(f"its eos token is {end}, the model's is {ends}")
     if wrong:
-        raise ModelError(f"the tokenizer in {name} belongs to another model: {'; '.join(wrong)}")
+        raise ModelError(f"The tokenizer in {name} belongs to another model: {'; '.join(wrong)}")
 
 
 def check_translator(name: str | os.PathLike[str], model: Any, tokenizer: Any) -> None:
     """Refuse a model that is not a plain translator, has damaged weights or another tokenizer."""
     if isinstance(model, LatentModel):
         raise ModelError(
-            f"{name} is a generative model of several tasks ({', '.join(model.tasks())}); use "
+            f"{name} is a generative model of several tasks ({', '.join(model.tasks())}). Use "
             "`paraphrastic translate --to` or LatentGenerator"
         )
     if getattr(model.config, "writes", "sentence") == "parse":
         raise ModelError(
-            f"{name} writes parses, not sentences; see `paraphrastic paraphrase --help`"
+            f"{name} writes parses, not sentences. See `paraphrastic paraphrase --help`"
         )
     if getattr(model, "reads_template", False):
         raise ModelError(
-            f"{name} needs a template with each sentence; see `paraphrastic paraphrase --help`"
+            f"{name} needs a template with each sentence. See `paraphrastic paraphrase --help`"
         )
     check_weights(name, model)
     if tokenizer.pad_token_id is None:
         raise ModelError(
-            f"the tokenizer in {name} has no padding token; check its tokenizer_config.json"
+            f"The tokenizer in {name} has no padding token. Check its tokenizer_config.json"
         )
     check_tokenizer(name, model, len(tokenizer), tokenizer.eos_token_id)

@@ -188,7 +188,7 @@ class SyntacticParaphraser(HubMixin):
         how = writing or GenerationOptions(beams=3, max_tokens=40)
         asked = self._asked_of(templates, len(lines))
         if min_similarity is not None and self.encoder is None:
-            raise DataError("min_similarity needs an encoder; pass one, or min_similarity=None")
+            raise DataError("min_similarity needs an encoder. Pass one, or min_similarity=None")
         remarks = self._unfit(lines)
         targets = self._targets(lines, asked, parses, remarks)
         sources = ["" if remark else line for line, remark in zip(lines, remarks, strict=True)]
@@ -267,7 +267,8 @@ class SyntacticParaphraser(HubMixin):
             if self.templates and cut not in self.templates and cut not in self._warned:
                 self._warned.add(cut)
                 logger.warning(
-                    "The template %s does not occur in the training data; expect poor paraphrases.",
+                    "The template %s does not occur in the training data, so expect poor "
+                    "paraphrases",
                     bracketed(cut),
                 )
             asked.append(bracketed(parse_text(tree) if self.writer.reads == PARSE else cut))
@@ -332,7 +333,7 @@ class SyntacticParaphraser(HubMixin):
         if parses is None:
             if self.parser is None:
                 raise DataError(
-                    "the parse generator needs the parse of each sentence; pass a parser or trees"
+                    "The parse generator needs the parse of each sentence. Pass a parser or trees"
                 )
             fit = [number for number, remark in enumerate(remarks) if not remark]
             parses = [None] * len(lines)
@@ -340,7 +341,7 @@ class SyntacticParaphraser(HubMixin):
                 parses[number] = _tree_of(found)
         elif len(parses) != len(lines):
             got = f"{counted(len(lines), 'sentence')} and {counted(len(parses), 'tree')}"
-            raise DataError(f"each sentence needs one tree, got {got}")
+            raise DataError(f"Each sentence needs one tree, got {got}")
         sources = []
         for number, tree in enumerate(parses):
             try:
@@ -357,5 +358,5 @@ def _tree_of(found: Tree | ParsedLine | None) -> Tree | None:
     if isinstance(found, ParsedLine):
         return None if found.problem else found.tree
     if not isinstance(found, Tree | None):
-        raise TypeError(f"a parser must return a Tree or None per sentence, got {found!r}")
+        raise TypeError(f"A parser must return a Tree or None per sentence, got {found!r}")
     return found

@@ -73,7 +73,7 @@ def clear_errors(model: Any) -> Iterator[None]:
             raise
         raise ModelError(
             f"{model.name_or_path or 'the model'} cannot generate ({type(error).__name__}: "
-            f"{in_a_line(error)}); is its generation_config.json damaged?"
+            f"{in_a_line(error)}). Check its generation_config.json"
         ) from error
 
 

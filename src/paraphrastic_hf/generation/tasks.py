@@ -50,11 +50,11 @@ def chosen_task(tasks: Sequence[str], verb: str, language: str | None) -> str:
         into = "translates into" if verb == "translate" else "reconstructs"
         if not able:
             trained = ", ".join(tasks) or "nothing"
-            raise ValueError(f"this model {into} no language; its tasks are {trained}")
+            raise ValueError(f"This model {into} no language. Its tasks: {trained}")
         option = "to" if verb == "translate" else "language"
-        asked = f"name one of them: --{option} {able[0]}"
+        asked = f"so choose one, such as --{option} {able[0]}"
         asked = asked if language is None else f"not {language!r}"
-        raise ValueError(f"this model {into} {', '.join(able)}, {asked}")
+        raise ValueError(f"This model {into} {', '.join(able)}, {asked}")
     return f"{verb}_{language}"
 
 
@@ -76,6 +76,6 @@ def check_translation(
     if "LatentGenerator" not in LOADERS.get(kind, ()):
         return False
     if source or prefix:
-        raise ValueError(f"{name} needs no source language; leave out source (--from) and prefix")
+        raise ValueError(f"{name} needs no source language. Leave out source (--from) and prefix")
     chosen_task(tasks_of(config), "translate", to)
     return True

@@ -65,14 +65,14 @@ class TemplatedWriter(HubMixin):
         rows = model.get_input_embeddings().num_embeddings
         if tokenizer.vocab_size > rows:
             raise ModelError(
-                f"the tokenizer has {tokenizer.vocab_size:,} entries and the model {rows:,}: they "
-                "do not belong together"
+                f"The tokenizer has {tokenizer.vocab_size:,} entries, but the model has "
+                f"{rows:,}. Load both from one directory"
             )
         known = getattr(model.config, "template_vocab_size", self.templates.vocab_size)
         if self.is_own and self.reads != NONE and known != self.templates.vocab_size:
             raise ModelError(
-                f"the model has a parse vocabulary of {known} entries, this release "
-                f"{self.templates.vocab_size}; train the model again"
+                f"The model has a parse vocabulary of {known} entries, but this release has "
+                f"{self.templates.vocab_size}. Train the model again"
             )
 
     @classmethod
@@ -99,8 +99,8 @@ class TemplatedWriter(HubMixin):
         model = load_whole(directory)
         if not (isinstance(model, ParaphraserModel) or hasattr(model.config, "template")):
             raise ModelError(
-                f"{directory} holds a {type(model).__name__}, which was not trained by a recipe of "
-                "kind paraphrase"
+                f"{directory} contains a {type(model).__name__}, not a model of a recipe of kind "
+                "paraphrase"
             )
         check_weights(directory, model)
         writer = cls(model.to(where), tokenizer, directory=directory, batch_size=batch_size)

@@ -32,7 +32,7 @@ def load_templates(directory: Path) -> dict[str, int]:
         return {text: int(count) for count, text in rows}
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"cannot read the templates of training in {path}: {error}; name a model of a recipe "
+            f"Cannot read the templates of training in {path}: {error}. Use a model of a recipe "
             "of kind paraphrase"
         ) from error
 
@@ -50,9 +50,9 @@ def check_roles(writes: str, generator: str | None) -> None:
         generator: Output of the parse generator, or None without one.
     """
     if writes != SENTENCE:
-        raise ModelError("the model writes parses; it is a parse generator, not a paraphraser")
+        raise ModelError("The model writes parses, not sentences. Use a paraphraser")
     if generator not in (None, PARSE):
-        raise ModelError("the parse generator writes sentences; name a model that writes parses")
+        raise ModelError("The parse generator writes sentences. Use a model that writes parses")
 
 
 def check_templates(
@@ -65,25 +65,25 @@ def check_templates(
         reads: Second input of the model: `parse`, `template` or `none`.
     """
     if reads == NONE and templates:
-        raise DataError("this model reads no template; leave them out, or use canonicalise")
+        raise DataError("This model reads no templates. Omit them, or use canonicalise")
     if reads != NONE and not templates:
-        raise DataError("this model needs a template, such as (ROOT (S (NP) (VP) (.))), or top20")
+        raise DataError("This model needs a template, such as (ROOT (S (NP) (VP) (.))), or top20")
     for text in templates:
         if is_whole(checked_tree(text)) or reads != PARSE:
             continue
         if not has_generator:
             raise DataError(
-                f"this model needs whole parses, got the template {text.strip()!r}; name a parse "
-                "generator (--generator MODEL; generator= in Python)"
+                f"This model needs whole parses, got the template {text.strip()!r}. Pass a parse "
+                "generator (--generator MODEL or generator=)"
             )
         if not has_parses:
             raise DataError(
-                "the parse generator needs the parse of each sentence; pass a parser or trees"
+                "The parse generator needs the parse of each sentence. Pass a parser or trees"
             )
 
 
 def top_templates(counts: Mapping[str, int], count: int) -> list[str]:
     """Return the `count` most frequent templates of training, in brackets (6.3.3)."""
     if not counts:
-        raise DataError("this model reads no templates; use canonicalise")
+        raise DataError("This model reads no templates. Use canonicalise")
     return [bracketed(text) for text in list(counts)[:count]]

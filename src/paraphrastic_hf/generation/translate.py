@@ -278,7 +278,7 @@ class Translator(HubMixin):
         """
         if len(sentences) != len(translations):
             raise ValueError(
-                f"sentences and translations differ in length: {len(sentences):,} and "
+                f"Sentences and translations must have equal length, got {len(sentences):,} and "
                 f"{len(translations):,}"
             )
         nats = np.full(len(sentences), np.nan)
@@ -324,7 +324,7 @@ class Translator(HubMixin):
                     raise
             self.batch_size = len(part) // 2
             logger.warning(
-                "Out of memory with batch_size %d. Trying %d.", len(part), self.batch_size
+                "Out of memory with batch_size %d. Retrying with %d", len(part), self.batch_size
             )
             torch.cuda.empty_cache()
         return found

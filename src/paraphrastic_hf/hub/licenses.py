@@ -65,7 +65,7 @@ def source_licenses(
     names = {name for source in found for name in (source.name, Path(source.name).name)}
     for name in stated.keys() - names:
         known = ", ".join(source.name for source in found) or "none"
-        raise PublishError(f"--source-license {name}: the model has no such source, only {known}")
+        raise PublishError(f"--source-license {name}: unknown source. The model's sources: {known}")
     return found
 
 
@@ -90,16 +90,16 @@ def checked_license(
     if refused and (wanted is not None or not private):
         more = f"; {len(refused) - 3} more" if len(refused) > 3 else ""
         raise PublishError(
-            f"The sources do not allow publishing the model ({'; '.join(refused[:3])}{more}). Use "
-            "--private without --license, or state known licenses with "
-            "--source-license NAME=LICENSE"
+            f"The sources do not allow publishing the model ({'; '.join(refused[:3])}{more}). "
+            "Use --private without --license, or state the licenses with --source-license "
+            "NAME=LICENSE"
         )
     if refused:
         return None
     shared = [source.name for source in sources if source.release == "share-alike"]
     if wanted is not None and shared and wanted not in SHARED:
         raise PublishError(
-            f"{shared[0]} is share-alike, which allows {' or '.join(SHARED)}, not {wanted}"
+            f"{shared[0]} is share-alike. Use the license {' or '.join(SHARED)}, not {wanted}"
         )
     return wanted or DEFAULT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -22,6 +22,7 @@ from paraphrastic_hf.hub.cards import render, write_card
 from paraphrastic_hf.hub.licenses import SourceLicense, checked_license, source_licenses
 from paraphrastic_hf.hub.results import (
     figures,
+    for_languages,
     own_results,
     refuse_unmeasured,
     result_files,
@@ -50,18 +51,6 @@ WRITTEN = re.compile(r"paraphrastic_(layers|losses|models|text)_\w+\.py")
 RECORDS = ("recipe.yaml", "run.json", PICTURE)
 # Files of an earlier version of a model, deleted from its repository.
 STALE = (*FILES, "tokenizers/*", ".eval_results/*", PICTURE)
-
-PACKAGED = {
-    "english": "The model `english` of the package paraphrastic_hf. Its token vectors were "
-    "distilled from all-MiniLM-L6-v2 and from vectors trained on paraphrase pairs, and selected on "
-    "pairs that are in no reported test set.",
-    "tiny": "The model `tiny` of the package paraphrastic_hf: 80 dimensions in one megabyte. Its "
-    "token vectors were distilled from all-MiniLM-L6-v2 and from vectors trained on paraphrase "
-    "pairs.",
-    "multilingual": "The model `multilingual` of the package paraphrastic_hf. Its settings were "
-    "chosen on STS-B dev and STS 2017 en-en, so scores on these sets are partly scores on "
-    "development data.",
-}
 
 
 @dataclass(frozen=True)
@@ -116,8 +105,9 @@ def gather_model(
         raise PublishError(f"{trained.directory}/{WEIGHTS} does not exist")
     sources = source_licenses(trained, data_root=details.data_root, stated=details.source_licenses)
     license = checked_license(sources, details.license, private=private)
-    details = _packaged_details(sources, details)
+    languages = details.languages or _packaged_languages(sources) or trained.languages
     suites = [] if details.evaluation is None else own_results(trained, details.evaluation)
+    suites = for_languages(suites, languages)
     found = figures(trained, suites)
     _copy_model(trained.directory, output, allow_code=details.allow_code)
     _add_code(output)
@@ -140,24 +130,22 @@ def gather_model(
         figures=found,
         suites=suites,
         summary=details.summary,
-        languages=details.languages,
-        base_model=details.base_model or _start_on_hub(trained),
+        languages=languages,
+        base_model=details.base_model,
         datasets=details.datasets,
     )
     write_card(output, card)
     return list(STALE)
 
 
-def _packaged_details(sources: Sequence[SourceLicense], details: ModelDetails) -> ModelDetails:
-    """For a packaged model, add the summary and the languages of its card to the details."""
-    name = next((it.packaged for it in sources if it.packaged and len(sources) == 1), None)
-    if name is None or details.summary:
-        return details
+def _packaged_languages(sources: Sequence[SourceLicense]) -> list[str]:
+    """Return the languages on the card of a packaged model, empty for other models."""
+    if len(sources) != 1 or not sources[0].packaged:
+        return []
     from huggingface_hub import ModelCard
 
-    spoken: Any = ModelCard.load(packaged_folder(name) / "README.md").data.language
-    languages = details.languages or spoken
-    return replace(details, summary=PACKAGED[name], languages=languages)
+    card: Any = ModelCard.load(packaged_folder(sources[0].packaged) / "README.md")
+    return list(card.data.language)
 
 
 def _files(directory: Path) -> list[Path]:
@@ -238,11 +226,3 @@ def _without_paths(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_without_paths(key): _without_paths(inner) for key, inner in value.items()}
     return [_without_paths(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _start_on_hub(trained: TrainedModel) -> list[str]:
-    """Return the Hub repository that a recipe starts from, if any."""
-    start = trained.recipe.get("start")
-    if not isinstance(start, str) or start.count("/") != 1 or start.startswith((".", "/", "runs/")):
-        return []
-    return [] if Path(start).exists() else [start]

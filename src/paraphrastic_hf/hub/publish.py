@@ -133,10 +133,10 @@ def publish(
         >>> publish("model", "runs/mine", "me/mine", dry_run="mine")  # doctest: +SKIP
     """
     if kind not in GATHER:
-        raise PublishError(f"Cannot publish a {kind!r}; {nearest_name(kind, GATHER)}")
+        raise PublishError(f"Cannot publish a {kind!r}. {nearest_name(kind, GATHER)}")
     check_name(repository)
     if details is not None and kind != "model":
-        raise PublishError(f"details apply to models, not to a {kind}")
+        raise PublishError(f"details apply to models only, not to a {kind}")
     with tempfile.TemporaryDirectory() as place:
         release = Release(_folder(kind, directory, Path(place)), private, details or ModelDetails())
         if dry_run is not None:

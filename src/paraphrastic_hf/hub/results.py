@@ -33,6 +33,7 @@ MEASURES = {  # word in the unit or name of a score: name of the measure on the 
     "mse": "mse",
     "cost": "expected_cost",
 }
+MULTILINGUAL = ("bucc", "sts17", "tatoeba", "xnli")  # suites that mean nothing for one language
 # Benchmarks that equal a row of a suite, as (group, name, measure): (id, task, number of rows).
 BENCHMARKS = {
     ("2012", "all pairs", "spearman"): ("mteb/sts12-sts", "STS12", 3108),
@@ -82,7 +83,9 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
         DataError: If the results cannot be read.
     """
     if not trained.is_encoder:
-        raise PublishError(f"{trained.directory} is not an encoder, so it has no evaluation")
+        raise PublishError(
+            f"{trained.directory} is not an encoder, so it has no evaluation. Omit --evaluation"
+        )
     suites = read_results(evaluation)
     encoder = load_encoder(trained.directory)
     for results in suites:
@@ -92,6 +95,23 @@ def own_results(trained: TrainedModel, evaluation: str | Path) -> list[dict[str,
                 f"{trained.directory}. Evaluate it without --latent, --dimension or --precision"
             )
     return suites
+
+
+def for_languages(
+    suites: Sequence[dict[str, Any]], languages: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Leave out the suites and STS tracks of other languages for an English model."""
+    if list(languages) != ["en"]:
+        return list(suites)
+
+    def is_english(row: Mapping[str, Any]) -> bool:
+        return row["group"] != "STS17" or row["name"] == "en-en"
+
+    return [
+        {**results, "rows": [row for row in results["rows"] if is_english(row)]}
+        for results in suites
+        if results["suite"] not in MULTILINGUAL
+    ]
 
 
 def result_files(suites: Sequence[Mapping[str, Any]]) -> dict[str, str]:

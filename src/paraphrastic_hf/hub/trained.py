@@ -102,6 +102,18 @@ class TrainedModel:
         return [str(teacher["model"]) for teacher in self.recipe.get("teachers") or ()]
 
     @property
+    def bases(self) -> list[str]:
+        """Hub repositories of its start and of its teachers."""
+        names = [str(self.recipe.get("start") or ""), *self.teachers]
+        return [
+            name
+            for name in names
+            if name.count("/") == 1
+            and not name.startswith((".", "/", "runs/"))
+            and not Path(name).exists()
+        ]
+
+    @property
     def merges(self) -> list[str]:
         """Runs whose tables were averaged with the table of this run."""
         return [str(name) for name in (self.recipe.get("finish") or {}).get("merge_with") or ()]

@@ -50,7 +50,9 @@ def _extract(archive: Path, folder: Path) -> None:
             with zipfile.ZipFile(archive) as packed:
                 for name in packed.namelist():  # extractall would silently rename these
                     if not (folder / name).resolve().is_relative_to(folder.resolve()):
-                        raise DataError(f"{archive} contains {name!r}, a path outside its folder")
+                        raise DataError(
+                            f"{archive} contains {name!r}, a path outside its own folder"
+                        )
                 packed.extractall(folder)
         else:
             with tarfile.open(archive) as packed_tar:

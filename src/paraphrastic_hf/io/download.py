@@ -139,7 +139,7 @@ def with_retries(request: Callable[[], T]) -> T:
             statuses = [getattr(getattr(it, "response", None), "status_code", 0) for it in causes]
             if max(statuses) < 500:
                 raise
-            logger.info("%s. Trying again", in_a_line(error))
+            logger.info("%s. Retrying", in_a_line(error))
             time.sleep(2**attempt)
     return request()
 
@@ -155,7 +155,7 @@ def _check(remote: Remote, path: Path, target: Path) -> None:
     if not head or is_page or not head.startswith(start):
         raise DataError(
             f"{remote.url} did not return {target.name} but content that starts with {head!r}. "
-            "Open the URL in a browser: it may require a login, or the file no longer exists"
+            "Open the URL in a browser, as it may need a login or be gone"
         )
     if remote.sha256 or first:
         remedy = f". If the new file is correct, delete {_first(target)}" if first else ""

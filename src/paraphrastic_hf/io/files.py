@@ -151,8 +151,8 @@ def other_loader(directory: Path) -> str:
     sentence-transformers pools any model by the mean.
     """
     if (directory / MODULES).is_file():
-        return "load the model with sentence_transformers.SentenceTransformer"
-    return "load the model with the library that wrote it"
+        return "Load the model with sentence_transformers.SentenceTransformer"
+    return "Load the model with the library that wrote it"
 
 
 def open_to_readers(path: Path) -> None:

@@ -74,8 +74,9 @@ def refuse_table(path: str) -> None:
     kind = table_kind(Path(path))
     if kind is not None:
         raise DataError(
-            f"{path} is a {kind} file, but this command reads one text per line. Write its texts "
-            "to such a file (encode: use --column), or pass its lines on standard input (-)"
+            f"{path} is a {kind} file, but this command reads one text per line. Write its "
+            "texts to a text file, or pass them on standard input (-). `encode` reads tables "
+            "with --column"
         )
 
 
@@ -108,7 +109,7 @@ def refuse_other_files(head: bytes, name: object) -> None:
     for start, (what, advice) in OTHER_FILES.items():
         if re.match(start, head):
             raise DataError(
-                f"{name} is {what}. Expected lines of text, plain or as .gz, .xz or .bz2: {advice}"
+                f"{name} is {what}. Expected lines of text (also .gz, .xz, .bz2): {advice}"
             )
 
 
@@ -142,7 +143,7 @@ def refuse_long_line(line: bytes | bytearray, name: object, number: int) -> None
     """Raise an error for a line, complete or not, that is too long for text."""
     if len(line) > LONGEST_LINE:
         raise DataError(
-            f"{name}:{number} has more than {LONGEST_LINE:,} bytes. Expected lines of text: this "
+            f"{name}:{number} has more than {LONGEST_LINE:,} bytes. Expected lines of text. It "
             "may be another kind of file, or lack line ends"
         )
 
@@ -199,10 +200,10 @@ def aligned_lines(first: Path, second: Path) -> Iterator[tuple[int, str, str]]:
         for number, a in left:
             b = next(right, None)
             if b is None:
-                raise DataError(f"{second} has {number - 1:,} lines, but {first} has more")
+                raise DataError(f"{second} has {counted(number - 1, 'line')}, but {first} has more")
             yield number, a, b[1]
         if next(right, None) is not None:
-            raise DataError(f"{first} has {number:,} lines, but {second} has more")
+            raise DataError(f"{first} has {counted(number, 'line')}, but {second} has more")
 
 
 def number_in(

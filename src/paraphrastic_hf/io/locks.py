@@ -79,5 +79,6 @@ def _lock(folder: Path, doing: str) -> int | None:
             return lock
         os.close(lock)  # its previous holder has removed this folder
     raise CheckpointError(
-        f"Cannot write to {folder}: another process keeps removing it. Choose another folder"
+        f"Cannot write to {folder}, because another process keeps removing it. Choose "
+        "another folder"
     )

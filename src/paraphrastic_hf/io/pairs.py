@@ -114,8 +114,8 @@ class RowReport:
         if (bad > 1 or not self.good) and bad > share * (self.good + bad):
             setting = "" if most is None else ", or increase max_bad_rows"
             raise DataError(
-                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than {share:.0%} "
-                f"({self.describe()}). Correct them{setting}"
+                f"{name}: {bad:,} of {self.good + bad:,} rows are malformed, more than the "
+                f"allowed {share:.0%} ({self.describe()}). Correct them{setting}"
             )
 
 
@@ -553,7 +553,7 @@ def _csv_has_header(row: Sequence[str], name: str, wanted: Wanted) -> bool:
     if len(texts) >= 2 and not wanted.columns and not any(map(_is_number, row)):
         raise DataError(
             f"{name} starts with text ({texts[0][:60]!r}) instead of column names. Add a header "
-            "such as sentence1,sentence2. If this is the header, set `columns` of the source"
+            "such as sentence1,sentence2, or set `columns` if this is the header"
         )
     return not any(map(_is_number, row))
 
@@ -603,7 +603,8 @@ def _aligned_rows(first: Path, second: Path) -> Iterator[Row]:
             other = next(right, None)
             if other is None:
                 raise DataError(
-                    f"{second} has {number - 1:,} lines, but {first} has more. Align them first"
+                    f"{second} has {counted(number - 1, 'line')}, but {first} has more. "
+                    "Align them first"
                 )
             (a, wrong), (b, wrong_too) = _decoded(raw), _decoded(other[1])
             yield f"{first.name}:{number}", wrong or wrong_too or [a, b]

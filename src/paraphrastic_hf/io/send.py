@@ -192,10 +192,10 @@ def _checked(to: Destination) -> tuple[str, bool]:
         raise PublishError(f"The token is read-only. Create one with write access at {SETTINGS}")
     if is_private is None and to.pull_request:
         raise PublishError(
-            f"The {to.kind} {repository} does not exist, so it takes no pull request"
+            f"The {to.kind} {repository} does not exist. Create it before you open a pull request"
         )
     if is_private is False and to.must_be_private:
-        raise PublishError(f"{repository} is public. Make it private or choose another name")
+        raise PublishError(f"{repository} is public. Make it private, or choose another name")
     return repository, is_private is not None
 
 

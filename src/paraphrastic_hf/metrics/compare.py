@@ -89,7 +89,7 @@ def compare(
             between the outputs of the two systems.
     """
     if names[0] == names[1]:
-        raise DataError(f"the two systems need different names, both are {names[0]!r}")
+        raise DataError(f"The systems need different names, but both are {names[0]!r}")
     checked = [checked_segments(hypotheses, references) for hypotheses in systems]
     lists = checked[0][1]
     first, second = (hypotheses for hypotheses, _ in checked)
@@ -161,8 +161,8 @@ def read_nbest(lines: Sequence[str], segments: int, name: str) -> list[list[str]
             raise DataError(f"{name}:{i} does not match `{form}`: {line[:60]!r}")
         if len(parts[0]) > MOST_DIGITS or not first <= int(parts[0]) < segments + first:
             raise DataError(
-                f"{name}:{i} has segment number {parts[0][:20]}, but there are {segments:,} "
-                f"segments, counted from {first}"
+                f"{name}:{i} has segment number {parts[0][:20]}, but the {segments:,} segments "
+                f"are numbered from {first}"
             )
         lists[int(parts[0]) - first].append(parts[place])
     return lists

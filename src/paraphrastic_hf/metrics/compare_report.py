@@ -11,13 +11,13 @@ import numpy as np
 
 from paraphrastic_hf.io.files import replacing, write_bytes, write_json
 from paraphrastic_hf.io.markdown import Markdown, code, literal, markdown_table
+from paraphrastic_hf.io.plots import COLORS, new_figure, png, style
 from paraphrastic_hf.metrics.compare import MEASURES, Comparison
 from paraphrastic_hf.metrics.corpus_bleu import CorpusBleu
 from paraphrastic_hf.metrics.resampling import p_text
 from paraphrastic_hf.metrics.systems import SystemScores
 
 MOST_SHOWN = 1000  # characters of a text
-COLORS = {"SimiLE": "#4c72b0", "SIM": "#55a868", "BLEU": "#c44e52"}
 
 
 def write_comparison(
@@ -160,36 +160,26 @@ def _write_segments(comparison: Comparison, path: Path) -> None:
 
 def _plot_scores(comparison: Comparison, path: Path) -> None:
     """Plot histograms of the scores of all hypotheses, as Figure 11 of the thesis."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 3.4), layout="constrained")
-    axes = figure.subplots(1, 3, sharey=True)
-    for axis, name in zip(axes, MEASURES, strict=True):
+    figure = new_figure(12, 3.4)
+    panels = figure.subplots(1, 3, sharey=True)
+    for panel, name, color in zip(panels, MEASURES, COLORS, strict=False):
         scores = np.minimum(comparison.listed[name], 100)  # sacrebleu gives 100.00000000000004
-        axis.hist(scores, bins=50, range=(min(0, scores.min()), 100), color=COLORS[name])
-        axis.set(title=name, xlabel="score x 100")
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel("hypotheses")
-    figure.savefig(path, dpi=150)
+        panel.hist(scores, bins=50, range=(min(0, scores.min()), 100), color=color)
+        label = "hypotheses" if panel is panels[0] else ""
+        style(panel, name, "score x 100", label, counts="y")
+    write_bytes(path, png(figure, "Distribution of the scores"))
 
 
 def _plot_changes(comparison: Comparison, path: Path) -> None:
     """Plot a point for each segment: the change of SIM and BLEU from the first to the second
     system."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 5), layout="constrained")
-    axis = figure.add_subplot()
-    axis.scatter(
-        comparison.change("BLEU"), comparison.change("SIM"), s=8, alpha=0.4, color=COLORS["SIM"]
+    figure = new_figure(6, 5)
+    axes = figure.add_subplot()
+    axes.scatter(
+        comparison.change("BLEU"), comparison.change("SIM"), s=8, alpha=0.4, color=COLORS[0]
     )
-    axis.axhline(0, color="0.6", linewidth=0.8)
-    axis.axvline(0, color="0.6", linewidth=0.8)
+    axes.axhline(0, color="0.6", linewidth=0.8)
+    axes.axvline(0, color="0.6", linewidth=0.8)
+    style(axes, xlabel="change of BLEU", ylabel="change of SIM x 100")
     first, second = comparison.names
-    axis.set(
-        title=f"{second} minus {first}, one point for each segment",
-        xlabel="change of BLEU",
-        ylabel="change of SIM x 100",
-    )
-    axis.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    write_bytes(path, png(figure, f"{second} minus {first}, one point for each segment"))

@@ -210,8 +210,8 @@ def make_cost(
         raise RecipeError(f"cost.metric must be one of {', '.join(METRICS)}, got {metric!r}")
     if (name is None) == (metric in ("function", "evaluate")):
         raise RecipeError(
-            "cost.name is required for cost.metric function and evaluate, and not allowed for "
-            f"others, got {name!r} for {metric}"
+            "cost.name is required with cost.metric function or evaluate, and must be omitted "
+            f"with others, got {name!r} for {metric}"
         )
     scale: dict[str, Any] = {"limits": limits, "higher_is_better": higher_is_better}
     if metric == "function":
@@ -246,8 +246,8 @@ def _evaluate(
         if field not in numbers:
             known = ", ".join(numbers) or "none, because it scores only whole corpora"
             raise DataError(
-                f"cost.field must name a list of scores, one for each candidate, in the result of "
-                f"evaluate's {name}, got {field!r}. Available: {known}"
+                "cost.field must name a list of one score per candidate in the result of "
+                f"{name}, got {field!r}. Available: {known}"
             )
         return numbers[field]
 

@@ -76,8 +76,8 @@ def check_finite(name: str, values: np.ndarray) -> None:
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise DataError(
-            f"{name} is {values[bad[0]]} at number {bad[0] + 1:,} of {len(values):,}. Scores must "
-            "be finite numbers"
+            f"{name} must be finite, got {values[bad[0]]} at number {bad[0] + 1:,} of "
+            f"{len(values):,}"
         )
 
 
@@ -150,8 +150,8 @@ def paired_p_value(
     """
     if len(first) != len(second) or not len(first):
         raise ValueError(
-            "both systems must have scores for the same segments, "
-            f"got {len(first):,} and {len(second):,}"
+            f"Both systems must have scores for the same segments, got {len(first):,} and "
+            f"{len(second):,}"
         )
     if samples < 1:
         raise ValueError(f"samples must be 1 or more, got {samples}")

@@ -200,7 +200,7 @@ class SimileScorer:
             raise ValueError(f"alpha must be a finite number, 0 or more, got {alpha}")
         is_name = isinstance(model, (str, Path))
         if hub and not is_name:
-            raise TypeError(f"{', '.join(hub)}: these options need a model that is given by name")
+            raise TypeError(f"{', '.join(hub)}: only allowed if the model is given by name")
         self.model = load_encoder(model, **hub) if is_name else model
         name = Path(model).name if is_name else getattr(model, "name", None)
         self._name = name or type(model).__name__
@@ -301,8 +301,8 @@ class SimileScorer:
         rows = self.model.table(numbers) if isinstance(self.model, SentenceEncoder) else None
         if rows is None:
             raise ModelError(
-                f"{self._name} is not an averaging model of this package in float32 on the CPU, "
-                "which similarity windows needs. Use similarity sentences"
+                f"{self._name} cannot compute similarity windows, which needs an averaging model "
+                "of this package in float32 on the CPU. Use similarity sentences"
             )
         return rows
 
@@ -362,10 +362,10 @@ def checked_segments(
     if len(hypotheses) != len(several):
         raise DataError(
             f"hypotheses and references must be equal in number, got {len(hypotheses)} and "
-            f"{len(several)}. Several references of a segment form one list"
+            f"{len(several)}. Several references of one segment form a list"
         )
     if not hypotheses:
-        raise DataError("no hypotheses were given")
+        raise DataError("No hypotheses were given")
     lists: list[list[str]] = []
     are_lists = not isinstance(several[0], str)
     for i, (hypothesis, given) in enumerate(zip(hypotheses, several, strict=True), start):
@@ -377,7 +377,7 @@ def checked_segments(
             kinds = ("a list", "a string") if are_lists else ("a string", "a list")
             raise DataError(
                 f"references[{i}] is {kinds[1]} but references[{start}] is {kinds[0]}. Give only "
-                "strings, or only lists of strings"
+                "strings or only lists of strings"
             )
         texts: list[Any] = list(given) if are_lists else [given]
         if not texts:

@@ -104,8 +104,8 @@ class SemanticUtility:
     ) -> np.ndarray:
         if not isinstance(embedded, SentenceVectors):
             raise DataError(
-                "similarity windows has no mean to compare with. Use similarity sentences, or "
-                "compare all candidates with each other"
+                "similarity windows cannot average references. Use similarity sentences, or omit "
+                "aggregate"
             )
         mean = shares @ embedded.units[other]
         cosines = (embedded.units[own] @ mean).clip(-1.0, 1.0)

@@ -205,7 +205,7 @@ def check_options(
     encoding."""
     for name in unknown:
         known = sorted(check_options.__kwdefaults__ or ())
-        raise DataError(f"unknown option of mining: {name!r}; {nearest_name(name, known)}")
+        raise DataError(f"Mining has no option {name!r}. {nearest_name(name, known)}")
     _check(index, INDICES, "index")
     _check(score, SCORES, "score")
     _check(candidates, CANDIDATES, "candidates")

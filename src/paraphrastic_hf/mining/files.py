@@ -99,8 +99,8 @@ def _warn_of_unknown_letters(encoder: Any, store: TextStore, name: str) -> None:
     known = letters_known(tokenizer, list(store.lines(some)))
     if known < LEAST_KNOWN:
         logger.warning(
-            "The model knows only %.0f %% of the letters of the %s side, so the pairs are random. "
-            "Use a model of that language.",
+            "The model knows only %.0f %% of the letters of the %s side, so its pairs will "
+            "be random. Use a model of that language",
             100 * known,
             name,
         )

@@ -178,7 +178,7 @@ def plan_search(
     """
     if source.dimension != target.dimension:
         raise DataError(
-            f"both sides must have vectors of the same dimension, got {source.dimension} and "
+            f"Both sides must have vectors of the same dimension, got {source.dimension} and "
             f"{target.dimension}"
         )
     keep = k + (4 if precision == "float32" else 8)

@@ -165,8 +165,8 @@ class TextStore:
                         )  # readable before it is complete
                     elif output.read(HEADER_BYTES) != header:
                         raise ModelError(
-                            f"`encode` returned vectors of another dimension, {vectors.shape[1]}, "
-                            "than before"
+                            f"`encode` returned vectors of {vectors.shape[1]} dimensions, unlike "
+                            "before"
                         )
                     output.seek(HEADER_BYTES + row * done)
                     output.write(np.ascontiguousarray(vectors, "<f4").data)
@@ -227,6 +227,6 @@ def check_folder(folder: Path) -> None:
             foreign = foreign if list(side.glob(f"{STATE}*")) else side.name
     if foreign is not None:
         raise DataError(
-            f"the work folder {folder} holds {foreign}, which mining did not write; name another "
-            "folder with --work"
+            f"The work folder {folder} contains {foreign}, which mining did not write. Name "
+            "another folder with --work"
         )

@@ -82,8 +82,8 @@ class ParaphrasticModel(PreTrainedModel):
     def resize_token_embeddings(self, new_num_tokens: int | None = None, **kwargs: Any) -> Any:
         if new_num_tokens is not None and not self.is_resizable:
             raise ValueError(
-                f"The table of a {type(self).__name__} cannot be resized. Train or convert a model "
-                "with the new tokenizer."
+                f"The table of a {type(self).__name__} cannot be resized. Train or convert a "
+                "model with the new tokenizer"
             )
         return super().resize_token_embeddings(new_num_tokens, **kwargs)
 
@@ -224,7 +224,7 @@ class SentenceEncoderModel(ParaphrasticModel):
         if lengths is not None:
             if input_ids.shape != (int(lengths.sum()),) or attention_mask is not None:
                 raise ValueError(
-                    f"lengths need flat input_ids of shape ({int(lengths.sum())},) and no "
+                    f"lengths needs flat input_ids of shape ({int(lengths.sum())},) and no "
                     f"attention_mask, got input_ids of shape {tuple(input_ids.shape)}"
                 )
             embedding = self.embed_flat(input_ids.long(), lengths)

@@ -125,10 +125,7 @@ def dealt_rows(
         is_bitext: Whether the other side is a source text to translate. Otherwise it is already a
             translation.
     """
-    wrong = (
-        f"{path} was changed; remove {path.parent} and repeat the command, which reads the sources "
-        "again"
-    )
+    fix = f"Remove {path.parent} and repeat the command, which reads the sources again"
     other_name = SOURCE if is_bitext else TRANSLATION
     of_source: list[dict[str, Any]] = [
         {CORPUS: source.title, LICENSE: source.license} for source in sources
@@ -141,6 +138,8 @@ def dealt_rows(
                 found += 1
                 yield {REFERENCE: reference, other_name: other, **of_source[int(number)]}
     except (OSError, ValueError, IndexError) as error:
-        raise DataError(f"{wrong} ({error})") from error
+        raise DataError(f"{path} was changed ({error}). {fix}") from error
     if found != expected:
-        raise DataError(f"{wrong} ({counted(found, 'row')} instead of {expected:,})")
+        raise DataError(
+            f"{path} was changed ({counted(found, 'row')} instead of {expected:,}). {fix}"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +54,7 @@ class Encode(Stage):
                 count += len(block)
                 self.report(len(block))
             if not count:
-                raise DataError(f"{path} is empty")
+                raise DataError(f"{path} is empty. Expected one text per line")
         return
         yield  # a generator, as datatrove runs it
 
@@ -100,9 +101,11 @@ def encode_files(
     """
     folder, names = Path(output), [str(Path(path).absolute()) for path in files]
     if not names:
-        raise DataError("give at least one file to encode")
-    if len({vectors_path(folder, name) for name in names}) < len(names):
-        raise DataError("two files have the same name up to the first dot. Rename one")
+        raise DataError("Give at least one file to encode")
+    vectors = Counter(vectors_path(folder, name).name for name in names)
+    if len(vectors) < len(names):
+        repeated = vectors.most_common(1)[0][0]
+        raise DataError(f"{repeated} would be written for two files of equal name. Rename one")
     stamps = [file_stamp(name) for name in names]
     wanted: dict[str, Any] = {
         "model": model,

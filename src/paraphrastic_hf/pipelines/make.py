@@ -161,7 +161,7 @@ def _claim(folder: Path, recipe: CorpusRecipe, overwrite: bool) -> None:
     try:
         write_bytes(record, to_record(recipe))
     except OSError as error:
-        raise CheckpointError(f"cannot write to {folder}: {error}") from error
+        raise CheckpointError(f"Cannot write to {folder}: {error}") from error
 
 
 def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
@@ -170,7 +170,7 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
     try:
         old = corpus_recipe(read_mapping(record))
     except RecipeError as error:
-        raise RecipeError(f"{record} is damaged ({error}); {START_AFRESH}") from error
+        raise RecipeError(f"{record} is damaged ({error}): {START_AFRESH}") from error
     if old.make.tasks != recipe.make.tasks:
         raise RecipeError(
             f"{folder} was started with make.tasks {old.make.tasks}, got {recipe.make.tasks}. Keep "
@@ -187,7 +187,7 @@ def _refuse_another(record: Path, recipe: CorpusRecipe) -> None:
         changed = [line.strip() for line in new_text if line not in old_text]
         shown = "; ".join(changed[:6]) or "the order of entries"
         raise RecipeError(
-            f"{folder} holds a corpus of another recipe (changed: {shown}); {START_AFRESH}"
+            f"{folder} contains a corpus of another recipe (changed: {shown}): {START_AFRESH}"
         )
 
 
@@ -271,7 +271,7 @@ def _finish(folder: Path, recipe: CorpusRecipe, read: int, stamp: Stamp, begun: 
     if not rows:
         worst = max(steps, key=lambda step: step.rejected)
         raise DataError(
-            f"all {read:,} rows were left out, {worst.rejected:,} by {worst.step}. Widen its "
+            f"All {read:,} rows were left out, {worst.rejected:,} by {worst.step}. Widen its "
             f"bounds (see the reasons in {folder}/rejects) and choose another --output"
         )
     seconds = time.monotonic() - begun

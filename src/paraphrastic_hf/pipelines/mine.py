@@ -255,7 +255,7 @@ def _encoded(folder: Path) -> dict[str, Any]:
         files, stamps = record["files"], record["contents"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{folder} holds no {FILES}. Give a folder that `paraphrastic corpus encode` wrote"
+            f"{folder} contains no {FILES}. Give a folder that `paraphrastic corpus encode` wrote"
         ) from error
     arrays = [vectors_path(folder, name) for name in files]
     missing = [name for name, array in zip(files, arrays, strict=True) if not array.exists()]
@@ -266,7 +266,10 @@ def _encoded(folder: Path) -> dict[str, Any]:
         )
     for name, stamp in zip(files, stamps, strict=True):
         if not os.path.isfile(name):
-            raise DataError(f"{name}, encoded in {folder}, does not exist any more")
+            raise DataError(
+                f"{name}, encoded in {folder}, no longer exists. Restore it, or encode all files "
+                "again"
+            )
         if file_stamp(name) != stamp:
             raise DataError(
                 f"{name} has changed since it was encoded in {folder}. Encode all files into "
@@ -342,7 +345,9 @@ def _joined(search: Path, sizes: Sequence[Sequence[int]], k: int, side: int) -> 
                 yield read_neighbors(path)[side]
             except DataError as error:
                 path.unlink(missing_ok=True)
-                raise DataError(f"{error}. Repeat the command to compute it again") from error
+                raise DataError(
+                    f"{error}. Repeat the command to compute this file again"
+                ) from error
 
     for own in range(len(sizes[side])):
         yield join(found(own), sizes[1 - side], k)

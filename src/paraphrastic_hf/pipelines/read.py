@@ -72,7 +72,7 @@ def number_of(row: Row, column: str) -> float | None:
     try:
         return None if value is None or value == "" else float(value)
     except (TypeError, ValueError):
-        raise DataError(f"column {column}: {str(value)[:40]!r} is not a number") from None
+        raise DataError(f"column {column} must contain numbers, got {str(value)[:40]!r}") from None
 
 
 def numbers_of(column: str) -> Score:

@@ -240,9 +240,7 @@ class CorpusRecipe:
                 f"at most engine.beams ({engine.beams}), unless engine.sample is true",
             )
         if make.executor == "slurm" and make.partition is None:
-            raise must_be(
-                "make.partition", make.partition, "the partition of the jobs, with executor slurm"
-            )
+            raise must_be("make.partition", make.partition, "given with executor slurm")
         for source in self.data.sources:
             self._check_source(source)
 
@@ -294,8 +292,8 @@ class CorpusRecipe:
             raise must_be(
                 f"languages of {source.title}",
                 languages,
-                f"two languages, as the side that is not in {reference} is translated (without the "
-                "step translate, the second side is taken as the translation)",
+                "two different languages, because the step translate reads the side that is "
+                f"not in {reference}",
             )
 
 

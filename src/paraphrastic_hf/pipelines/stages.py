@@ -141,7 +141,7 @@ class Translate(Stage):
         written = engine.translate([row[SOURCE] for row in block.rows], before=before)
         if len(written) != len(block.rows):
             raise EngineError(
-                f"the engine returned {len(written):,} results for "
+                f"The engine returned {len(written):,} results for "
                 f"{counted(len(block.rows), 'line')}"
             )
         kept: list[Row] = []
@@ -180,7 +180,7 @@ class Judge(Stage):
         scores = step.score(rows) if rows else []
         if len(scores) != len(rows):
             raise ValueError(
-                f"the step {self.name} returned {counted(len(scores), 'score')} for "
+                f"The step {self.name} returned {counted(len(scores), 'score')} for "
                 f"{counted(len(rows), 'row')}"
             )
         name = step.name

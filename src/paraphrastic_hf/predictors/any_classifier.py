@@ -44,13 +44,13 @@ def load_classifier(
         classify, known = _pipeline(name, trust_remote_code)
     else:
         if not isinstance(predictor.model, ClassifierModel):
-            raise ModelError(f"{name} predicts scores, not labels; name a classifier")
+            raise ModelError(f"{name} predicts scores, not labels. Use a classifier")
         classify, known = predictor.predict, list(predictor.model.config.id2label.values())
     missing = [label for label in labels if label not in known]
     if missing:
         raise ModelError(
-            f"{name} has the labels {', '.join(known)}, but the examples have "
-            f"{', '.join(missing)}; use the model's labels in the examples"
+            f"{name} does not have the label {', '.join(missing)} of the examples. Use its "
+            f"labels: {', '.join(known)}"
         )
     return classify  # type: ignore[no-any-return]
 
@@ -82,7 +82,7 @@ def _pipeline(name: str, trust_remote_code: bool) -> tuple[Any, list[str]]:
         cut = sum(len(each) > most for each in ids) if most is not None else 0
         if cut:
             logger.warning(
-                "%s of %s are cut at %s tokens, the limit of %s.",
+                "%s of %s are cut at %s tokens, the limit of %s",
                 f"{cut:,}",
                 counted(len(given), "text"),
                 f"{most:,}",

@@ -145,7 +145,7 @@ class SentencePredictor(SavedModel):
                 differ in length.
         """
         if isinstance(self.model, RelatednessModel):
-            raise ValueError("a relatedness model predicts scores, not labels; use predict")
+            raise ValueError("A relatedness model predicts scores, not labels. Use `predict`")
         logits = torch.from_numpy(self.logits(first, second))
         return logits.softmax(1).numpy()
 
@@ -164,10 +164,10 @@ class SentencePredictor(SavedModel):
             raise ValueError("first and second must be lists of texts, got a string")
         if self.takes_pairs != (second is not None):
             wanted = "two lists of texts" if self.takes_pairs else "one list of texts"
-            raise ValueError(f"this model takes {wanted}")
+            raise ValueError(f"This model takes {wanted}")
         if second is not None and len(first) != len(second):
             raise ValueError(
-                f"first and second differ in length: {len(first):,} and {len(second):,}"
+                f"first and second must have equal length, got {len(first):,} and {len(second):,}"
             )
         columns = [first] if second is None else [first, second]
         sides = [self.tokenizer.encode_batch(column) for column in columns]

@@ -17,7 +17,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizer
 
-from paraphrastic_hf.errors import DataError, ModelError, counted
+from paraphrastic_hf.errors import DataError, ModelError
 from paraphrastic_hf.io.files import SPECIAL_TOKENS, read_json, write_bytes
 from paraphrastic_hf.io.remote_code import write_remote_code
 from paraphrastic_hf.text.contract import SpecialIds, check_size
@@ -58,7 +58,7 @@ class CharNgramTokenizer(PreTrainedTokenizer):
             )
         if ngrams is None:
             if vocab_file is None:
-                raise ModelError("ngrams.json, the vocabulary of the tokenizer, does not exist")
+                raise ModelError("ngrams.json (the vocabulary of the tokenizer) does not exist")
             ngrams = read_json(Path(vocab_file))
         missing = sorted(set(orders) - {len(ngram) for ngram in ngrams})
         if missing:
@@ -118,8 +118,8 @@ class CharNgramTokenizer(PreTrainedTokenizer):
         missing = sorted(set(orders) - {len(ngram) for ngram in ranked})
         if missing:
             raise DataError(
-                f"The vocabulary would lack character n-grams of order {missing[0]}: none occurs "
-                f"{counted(min_count, 'time')} in the text, or vocab_size {vocab_size} is too small"
+                f"The vocabulary would lack character n-grams of order {missing[0]}: the text "
+                f"has none with min_count {min_count}, or vocab_size {vocab_size} is too small"
             )
         if hard_vocab_limit:
             check_size(len(ranked), vocab_size, "n-gram type")

@@ -27,7 +27,7 @@ from paraphrastic_hf.text.word import WordTokenizer
 
 CHAR_NGRAMS = "ngrams.json"
 STOCK = "tokenizer.json"
-WRITTEN = "Use a directory written by `paraphrastic train`"
+WRITTEN = "use a directory written by `paraphrastic train`"
 Loaded = SubwordTokenizer | WordTokenizer | CharTokenizer | BytePairTokenizer
 TOKENIZERS: dict[str, type[Loaded]] = {
     "sentencepiece": SubwordTokenizer,
@@ -70,14 +70,14 @@ def load_tokenizer(directory: str | Path) -> TextTokenizer:
     except FileNotFoundError as error:
         raise ModelError(
             f"{directory} has no tokenizer of this package ({Path(error.filename or path).name} "
-            f"does not exist). {WRITTEN}, or {other_loader(directory)}"
+            f"does not exist). {other_loader(directory)}, or {WRITTEN}"
         ) from error
     except ParaphrasticError:
         raise
     except Exception as error:  # other libraries raise many kinds
         raise ModelError(
             f"{directory} has no tokenizer of this package ({path.name}: {in_a_line(error)}). "
-            f"{WRITTEN}, or {other_loader(directory)}"
+            f"{other_loader(directory)}, or {WRITTEN}"
         ) from error
 
 
@@ -108,7 +108,7 @@ def rebuild_tokenizer(path: Path) -> Rebuilt | MarkedTokenizer:
     except Exception as error:  # tokenizers raises bare Exception
         raise ModelError(f"Cannot read the tokenizer {path}: {error}") from error
     wanted = _described(given)
-    not_ours = f"{path} is not a tokenizer of this package; {other_loader(path.parent)}"
+    not_ours = f"{path} is not a tokenizer of this package. {other_loader(path.parent)}"
     added = tuple(token["content"] for token in wanted["added_tokens"])
     marks = next((name for name, known in MARKS.items() if known == added), None)
     if _begins_as_ours(wanted["model"].get("vocab")) and (marks or not added):

@@ -47,8 +47,7 @@ class MixtureTokenizer(PreTrainedTokenizer):
         for k in range(parts):
             if (part := self._read(k)) is None:
                 raise ModelError(
-                    f"The mixture has {parts} tokenizers, but {PARTS_FOLDER}/{k} has neither "
-                    f"{STOCK} nor {NGRAMS}"
+                    f"{PARTS_FOLDER}/{k} of the mixture has neither {STOCK} nor {NGRAMS}"
                 )
             self._parts.append(part)
         sizes = [

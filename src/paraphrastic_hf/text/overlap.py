@@ -51,7 +51,7 @@ def lemmatize(texts: Sequence[str]) -> list[str]:
         import simplemma
     except ImportError as error:
         raise RecipeError(
-            "training.exclude: partners_and_lemmas needs simplemma. Run pip install "
+            "training.exclude partners_and_lemmas needs simplemma. Run pip install "
             "'paraphrastic-hf[lemmas]', or set it to partners"
         ) from error
     return [

@@ -33,7 +33,7 @@ from paraphrastic_hf.text.ragged import Ragged
 PAD_ID, UNKNOWN_ID = 0, 1
 SCORE_STEP = 256
 FEW_TEXTS = 256  # up to here, starting sentencepiece's threads costs more than it saves
-DAMAGED = "the file is damaged, so download or train the model again"
+DAMAGED = "Download or train the model again"
 NORMAL_PIECE = 1  # sentencepiece's type of pieces that occur in text
 
 
@@ -109,8 +109,8 @@ class SubwordTokenizer:
         except RuntimeError as error:
             raise DataError(
                 f"sentencepiece cannot build a vocabulary of {vocab_size} pieces from this text: "
-                f"{str(error).strip()}. Use more text, or a vocab_size that the text supports and "
-                "that is above its number of distinct characters"
+                f"{str(error).strip()}. Use more text or another vocab_size, above the number of "
+                "distinct characters"
             ) from error
         return cls(round_scores(model.getvalue()), lowercase=lowercase, keep_unknown=keep_unknown)
 
@@ -129,15 +129,15 @@ class SubwordTokenizer:
     def _check(self) -> None:
         """Raise a `ValueError` for models that sentencepiece reads but this package never saves."""
         if not self.vocab_size:
-            raise ValueError(f"it is empty; {DAMAGED}")
+            raise ValueError(f"it is empty. {DAMAGED}")
         if (self._processor.pad_id(), self._processor.unk_id()) != (PAD_ID, UNKNOWN_ID):
-            raise ValueError(f"its first two pieces are not <pad> and <unk>; {DAMAGED}")
+            raise ValueError(f"its first two pieces are not <pad> and <unk>. {DAMAGED}")
         try:
             _, scores, _ = self.unigram()
         except UnicodeDecodeError as error:
-            raise ValueError(f"a piece is not UTF-8 ({error}); {DAMAGED}") from error
+            raise ValueError(f"a piece is not UTF-8 ({error}). {DAMAGED}") from error
         if not np.isfinite(scores).all():
-            raise ValueError(f"the score of a piece is not finite; {DAMAGED}")
+            raise ValueError(f"the score of a piece is not finite. {DAMAGED}")
 
     def encode_batch(self, texts: Sequence[str]) -> Ragged:
         """Return the ids of each text. Texts without known characters have no ids."""

@@ -19,7 +19,6 @@ import os
 import random
 import shutil
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +28,10 @@ from paraphrastic_hf.config.recipe import build, set_key, to_mapping, to_yaml
 from paraphrastic_hf.errors import BusyError, CheckpointError, ParaphrasticError, RecipeError
 from paraphrastic_hf.extras import require
 from paraphrastic_hf.hub.cards import run_card, write_card
-from paraphrastic_hf.io.files import replacing, write_bytes
+from paraphrastic_hf.io.files import write_bytes
 from paraphrastic_hf.io.locks import locked
 from paraphrastic_hf.io.markdown import literal, markdown_table
+from paraphrastic_hf.io.plots import COLORS, new_figure, png, style
 from paraphrastic_hf.training.contrastive.recipe import ContrastiveRecipe
 from paraphrastic_hf.training.data.development import read_development
 from paraphrastic_hf.training.encoder.build import check_encoders
@@ -268,7 +268,7 @@ def _search(
         what = f"failed: {result.error}" if result.score is None else f"{result.score:.2f}"
         logger.info("%s %s%s", recipe.run.development, what, " (best so far)" * is_best)
         done = results(study, grid)
-        _write_results(study, done, recipe.run.development, output)
+        _write_results(done, grid, recipe.run.development, output)
     if done[0].score is None:
         raise RecipeError(f"Every trial failed. Error of the first: {done[0].error}")
 
@@ -326,7 +326,7 @@ def _keep(trial: Trial, is_best: bool, recipe: ContrastiveRecipe, output: Path) 
     write_bytes(output / "best.yaml", text.encode("utf-8"))
 
 
-def _write_results(study: Any, trials: Sequence[Trial], development: str, output: Path) -> None:
+def _write_results(trials: Sequence[Trial], grid: Grid, development: str, output: Path) -> None:
     """Write trials.md, trials.tsv and trials.png."""
     keys = list(trials[0].settings)
     title = f"# Trials by {literal(development)}"
@@ -338,24 +338,23 @@ def _write_results(study: Any, trials: Sequence[Trial], development: str, output
     for t in trials:
         writer.writerow([t.score, *(t.settings[key] for key in keys), t.step, t.seconds, t.error])
     write_bytes(output / "trials.tsv", file.getvalue().encode("utf-8"))
-    _plot(study, f"{development}, {unit_of(development)}", output / "trials.png")
+    _plot(trials, grid, f"Trials by {development}, {unit_of(development)}", output / "trials.png")
 
 
-def _plot(study: Any, label: str, path: Path) -> None:
-    """Plot the scores of all trials over the values of each key."""
-    import matplotlib.pyplot as plt
-    import numpy as np
-    from optuna.visualization.matplotlib import plot_slice
-
-    with plt.rc_context({"backend": "agg"}), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # `plot_slice` is experimental
-        axes: Any = np.ravel(np.asarray(plot_slice(study, target_name=label)))
-        for axis in axes:
-            labels = [text.get_text().strip("'") for text in axis.get_xticklabels()]
-            axis.set_xticks(axis.get_xticks(), labels)
-        with replacing(path) as partial:
-            axes[0].figure.savefig(partial, dpi=150, format="png", bbox_inches="tight")
-        plt.close(axes[0].figure)
+def _plot(trials: Sequence[Trial], grid: Grid, title: str, path: Path) -> None:
+    """Draw a panel for each key with several values, with the score of every trial."""
+    done = [(each.settings, each.score) for each in trials if each.score is not None]
+    keys = [key for key, values in grid.items() if len(values) > 1] or list(grid)
+    figure = new_figure(3.5 * len(keys), 3.5)
+    for number, key in enumerate(keys, 1):
+        axes = figure.add_subplot(1, len(keys), number)
+        texts = list(map(_text, grid[key]))
+        places = [texts.index(_text(settings[key])) for settings, _ in done]
+        axes.scatter(places, [score for _, score in done], s=24, alpha=0.7, color=COLORS[0])
+        axes.set_xticks(range(len(texts)), texts)
+        axes.set_xlim(-0.5, len(texts) - 0.5)
+        style(axes, key, grid="y")
+    write_bytes(path, png(figure, title))
 
 
 def _every(grid: Grid) -> Iterator[Settings]:

@@ -11,10 +11,12 @@ import pytest
 from matplotlib.axes import Axes
 
 from paraphrastic_hf.config.recipe import to_mapping
-from paraphrastic_hf.training.engine.curve import Curve, labels_of, read_curves, write_curve
+from paraphrastic_hf.training.engine.curve import Curve, read_curves, titles_of, write_curve
+from paraphrastic_hf.training.engine.run import train
 from paraphrastic_hf.training.engine.score_units import NATS, scored_on
 from paraphrastic_hf.training.kinds import load_recipe
-from tests.training.runs import PAIRS, card, recipe_of, trained
+from tests.data_root import DEMO
+from tests.training.runs import PAIRS, card, trained
 
 SMALL = f"""
 data: {{sources: [{PAIRS}]}}
@@ -50,18 +52,20 @@ def test_every_logged_value_except_times_is_a_curve(tmp_path: Path) -> None:
     }
 
 
-def labels(folder: Path, *options: str) -> dict[str, str]:
-    return labels_of(to_mapping(recipe_of(folder, SMALL, *options)))
+def titles(folder: Path, *options: str) -> dict[str, str]:
+    (folder / "recipe.yaml").write_text(SMALL, encoding="utf-8")
+    recipe = load_recipe(folder / "recipe.yaml", options)
+    return titles_of(to_mapping(recipe))
 
 
-def test_labels_name_the_unit_of_the_score_and_negatives_that_harden(tmp_path: Path) -> None:
-    hard = labels(tmp_path, "--development", "clean")
-    assert "harden" in hard["loss"]
+def test_titles_name_the_unit_of_the_score_and_whether_the_loss_can_rise(tmp_path: Path) -> None:
+    hard = titles(tmp_path, "--development", "clean")
+    assert "harder" in hard["loss"]
     assert "clean" in hard["development"]
     assert "x 100" in hard["development"]
-    assert "harden" not in labels(tmp_path, "--negatives", "rand")["loss"]
-    assert "harden" not in labels(tmp_path, "--objective", "infonce")["loss"]
-    held_out = labels_of({"run": {"development": "held_out"}, "training": {}})["development"]
+    assert "harder" not in titles(tmp_path, "--negatives", "rand")["loss"]
+    assert "harder" not in titles(tmp_path, "--objective", "infonce")["loss"]
+    held_out = titles_of({"run": {"development": "held_out"}, "training": {}})["development"]
     assert "nats per token" in held_out
     assert "100" not in held_out
 
@@ -93,39 +97,47 @@ def test_the_plot_does_not_depend_on_training_times(tmp_path: Path) -> None:
     assert pictures[0].startswith(b"\x89PNG")
 
 
-def test_each_gauge_has_its_own_panel(tmp_path: Path) -> None:
-    heights = []
-    gauges: list[dict[str, float]] = [
-        {},
-        {"expected_cost": 52.8},
-        {"expected_cost": 9, "first": 1},
-        {"kl/en": 2, "kl/fr": 3, "active_units/en": 5},
-    ]
-    for number, more in enumerate(gauges):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        log = [LOG[0], LOG[0] | {"step": 4, "late": 0.2}, LOG[0] | {"step": 6}]
-        write_log(folder, [*log, {"step": 6, "development": 1, **more}])
-        write_curve(folder)
-        picture = (folder / "training.png").read_bytes()
-        heights.append(int.from_bytes(picture[20:24], "big"))  # of the header of a PNG
-    assert heights == [670, 790, 910, 910]
+def size_of(folder: Path) -> tuple[int, int]:
+    """Width and height of the picture in pixels, from the header of the PNG file."""
+    header = (folder / "training.png").read_bytes()
+    return int.from_bytes(header[16:20], "big"), int.from_bytes(header[20:24], "big")
 
 
-@pytest.mark.parametrize(("names", "columns"), [(5, 0), (6, 1), (9, 2), (40, 5)])
-def test_long_legends_stand_beside_their_panel(names: int, columns: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("gauges", "height"),
+    [
+        ({}, 670),
+        ({"expected_cost": 52.8}, 790),
+        ({"expected_cost": 9, "first": 1}, 910),
+        ({"kl/en": 2, "kl/fr": 3, "active_units/en": 5}, 910),
+    ],
+)
+def test_gauges_have_panels_of_their_own(
+    gauges: dict[str, float], height: int, tmp_path: Path
+) -> None:
+    scores = [{"step": step, "development": step, **gauges} for step in (3, 6)]
+    write_log(tmp_path, [LOG[0], LOG[0] | {"step": 4}, *scores])
+    write_curve(tmp_path)
+    assert size_of(tmp_path)[1] == height
+
+
+@pytest.mark.parametrize(("names", "columns"), [(1, 0), (2, 1), (7, 1), (9, 2), (40, 6)])
+def test_the_legend_is_beside_the_panel(names: int, columns: int, tmp_path: Path) -> None:
     gauges = {f"kl/{number}": 2.0 + number for number in range(names)}
-    write_log(tmp_path, [LOG[0], {"step": 6, **gauges}])
+    write_log(tmp_path, [{"step": step, **gauges} for step in (3, 6)])
     with mock.patch.object(Axes, "plot", autospec=True, side_effect=Axes.plot) as plot:
         write_curve(tmp_path)
-    drawn = [call.kwargs["label"] for call in plot.call_args_list]
-    assert set(drawn) >= {str(number) for number in range(names)}
-    width = int.from_bytes((tmp_path / "training.png").read_bytes()[16:20], "big")
-    assert width == 700 + 130 * columns
+    if columns:
+        drawn = [call.kwargs["label"] for call in plot.call_args_list]
+        assert drawn == sorted(map(str, range(names)))
+    assert size_of(tmp_path)[0] == 700 + 130 * columns
 
 
-def test_without_a_logged_step_an_old_plot_is_removed(tmp_path: Path) -> None:
-    write_log(tmp_path, [])
+@pytest.mark.parametrize("lines", [[], LOG[:2]])
+def test_without_two_points_there_is_no_picture(
+    lines: list[dict[str, float]], tmp_path: Path
+) -> None:
+    write_log(tmp_path, lines)
     (tmp_path / "training.png").write_bytes(b"of another run")
     write_curve(tmp_path)
     assert not (tmp_path / "training.png").exists()
@@ -149,3 +161,10 @@ def test_a_run_plots_its_log(tmp_path: Path) -> None:
     write_curve(output)
     assert (output / "training.png").read_bytes() == picture
     assert "](training.png)" in card(output)
+
+
+def test_the_loss_of_the_demo_falls(tmp_path: Path) -> None:
+    train(load_recipe(DEMO.with_name("demo.yaml")), tmp_path / "demo", progress=False)
+    values = read_curves(tmp_path / "demo" / "logs" / "train.jsonl")["loss"].values
+    assert values[:5] == sorted(values[:5], reverse=True)
+    assert max(values[5:]) < 0.1 * values[0]

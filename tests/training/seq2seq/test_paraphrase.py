@@ -99,7 +99,7 @@ def test_pairs_without_different_trees_are_left_out(
         ["she drove home .", "home is where she drove", second],
         ["home is where she drove", "she drove home .", first],
     ]
-    with pytest.raises(DataError, match=r"pair 3 "):
+    with pytest.raises(DataError, match="pair 3"):
         prepared(tmp_path / "..", "--sources", f"[{path}]", "--bad_rows", "refuse")
 
 

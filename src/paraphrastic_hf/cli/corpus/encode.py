@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
     count = len(arguments.texts)
     if unfinished:
         print(
-            f"{arguments.output}: {count - unfinished} of {counted(count, 'file')}; the others are "
-            "still running"
+            f"{arguments.output}: {count - unfinished} of {counted(count, 'file')} encoded. The "
+            "others are still running"
         )
     else:
         print(f"{arguments.output}: {counted(count, 'file')}")

@@ -58,8 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-words",
         type=int,
         default=30,
-        help="length of the longest sentence, in words; 0 for no limit (default: 30, as in the "
-        "thesis)",
+        help="maximum sentence length in words, 0 for no limit (default: 30, as in the thesis)",
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--score", metavar="COLUMN", help="column of the paraphrase scores")
@@ -82,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with --simlex, TSV file of word pairs to compare, with or without scores, such as "
         "PPDB",
     )
-    add_data_option(parser, "SimLex-999 for --simlex")
+    add_data_option(parser, "--simlex reads SimLex-999 from it")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -92,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"{arguments.min_count}, {arguments.count} and {arguments.max_words}"
         )
     if not (arguments.output or arguments.word or arguments.simlex):
-        raise DataError("nothing to do; pass --output, --word or --simlex")
+        raise DataError("Nothing to do. Pass --output, --word or --simlex")
     if arguments.encoder:
         check_model_name(arguments.encoder)
     folder = Path(evaluation_folder(arguments.data)) if arguments.simlex else None
@@ -108,7 +107,7 @@ def run(arguments: argparse.Namespace) -> None:
     if kept:
         if len(arguments.corpus) > 1 or arguments.output:
             raise DataError(
-                f"{kept[0]} is a lexicon; pass it alone, with --word and without --output"
+                f"{kept[0]} is a lexicon. Pass it alone, with --word and without --output"
             )
         _print(read_lexicon(kept[0]), arguments, f"in {kept[0]}")
         if folder is not None:
@@ -126,7 +125,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.word:
         words = [word.lower() for word in arguments.word]
         seen = counted(arguments.min_count, "pair")
-        within = f"in at least {seen} of sentences; lower --min-count for a small corpus"
+        within = f"in at least {seen} of sentences. Lower --min-count for a small corpus"
         _print(counts.entries(arguments.min_count, words), arguments, within)
     if folder is not None:
         _compare(counts, arguments.beside, folder)

@@ -37,7 +37,7 @@ Set any key of the recipe with --KEY VALUE (--workers 2). A recipe may name a pr
 command then runs (engine.kind: command). Read a recipe from elsewhere as you would read a script.
 
 The same command resumes an interrupted run. Workers and executor may change, the number of tasks
-may not. With the executor slurm the command submits jobs and returns; repeat it when the jobs have
+may not. With the executor slurm the command submits jobs and returns. Repeat it when the jobs have
 ended to count the rows and write the card. The folder loads with `datasets.load_dataset`, and as a
 source of `paraphrastic train`.
 
@@ -90,7 +90,7 @@ def summary(made: Made, output: Path) -> str:
     if made.unfinished:
         return (
             f"{output}: {counted(made.unfinished, 'task')} running or failed (logs in "
-            f"{output}/logs); repeat the command when they have ended"
+            f"{output}/logs). Repeat the command when they have ended"
         )
     lines = [f"{'step':24s} {'kept':>12s} {'left out':>12s} {'seconds':>10s}"]
     lines += [

@@ -16,8 +16,8 @@ Each task searches one source file in one target file. The results are joined, s
 DIR/pairs.parquet has the pairs of a single search over all text: score, source, target, and the
 file and line of both. For two files, `paraphrastic mine` is simpler.
 
-The same command resumes an interrupted run. With the executor slurm it submits jobs and returns;
-repeat it when they have ended to choose the pairs. After the search, another --score,
+The same command resumes an interrupted run. With the executor slurm it submits jobs and returns.
+Repeat it when they have ended to choose the pairs. After the search, another --score,
 --candidates, --threshold or --allow-many-to-many chooses again without searching.
 
 DIR holds a copy of the text. A task uses a quarter of `memory` (4 GB by default) for vectors.
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     ) as mined:
         if isinstance(mined, int):
             print(
-                f"{arguments.output}: {counted(mined, 'task')} not complete; repeat the command "
+                f"{arguments.output}: {counted(mined, 'task')} not complete. Repeat the command "
                 "when all jobs have ended"
             )
             return

@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--answers",
         nargs="+",
         metavar="FILE",
-        help="answers of the annotators to summarize; --output is then the folder of the sample",
+        help="answers of the annotators to summarize, with the folder of the sample as --output",
     )
 
 
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         _print_answers(arguments)
         return
     if not arguments.corpus:
-        raise DataError("name a corpus or pass --answers")
+        raise DataError("Name a corpus or pass --answers")
     if arguments.per_bin < 1:
         raise DataError(f"--per-bin must be 1 or more, got {arguments.per_bin}")
     for name in (None if arguments.score else arguments.encoder, arguments.independent):

@@ -14,7 +14,7 @@ SAMPLE = 100_000  # of the thesis
 EPILOG = """\
 The columns describe a random sample of the corpus (thesis, Table 25):
   length          words of a text, split at white space
-  IDF             mean inverse document frequency of its words, in nats; from the sample itself
+  IDF             mean inverse document frequency of its words, in nats, from the sample itself
                   unless --idf or --word-counts is given (the thesis uses Wikipedia)
   para. score     cosine of reference and translation
   vocab. entropy  entropy of the words, in nats

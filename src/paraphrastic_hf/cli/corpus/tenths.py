@@ -11,7 +11,7 @@ from paraphrastic_hf.cli.shared.lines import holds_output
 from paraphrastic_hf.errors import DataError, counted
 
 EPILOG = """\
-Rows are sorted by the score; the first part has the lowest scores (thesis, 4.5.4). Each part is
+Rows are sorted by the score, so the first part has the lowest scores (thesis, 4.5.4). Each part is
 DIR/part-NUMBER.tsv.
 
 examples:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"{arguments.parts} and {arguments.most}"
         )
     if Path(arguments.output).resolve() in {Path(path).resolve() for path in arguments.corpus}:
-        raise DataError(f"{arguments.output} is both corpus and --output; name another --output")
+        raise DataError(f"{arguments.output} is both corpus and --output. Name another --output")
     from paraphrastic_hf.pipelines.read import numbers_of, read_corpus
     from paraphrastic_hf.pipelines.statistics.tenths import write_tenths
     from paraphrastic_hf.pipelines.steps.registry import make_step

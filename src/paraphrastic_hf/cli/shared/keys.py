@@ -33,7 +33,7 @@ def add_keys_option(
             self, parser: argparse.ArgumentParser, known: argparse.Namespace, group: Any, *_: Any
         ) -> None:
             if known.recipe is None:
-                parser.error(f"name a recipe before --keys: {parser.prog} RECIPE --keys")
+                parser.error(f"Name a recipe before --keys: {parser.prog} RECIPE --keys")
             recipe = load(known.recipe)
             fields = key_paths(type(recipe))
             values = {key: reduce(getattr, key.split("."), recipe) for key in fields}
@@ -65,7 +65,7 @@ def key_tables(
     for key, field in fields.items():
         groups.setdefault(key.partition(".")[0] if "." in key else "recipe", {})[key] = field
     if group is not None and group not in groups:
-        raise RecipeError(f"no group of keys is named {group!r}; {nearest_name(group, groups)}")
+        raise RecipeError(f"No group of keys is named {group!r}. {nearest_name(group, groups)}")
     width = shutil.get_terminal_size((100, 24)).columns
     for name in groups if group is None else [group]:
         yield name

@@ -59,7 +59,7 @@ def check_inputs(*paths: str, tables: bool = False) -> None:
     """Raise an error for input files that do not exist. Standard input (`-`) may be given only
     once."""
     if paths.count("-") > 1:
-        raise DataError("only one input can be - (standard input); name files for the others")
+        raise DataError("Only one input can be - (standard input). Name files for the others")
     for path in paths:
         if path == "-":
             continue
@@ -67,7 +67,7 @@ def check_inputs(*paths: str, tables: bool = False) -> None:
             raise DataError(f"{path} does not exist")
         if not tables or not has_named_columns(Path(path)):
             if Path(path).is_dir():
-                raise DataError(f"{path} is a folder; name a file")
+                raise DataError(f"{path} is a folder. Name a file")
             refuse_table(path)
 
 
@@ -116,7 +116,7 @@ def pair_blocks(
                 report.good += not pair.is_header
             elif bad_lines == "refuse":
                 raise DataError(
-                    f"{pair.place} is a row {pair.wrong}; correct it or pass --bad-lines keep"
+                    f"{pair.place} is a row {pair.wrong}. Correct it or pass --bad-lines keep"
                 )
             else:
                 report.add(pair.wrong, pair.place)
@@ -224,16 +224,16 @@ def check_output(path: str, *, is_folder: bool = False) -> None:
             return
         if not is_folder and Path(path).is_dir():
             what = f"{path} is a folder" if path else "--output is empty"
-            raise DataError(f"{what}; name a file to write")
+            raise DataError(f"{what}. Name a file to write")
         while not folder.exists():
             folder = folder.absolute().parent
     except OSError as error:  # such as a name that is too long
-        raise DataError(f"cannot write {path}: {error.strerror}; name another --output") from error
+        raise DataError(f"Cannot write {path}: {error.strerror}. Name another --output") from error
     if not folder.is_dir():
-        raise DataError(f"cannot write {path}: {folder} is not a folder; name another --output")
+        raise DataError(f"Cannot write {path}: {folder} is not a folder. Name another --output")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(
-            f"cannot write {path}: no permission to write in {folder}; name another --output"
+            f"Cannot write {path}: no permission to write in {folder}. Name another --output"
         )
 
 
@@ -281,11 +281,11 @@ def refuse_overwriting(options: Mapping[str, Any]) -> None:
             if name in FOLDERS and os.path.isdir(given):
                 if Path(output).resolve().is_relative_to(Path(given).resolve()):
                     raise DataError(
-                        f"{output} is a file of the input {given}; name another --output, or "
+                        f"{output} is a file of the input {given}. Name another --output, or "
                         "remove the file first"
                     )
             elif os.path.isfile(given) and os.path.samefile(given, output):
-                raise DataError(f"{output} is both input and output; name another --output")
+                raise DataError(f"{output} is both input and output. Name another --output")
 
 
 def is_stream(path: str) -> bool:
@@ -303,7 +303,7 @@ def open_output(path: str) -> Iterator[IO[str]]:
     """
     if path == "-":
         if sys.stdout is None:
-            raise DataError("standard output is closed; name a file with --output")
+            raise DataError("Standard output is closed. Name a file with --output")
         yield sys.stdout
         sys.stdout.flush()
         return

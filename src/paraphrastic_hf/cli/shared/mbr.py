@@ -17,9 +17,11 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
         "--decode",
         choices=("likely", "mbr"),
         default="likely",
-        help="choice among the --outputs translations of a line: likely prints all, the likeliest "
-        "first, and mbr prints the one that agrees most with the others (minimum Bayes risk), "
-        "weighted by likelihood, or equally with --sample",
+        help=(
+            "output for each line. likely: all --outputs translations, likeliest first. mbr: "
+            "the one most similar to the others (minimum Bayes risk), which are weighted by "
+            "likelihood, or equally with --sample"
+        ),
     )
     parser.add_argument(
         "--metric",
@@ -42,8 +44,10 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--aggregate",
         action="store_true",
-        help="compare each translation with the mean of all instead of every other one: faster, "
-        "the same choices with --metric sim and nearly the same with simile",
+        help=(
+            "compare each translation with the mean of all instead of with every other one. "
+            "Faster, with equal choices for --metric sim and nearly equal ones for simile"
+        ),
     )
 
 
@@ -54,19 +58,19 @@ def decider(
     by_windows = arguments.metric_similarity == "windows"
     metric = arguments.metric or "simile"
     if by_windows and (arguments.decode == "likely" or metric not in ("simile", "sim")):
-        raise DataError("--metric-similarity is for --decode mbr with --metric simile or sim")
+        raise DataError("--metric-similarity needs --decode mbr with --metric simile or sim")
     if arguments.decode == "likely":
         for name in ("metric", "metric_model", "aggregate"):
             if getattr(arguments, name):
-                raise DataError(f"--{name} is for --decode mbr".replace("_", "-"))
+                raise DataError(f"--{name} needs --decode mbr".replace("_", "-"))
         return lambda lines: lines
     if arguments.outputs < 2:
         raise DataError(
-            "--decode mbr needs several translations: set --outputs to 16 or more, with --sample "
+            "--decode mbr needs several translations. Set --outputs to 16 or more, with --sample "
             "or as many --beams"
         )
     if arguments.aggregate and metric not in ("simile", "sim"):
-        raise DataError(f"--aggregate is for --metric simile and sim, got {metric}")
+        raise DataError(f"--aggregate needs --metric simile or sim, got {metric}")
     if arguments.aggregate and by_windows:
         raise DataError("--aggregate needs --metric-similarity sentences, got windows")
     from paraphrastic_hf.generation.bayes_risk import likelihood_weights, minimum_bayes_risk
@@ -74,7 +78,7 @@ def decider(
 
     model = arguments.metric_model or "simile"
     if arguments.metric_model and metric not in ("simile", "sim"):
-        raise DataError(f"--metric-model is for --metric simile and sim, got {metric}")
+        raise DataError(f"--metric-model needs --metric simile or sim, got {metric}")
     if not arguments.metric_model and metric in ("simile", "sim"):
         to = arguments.to or written_language(local_directory(arguments.model))
         if to not in (None, *CODES_OF_ENGLISH):  # `simile` reads English only

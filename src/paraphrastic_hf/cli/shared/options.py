@@ -38,8 +38,10 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-remote-code",
         action="store_true",
-        help="run Python code that comes with a model of another library, with all your rights "
-        "(default: refuse such a model)",
+        help=(
+            "run Python code that comes with a model of another library, with your permissions "
+            "(default: refuse such models)"
+        ),
     )
 
 
@@ -82,7 +84,7 @@ def data_root(given: str | None, what: str) -> str:
     """Return the data folder: `given`, the value of `--data`, or else $PARAPHRASTIC_DATA."""
     root = given or os.environ.get(VARIABLE)
     if not root:
-        raise DataError(f"name the folder that holds {what} with --data or {VARIABLE}")
+        raise DataError(f"Name the folder that holds {what} with --data or {VARIABLE}")
     if not os.path.isdir(root):
         raise DataError(f"{'--data' if given else VARIABLE}: the folder {root} does not exist")
     return root
@@ -123,9 +125,7 @@ def smaller(encoder: Any, arguments: argparse.Namespace, model: str) -> Any:
         if wanted is None:
             continue
         if not hasattr(encoder, f"with_{option}"):
-            raise ModelError(
-                f"--{option} needs an averaging model of this package, and {model} is not one"
-            )
+            raise ModelError(f"--{option} needs an averaging model of this package, got {model}")
         try:
             encoder = getattr(encoder, f"with_{option}")(wanted)
         except (ValueError, ModelError) as error:

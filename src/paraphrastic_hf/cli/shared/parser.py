@@ -42,7 +42,7 @@ class _Joined(argparse._StoreAction):
         before = getattr(namespace, self.dest, self.default)
         if isinstance(values, list) and option_string and before is not self.default:
             if isinstance(self.nargs, int):
-                raise argparse.ArgumentError(self, "may be given once only")
+                raise argparse.ArgumentError(self, "may be given only once")
             values = [*before, *values]
         super().__call__(parser, namespace, values, option_string)
 
@@ -114,8 +114,8 @@ class Parser(argparse.ArgumentParser):
             known = nearest_name(meant, map(str, action.choices))
             if isinstance(action, argparse._SubParsersAction):
                 kind = str(action.metavar).lower()
-                raise argparse.ArgumentError(None, f"no {kind} is named {value!r}; {known}")
-            raise argparse.ArgumentError(action, f"{value!r} is not a choice; {known}")
+                raise argparse.ArgumentError(None, f"No {kind} is named {value!r}. {known}")
+            raise argparse.ArgumentError(action, f"{value!r} is not a choice. {known}")
 
     def _options(self) -> list[str]:
         return [name for name in self._option_string_actions if name.startswith("--")]
@@ -124,11 +124,11 @@ class Parser(argparse.ArgumentParser):
         """Suggest a correction for unknown arguments."""
         for name in unknown:
             if name.partition("=")[0] in self._option_string_actions and "--" in self._given:
-                return f"; put {name} before --, because everything after -- is a file name"
+                return f". Put {name} before --, because everything after -- is a file name"
             if name.startswith("-") and os.path.exists(name):
-                return f"; write ./{name} for the file of that name"
+                return f". Write ./{name} for the file of that name"
             if name.startswith("--"):
                 meant = nearest(name.partition("=")[0], self._options(), cutoff=0.6)
                 if meant is not None:
-                    return f"; instead of {name.partition('=')[0]}, did you mean {meant}?"
+                    return f". Did you mean {meant} instead of {name.partition('=')[0]}?"
         return ""

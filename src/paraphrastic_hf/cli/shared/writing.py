@@ -25,8 +25,10 @@ def add_writing_options(
     *,
     beams: int = 5,
     max_tokens: int = 100,
-    outputs: str = "sentences per line; if more than 1, each is printed as line number, mean "
-    "log-probability of its tokens (nats) and sentence, tab-separated",
+    outputs: str = (
+        "sentences per line. If more than 1, each is printed as line number, mean "
+        "log-probability of its tokens (nats) and sentence, tab-separated"
+    ),
 ) -> None:
     """Add the options of beam search and sampling, and of the output.
 
@@ -76,7 +78,7 @@ def writing_of(arguments: argparse.Namespace) -> GenerationOptions:
         raise DataError(f"{names} needs --sample")
     beams = arguments.beams
     if beams is not None and arguments.sample:
-        raise DataError("--beams and --sample exclude each other; leave one out")
+        raise DataError("--beams and --sample exclude each other. Leave one out")
     if beams is None:
         beams = arguments.usual_beams
         if not arguments.sample:
@@ -164,8 +166,8 @@ def write_blocks(
     tell_if_empty(getattr(arguments, "file", None) or arguments.source, before, "sentence")
     if without:
         logger.warning(
-            "%s lines with text have an empty output, the first is line %s. The model may know "
-            "none of their tokens.",
+            "%s lines with text have an empty output, the first is line %s. The model may "
+            "know none of their tokens",
             f"{len(without):,}",
             f"{without[0]:,}",
         )

@@ -135,7 +135,7 @@ def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
         if found:
             return _single(_only(named or found, folder.name), first, second)
     raise MissingFileError(
-        f"{folder.name}: {root} holds no {first}-{second} bitext. Expected *.{first} with "
+        f"{folder.name}: {root} contains no {first}-{second} bitext. Expected *.{first} with "
         f"*.{second}, a .tmx or a .tsv"
     )
 
@@ -143,7 +143,7 @@ def find_bitext(folder: Folder, first: str, second: str) -> Pairs:
 def _only(found: list[Found], name: str) -> Found:
     if len(found) > 1:
         both = " and ".join(str(item[0] if isinstance(item, tuple) else item) for item in found[:2])
-        raise DataError(f"{name}: found several files, {both}. Give one folder or file")
+        raise DataError(f"{name}: {both} both match. Give one folder or file")
     return found[0]
 
 

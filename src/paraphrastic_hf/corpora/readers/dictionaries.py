@@ -161,5 +161,5 @@ def entries(index: Path) -> bytes:
                 with gzip.open(path) if path.suffix == ".dz" else path.open("rb") as file:
                     return file.read()
             except READ_ERRORS as error:
-                raise DataError(f"cannot read {path}: {error}") from error
+                raise DataError(f"Cannot read {path}: {error}") from error
     raise DataError(f"{index} needs its entries, {index.stem}.dict.dz, in the same folder")

@@ -50,7 +50,7 @@ class HardSts(Corpus):
         if not any(row["dataset"] == "SMT" for row in rows):
             logger.warning(
                 "STS13 SMT is missing: the splits differ from the published ones, because "
-                "percentiles are over %s instead of 13,294 pairs",
+                "percentiles are over %s pairs instead of 13,294",
                 f"{len(rows):,}",
             )
         tokens = moses_tokens()

@@ -182,7 +182,7 @@ def _ppdb_rows(path: Path) -> Iterator[Row]:
 
 def _word_pairs(rows: Iterable[Row], wanted: bool, vocabulary: str | None) -> Iterable[Row]:
     if vocabulary is not None and not wanted:
-        raise DataError("vocabulary filters word pairs. Set word_pairs=True too")
+        raise DataError("vocabulary only filters word pairs. Set word_pairs=True too")
     return _unique(rows, vocabulary) if wanted else rows
 
 

@@ -119,8 +119,8 @@ class MadeFromText(Corpus):
             train = len(made) - 2 * test
             if not test:
                 raise DataError(
-                    f"{self.NAME}: only {len(made):,} usable sentences in {folder.roots[0]}. Lower "
-                    "train_rows and test_rows, or give more text"
+                    f"{self.NAME}: {folder.roots[0]} has only {len(made):,} usable sentences. "
+                    "Lower train_rows and test_rows, or give more text"
                 )
             logger.warning(
                 "%s: found %s instead of %s, so train_rows becomes %s and test_rows %s",

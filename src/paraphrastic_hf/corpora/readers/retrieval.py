@@ -54,7 +54,10 @@ class Bucc(Corpus):
         path = folder.find(*self._names("gold"))
         for number, (a, b, *_) in table_rows(path, 2):
             if a not in left or b not in right:
-                raise DataError(f"{path}:{number} pairs {a} with {b}, but one has no sentence")
+                raise DataError(
+                    f"{path}:{number} pairs {a} with {b}, but at least one of the two has no "
+                    "sentence"
+                )
             yield {first: left[a], second: right[b], "id": f"{a} {b}"}
 
     def _sentences(self, folder: Folder, language: str) -> dict[str, str]:

@@ -143,7 +143,7 @@ def _find(roots: Sequence[Path], *names: str, train: bool = False) -> Path:
             if path.is_file() and train == any("train" in part for part in inner):
                 return path
     raise MissingFileError(
-        f"{' or '.join(names)} is not in {' or '.join(map(str, roots))}. Give the folder of the "
+        f"{' or '.join(map(str, roots))} has no {' or '.join(names)}. Give the folder of the "
         "official files"
     )
 

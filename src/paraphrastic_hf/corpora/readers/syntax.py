@@ -172,7 +172,7 @@ def parsed_sentences(
         try:
             tree = normalized(read_tree(row["tree"]))
         except DataError as error:
-            raise DataError(f"row {number} of {name}: {error}") from error
+            raise DataError(f"Row {number} of {name}: {error}") from error
         words = tree.words()
         is_withheld = all(set(word) == {"_"} for word in words)
         if words and not is_withheld and (max_words is None or len(words) <= max_words):

@@ -43,7 +43,7 @@ def tagged_sentences(
         words, tags = list(row["tokens"]), list(row[column])
         if len(words) != len(tags):
             tagged = f"{counted(len(words), 'word')} and {counted(len(tags), 'tag')}"
-            raise DataError(f"row {number} of {name} has {tagged}")
+            raise DataError(f"Row {number} of {name} has {tagged}")
         if words:
             sentences.append(TaggedSentence(words, tags, row.get("document") or ""))
     if not sentences:
@@ -82,8 +82,8 @@ def split_in_order(
     for number, part_sentences in enumerate(parts):
         if not part_sentences:
             raise DataError(
-                f"part {number + 1} of {len(parts)} is empty: the corpus has "
-                f"{counted(len(sentences), 'sentence')}, and the shares are "
+                f"Part {number + 1} of {len(parts)} is empty: "
+                f"{counted(len(sentences), 'sentence')} do not suffice for the shares "
                 f"{', '.join(map(str, shares))}"
             )
     return parts

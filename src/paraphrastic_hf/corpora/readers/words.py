@@ -29,7 +29,7 @@ HEADER = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s*")
 BAD_ROWS = ("refuse", "skip", "last")
 BLOCK = 1 << 24  # numbers of a table that are allocated at a time
 MAX_WARNINGS = 10
-FIX = "correct it, or set bad_rows to skip or last (--bad-rows; in a recipe, model.bad_vectors)"
+FIX = "Correct it, or set bad_rows to skip or last (--bad-rows; in a recipe, model.bad_vectors)"
 
 
 class _BadRow(Exception):
@@ -78,20 +78,20 @@ def read_vectors(
                 raise _BadRow(f"has {word!r} a second time")
         except _BadRow as problem:
             if bad_rows == "refuse":
-                raise DataError(f"{path}:{number} {problem}; {FIX}") from None
+                raise DataError(f"{path}:{number} {problem}. {FIX}") from None
             if skipped < MAX_WARNINGS:
-                logger.warning("skipped: %s:%d %s", path, number, problem)
+                logger.warning("Skipped %s:%d, which %s", path, number, problem)
             skipped += 1
             continue
         seen.add(word)
         yield word, vector
     if skipped:
-        logger.warning("skipped %s of %s rows of %s", f"{skipped:,}", f"{rows:,}", path)
+        logger.warning("Skipped %s of %s rows of %s", f"{skipped:,}", f"{rows:,}", path)
     if not rows:
         raise DataError(f"{path} is empty. Expected a word and its numbers on each line")
     if expected is not None and rows < expected and bad_rows == "refuse":
         raise DataError(
-            f"{path} has {counted(rows, 'row')}, but its first line promises {expected:,}. "
+            f"{path} has {counted(rows, 'row')}, but its first line states {expected:,}. "
             "Download it again, or set bad_rows to skip"
         )
 
@@ -110,7 +110,7 @@ def load_vectors(
             blocks.append(np.empty((rows, len(vector)), np.float32))
         blocks[row // rows][row % rows] = vector
     if not blocks:
-        raise DataError(f"{path} has no good row. Expected a word and its numbers on each line")
+        raise DataError(f"{path} has no valid row. Expected a word and its numbers on each line")
     table = np.empty((len(row_of), blocks[0].shape[1]), np.float32)
     for start in range(0, len(table), rows):
         part = table[start : start + rows]
@@ -139,7 +139,7 @@ def _split(raw: bytes, dimension: int) -> tuple[str, list[bytes]]:
         found = _count_numbers(raw)
         raise _BadRow(
             f"has {counted(found, 'number')} for {_shown_word(raw)} instead of {dimension} "
-            "(in a recipe, model.hidden_size or model.embedding_size)"
+            "(model.hidden_size or model.embedding_size of a recipe)"
         )
     if not word:
         raise _BadRow("has no word")
@@ -154,10 +154,10 @@ def _vector(numbers: list[bytes]) -> np.ndarray:
         with np.errstate(over="ignore"):
             vector = np.array([float(number) for number in numbers], np.float32)
     except ValueError as error:
-        raise _BadRow(f"holds an invalid number ({str(error)[:80]})") from error
+        raise _BadRow(f"has an invalid number ({str(error)[:80]})") from error
     if not np.isfinite(vector).all():
         bad = numbers[int(np.flatnonzero(~np.isfinite(vector))[0])]
-        raise _BadRow(f"holds {bad[:40].decode('ascii', 'replace')!r}, which is not finite")
+        raise _BadRow(f"has {bad[:40].decode('ascii', 'replace')!r}, which is not finite")
     return vector
 
 
@@ -197,19 +197,19 @@ def _open(path: Path) -> BinaryIO:
     try:
         files = zipfile.ZipFile(archive)
     except (OSError, NotImplementedError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-        raise DataError(f"cannot open {archive}: {error}") from error
+        raise DataError(f"Cannot open {archive}: {error}") from error
     names = [info.filename for info in files.infolist() if not info.is_dir()]
     chosen = path.relative_to(archive).as_posix() if path != archive else None
     if chosen is None and len(names) == 1:
         chosen = names[0]
     if chosen not in names:
         raise DataError(
-            f"{archive} holds {', '.join(names[:8]) or 'no file'}. Choose one as {archive}/name"
+            f"{archive} contains {', '.join(names[:8]) or 'no file'}. Choose one as {archive}/name"
         )
     try:
         return cast(BinaryIO, files.open(chosen))
     except (OSError, RuntimeError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-        raise DataError(f"cannot open {chosen} in {archive}: {error}") from error
+        raise DataError(f"Cannot open {chosen} in {archive}: {error}") from error
 
 
 def read_word_list(path: str | Path, most: int | None = None) -> dict[str, int | None]:

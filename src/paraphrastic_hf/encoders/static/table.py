@@ -132,6 +132,6 @@ def check_finite(numbers: np.ndarray, name: str) -> None:
     bad = np.flatnonzero(~np.isfinite(numbers).reshape(len(np.atleast_1d(numbers)), -1).all(1))
     if len(bad):
         raise ModelError(
-            f"row {bad[0]} of {name} contains values that are not finite in float32 "
+            f"Row {bad[0]} of {name} contains values that are not finite in float32 "
             f"({counted(len(bad), 'row')} in total). Training diverged or the file is damaged"
         )

@@ -38,7 +38,7 @@ def loading(directory: Path, what: str = "the model") -> Iterator[None]:
             that may not run.
     """
     name = shown_name(directory)
-    with refused(ModelError, f"cannot load {what} in {name}"), no_progress_bar():
+    with refused(ModelError, f"Cannot load {what} in {name}"), no_progress_bar():
         if not (directory / CONFIG).is_file():
             raise ModelError(
                 f"{name} has no {CONFIG}. Pass a folder written by `paraphrastic train`"
@@ -75,8 +75,8 @@ def _check_counts(value: Any, key: str, most: int, name: str) -> None:
             _check_counts(each, key, most, name)
     elif isinstance(value, int) and abs(value) > most:
         raise ModelError(
-            f"{name}/{CONFIG} sets {key} to {value:.3g}, more than its weights can hold; "
-            "download or train the model again"
+            f"{name}/{CONFIG} sets {key} to {value:.3g}, more than its weights can hold. "
+            "Download or train the model again"
         )
 
 

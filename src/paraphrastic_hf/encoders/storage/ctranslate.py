@@ -68,7 +68,7 @@ def converted(
         if isinstance(error, OSError) and error.errno is not None:  # a full disk
             raise
         raise ModelError(
-            f"CTranslate2 cannot convert {name}: {str(error).strip() or repr(error)}; {advice}"
+            f"CTranslate2 cannot convert {name}: {str(error).strip() or repr(error)}. {advice}"
         ) from error
     return target
 

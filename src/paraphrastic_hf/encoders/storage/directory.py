@@ -148,7 +148,7 @@ def save_model(
             raise
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        other = OSError(f"cannot write {directory}: {error}")
+        other = OSError(f"Cannot write {directory}: {error}")
         raise (disk_error(error, directory) or other) from error
     finally:
         remove(staged)
@@ -232,7 +232,10 @@ def load_pretrained(directory: Path, layout: Layout) -> ParaphrasticModel:
             trust_remote_code=False,
         )
     if report["missing_keys"]:  # transformers excludes tied weights
-        raise ModelError(f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}")
+        raise ModelError(
+            f"{directory}/{WEIGHTS} lacks {', '.join(sorted(report['missing_keys']))}. "
+            "Download or train the model again"
+        )
     tables = {id(table.weight) for table in model.tables()}
     for name, weight in model.named_parameters():
         what = "table" if id(weight) in tables else name

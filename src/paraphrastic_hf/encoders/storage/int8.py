@@ -22,7 +22,7 @@ from paraphrastic_hf.io.files import read_json
 
 BATCH_SIZE = 32
 TRANSFORMER, POOLING, NORMALIZE = "Transformer", "Pooling", "Normalize"
-ADVICE = "use engine torch, which runs any model"
+ADVICE = "Use engine torch, which runs any model"
 
 
 class Int8Encoder:
@@ -84,7 +84,7 @@ def _refuse_unless_averaged(directory: Path) -> None:
         settings = read_json(directory / pooling / "config.json")
     except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration) as error:
         raise ModelError(
-            f"{directory} has no readable sentence-transformers modules; {ADVICE}"
+            f"{directory} has no readable sentence-transformers modules. {ADVICE}"
         ) from error
     modes = [name for name, is_on in settings.items() if is_on is True and "mode" in name]
     mode = settings.get("pooling_mode", modes[0] if len(modes) == 1 else None)
@@ -92,5 +92,5 @@ def _refuse_unless_averaged(directory: Path) -> None:
     if kinds[:2] != [TRANSFORMER, POOLING] or kinds[2:] not in ([], [NORMALIZE]) or not averages:
         raise ModelError(
             f"engine ctranslate2 needs a transformer with mean pooling, but {directory} has "
-            f"{', '.join(kinds)} with pooling {mode}; {ADVICE}"
+            f"{', '.join(kinds)} with pooling {mode}. {ADVICE}"
         )

@@ -45,7 +45,7 @@ LOADED = {  # what each loader loads, and the command for it
     "SyntacticParaphraser": ("a paraphrase generator", "paraphrase"),
 }
 STOCK = ("Translator", "SyntacticParaphraser")  # these also load models of transformers
-TRAINED = "pass a folder written by `paraphrastic train`"
+TRAINED = "Pass a folder written by `paraphrastic train`"
 FILES = (".bin", ".gz", ".json", ".npy", ".pickle", ".pt", ".safetensors", ".tsv", ".txt", ".yaml")
 
 
@@ -160,7 +160,7 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
     if os.path.isdir(name) or text in DERIVED_MODELS or holds_model(ASSETS / text):
         return
     if os.path.exists(name):
-        raise ModelError(f"{name} is a file, not a model directory")
+        raise ModelError(f"{name} is a file, not a model directory. {TRAINED}")
     if isinstance(name, str) and not _looks_like_path(text):
         meant = nearest(text, known_models(), cutoff=0.75) if "/" not in text else None
         if meant is not None:
@@ -169,8 +169,8 @@ def check_model_name(name: str | os.PathLike[str]) -> None:
     folder = Path(name).parent
     siblings = folder.iterdir() if folder.is_dir() else ()
     meant = nearest(Path(name).name, [p.name for p in siblings if holds_model(p)], cutoff=0.6)
-    advice = f"did you mean {str(folder / meant)!r}?" if meant else TRAINED
-    raise ModelError(f"The model directory {name} does not exist; {advice}")
+    advice = f"Did you mean {str(folder / meant)!r}?" if meant else TRAINED
+    raise ModelError(f"The model directory {name} does not exist. {advice}")
 
 
 def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, Any]:
@@ -194,8 +194,8 @@ def check_model_kind(name: str | os.PathLike[str], *loaders: str) -> dict[str, A
     if not folder.is_dir():
         return {}
     if not holds_model(folder):
-        raise ModelError(f"{shown_name(folder)} has no config.json; {TRAINED}")
-    with refused(ModelError, f"cannot load the model in {shown_name(folder)}"):
+        raise ModelError(f"{shown_name(folder)} has no config.json. {TRAINED}")
+    with refused(ModelError, f"Cannot load the model in {shown_name(folder)}"):
         config: dict[str, Any] = dict(read_json(folder / "config.json"))
     if "model_type" in config:
         refuse_other_kind(str(config["model_type"]), folder, *loaders)
@@ -211,7 +211,7 @@ def refuse_other_kind(kind: str, directory: Path, *loaders: str) -> None:
         return
     if not is_own:
         raise ModelError(
-            f"{name} is a {kind!r} model, not a model of this package; {other_loader(directory)}"
+            f"{name} is a {kind!r} model, not a model of this package. {other_loader(directory)}"
         )
     wanted, (_, command) = LOADED[loaders[0]][0], LOADED[known[0]]
     shell = f", or `paraphrastic {command}`" if command else ""
@@ -293,7 +293,7 @@ def local_directory(name: str | os.PathLike[str], **hub: Unpack[HubOptions]) -> 
     except (ValueError, network, OSError) as error:  # ValueError: a file name such as ../x
         if type(error).__name__ == "IncompleteSnapshotError":  # new in huggingface_hub 2.4
             raise ModelError(
-                f"The download of {name} is incomplete and the Hub is out of reach: {error}"
+                f"The download of {name} is incomplete, and the Hub cannot be reached: {error}"
             ) from error
         raise ModelError(
             f"{name} is neither a model directory, a packaged model "

@@ -135,8 +135,8 @@ class Weights:
         """Return a float32 table to derive others from, whatever the device and precision."""
         if self.rounding_error:
             raise ModelError(
-                f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's length; "
-                "start from the exact encoder"
+                f"{name} is already rounded, by up to {self.rounding_error:.2g} of a row's "
+                "length. Start from the exact encoder"
             )
         if not self.is_averaging:
             raise ModelError(
@@ -197,7 +197,7 @@ def refuse_settings(directory: Path) -> None:
     unread = [f"{name} {value!r}" for name, value in found.items() if value]
     if unread:
         raise ModelError(
-            f"{path} sets {', '.join(unread)}, which SentenceEncoder does not support; "
+            f"{path} sets {', '.join(unread)}, which SentenceEncoder does not support. "
             f"{other_loader(directory)}, or remove the setting from that file"
         )
 
@@ -222,7 +222,7 @@ def read_static_embedding(directory: Path) -> np.ndarray:
         if kinds != ["StaticEmbedding"]:
             raise ModelError(
                 f"{directory} has the modules {', '.join(kinds)} instead of a single "
-                f"StaticEmbedding; {other_loader(directory)}"
+                f"StaticEmbedding. {other_loader(directory)}"
             )
         with safe_open(directory / WEIGHTS, framework="numpy") as tensors:
             rows = tensors.get_tensor("embedding.weight")

@@ -76,10 +76,8 @@ def frequency_bucket(frequencies: Mapping[str, int]) -> Callable[[str], str]:
 
     def bucket(word: str) -> str:
         count = frequencies.get(word, 0)
-        for low, high in BUCKETS:
-            if high is None or count <= high:
-                return f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
-        raise AssertionError("the last bucket has no end")
+        low, high = next((low, high) for low, high in BUCKETS if high is None or count <= high)
+        return f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
 
     return bucket
 

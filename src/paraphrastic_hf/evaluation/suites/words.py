@@ -33,8 +33,7 @@ def count_unknown(encoder: Any, texts: Sequence[str]) -> list[int]:
     tokenizer = getattr(encoder, "tokenizer", None)
     if not isinstance(tokenizer, WordTokenizer):
         raise NotApplicableError(
-            "this needs an encoder with a WordTokenizer, but its tokenizer is "
-            f"{type(tokenizer).__name__}"
+            f"needs an encoder with a WordTokenizer, got a {type(tokenizer).__name__}"
         )
     splitter = word_splitter()
     words = [

@@ -51,7 +51,7 @@ def _judged(encoder: Any, data_dir: Path) -> list[Judged]:
             except MissingFileError:
                 continue
             if table["label"] != english["label"]:
-                raise DataError(f"xnli: the labels of {language} differ from those of en")
+                raise DataError(f"xnli: {language} and en have different labels")
             first, second = embed(encoder, table["sentence1"], table["sentence2"])
             features = _features(first, second, length)
         right, tested = held_out_hits(classifiers, fold, features, labels)

@@ -108,7 +108,7 @@ class Simile(evaluate.Metric):
         if is_given:
             self.add_batch(predictions=predictions, references=references)
         elif self.writer is None:
-            raise ValueError("no segments to score. Give predictions and references")
+            raise ValueError("No segments to score. Give predictions and references")
         try:
             return super().compute(**options)
         finally:

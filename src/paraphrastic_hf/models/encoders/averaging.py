@@ -46,8 +46,8 @@ class AveragingConfig(TableConfig):
         pooling = getattr(self, "pooling", "mean")  # no field: configs accept unknown settings
         if pooling != "mean":
             raise ValueError(
-                f"pooling of an average must be 'mean', got {pooling!r}. Leave pooling out, or use "
-                "a recurrent model."
+                f"pooling of an average must be 'mean', got {pooling!r}. Leave pooling out, "
+                "or use a recurrent model"
             )
 
 

@@ -55,8 +55,9 @@ class CharCnnConfig(TableConfig):
     def validate_dense_layer(self) -> None:
         if self.dense_activation == "none" and sum(self.filter_counts) != self.hidden_size:
             raise ValueError(
-                f"hidden_size must be the number of filters ({sum(self.filter_counts)}) without a "
-                f"dense layer, got {self.hidden_size}. Change it, or set dense_activation."
+                f"hidden_size must be the number of filters ({sum(self.filter_counts)}) "
+                f"without a dense layer, got {self.hidden_size}. Change it, or set "
+                "dense_activation"
             )
         check_choices(self, dense_activation=("none", *ACTIVATIONS))
 
@@ -74,7 +75,8 @@ class CharCnnModel(TableModel):
 
     config_class = CharCnnConfig
     card_sentence = (
-        "the largest outputs of filters over its {{ tokens }} (charCNN; thesis, 3.7.2.3)"
+        "the maximum output of each convolution filter over its {{ tokens }} (charCNN; thesis, "
+        "3.7.2.3)"
     )
 
     def __init__(self, config: CharCnnConfig) -> None:

@@ -67,8 +67,8 @@ class MixedConfig(PreTrainedConfig):
         sizes = [part["hidden_size"] for part in parts]
         if self.combine == "add" and len(set(sizes)) > 1:
             raise ValueError(
-                f"hidden_size must be equal for parts that are added, got "
-                f"{', '.join(map(str, sizes))}. Make it equal, or set combine to concatenate."
+                "hidden_size must be equal for parts that are added, got "
+                f"{', '.join(map(str, sizes))}. Make it equal, or set combine to concatenate"
             )
 
 
@@ -128,7 +128,7 @@ class MixedModel(SentenceEncoderModel):
         if len({vectors.shape for vectors in states}) > 1 and self.config.combine == "add":
             raise ValueError(
                 "Token vectors of different sizes cannot be added. Call the model with "
-                "pooled_only=True."
+                "pooled_only=True"
             )
         return self._combine(list(states)), self._combine(list(embeddings))
 

@@ -72,17 +72,17 @@ class RecurrentConfig(TableConfig):
     def validate_cell(self) -> None:
         if self.cell != "lstm" and not self.output_gate:
             raise ValueError(
-                f"output_gate must be true for cell {self.cell}. Set it to true, or cell to lstm."
+                f"output_gate must be true for cell {self.cell}. Set it to true, or cell to lstm"
             )
         if self.cell != "rnn" and self.activation != "tanh":
             raise ValueError(
-                f"activation ({self.activation!r}) needs cell rnn, got {self.cell}. Leave it out, "
-                "or set cell to rnn."
+                f"activation ({self.activation!r}) needs cell rnn, got {self.cell}. Leave it "
+                "out, or set cell to rnn"
             )
         if self.cell == "rnn" and self.activation not in ("tanh", "relu"):
             raise ValueError(
-                f"activation of an RNN must be tanh or relu, got {self.activation!r}. "
-                "For a linear one set cell to identity_rnn."
+                f"activation of an RNN must be tanh or relu, got {self.activation!r}. For a "
+                "linear one set cell to identity_rnn"
             )
         if self.cell != "identity_rnn":
             return
@@ -97,8 +97,8 @@ class RecurrentConfig(TableConfig):
         check_merge(self)
         if self.bidirectional and self.pooling == "last":
             raise ValueError(
-                "pooling 'last' needs one direction. Set pooling to mean or max, or bidirectional "
-                "to false."
+                "pooling 'last' needs one direction. Set pooling to mean or max, or "
+                "bidirectional to false"
             )
         if self.bidirectional and self.merge == "concatenate" and self.hidden_size % 2:
             raise ValueError(
@@ -110,8 +110,8 @@ def check_merge(config: Any) -> None:
     """Raise ValueError if `merge` is set although there is only one direction."""
     if config.merge != "add" and not config.bidirectional:
         raise ValueError(
-            f"merge ({config.merge!r}) needs two directions. Leave it out, or set bidirectional "
-            "to true."
+            f"merge ({config.merge!r}) needs two directions. Leave it out, or set "
+            "bidirectional to true"
         )
 
 
@@ -126,8 +126,8 @@ class RecurrentModel(TableModel):
 
     config_class = RecurrentConfig
     card_sentence = (
-        "{{ {'last': 'the last', 'mean': 'the mean', 'max': 'the largest values'}[pooling] }} of "
-        "the states of {{ 'a bidirectional' if bidirectional else 'an' }} "
+        "the {{ {'last': 'last', 'mean': 'mean', 'max': 'elementwise maximum'}[pooling] }} of the "
+        "states of {{ 'a bidirectional' if bidirectional else 'an' }} "
         "{{ {'lstm': 'LSTM', 'rnn': 'RNN', 'identity_rnn': 'identity-RNN'}[cell] }} over its "
         "{{ tokens }} (thesis, 4.4)"
     )

@@ -35,7 +35,7 @@ class WeightedModel(TableModel):
 
     config_class = WeightedConfig
     card_sentence = (
-        "the mean of the vectors of its {{ tokens }}, each times its own weight (thesis, 3.4)"
+        "the mean of the vectors of its {{ tokens }}, each scaled by a learned weight (thesis, 3.4)"
     )
     ignores_order = True
     is_resizable = False

@@ -61,7 +61,7 @@ class BGTConfig(LatentConfig):
             if "." in language or hasattr(nn.ModuleDict, language):
                 raise ValueError(
                     f"languages must be valid names of torch modules, got {language!r}. Use "
-                    "another code, for example with three letters."
+                    "another code, for example with three letters"
                 )
         for name in ("reconstructs", "translates"):
             named = list(getattr(self, name))
@@ -77,8 +77,8 @@ class BGTConfig(LatentConfig):
             raise ValueError("reconstructs or translates must name a language")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs languages in reconstructs. Translations only use the "
-                "semantic variable."
+                "has_language_variables needs languages in reconstructs. Translations only "
+                "use the semantic variable"
             )
 
 
@@ -97,8 +97,8 @@ class BGTModel(LatentModel):
 
     config_class = BGTConfig
     card_sentence = (
-        "the mean of the variable {{ variable }}, which {{ {'lstm': 'an LSTM', 'average': "
-        "'an average'}.get(encoder_kind, 'a transformer') }} infers from its {{ tokens }} "
+        "the posterior mean of the variable {{ variable }}, inferred from its {{ tokens }} by "
+        "{{ {'lstm': 'an LSTM', 'average': 'an average'}.get(encoder_kind, 'a transformer') }} "
         "(bilingual generative transformer; thesis, 5.4)"
     )
 

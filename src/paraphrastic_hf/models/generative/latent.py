@@ -592,7 +592,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """Return the logits after each of `ids`, (batch, seq, vocab), and the cache."""
         decoder = self.decoder_of(task)
         if cache is not None and not decoder.has_cache:
-            raise ValueError("cache is not supported by an LSTM decoder. Use use_cache=False.")
+            raise ValueError("cache is not supported by an LSTM decoder. Use use_cache=False")
         if cache is None and use_cache and decoder.has_cache:
             cache = DynamicCache(config=self.config)
         inner = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
@@ -610,7 +610,7 @@ class LatentModel(SentenceEncoderModel, GenerationMixin):
         """
         tasks = self.tasks()
         if task is None and len(tasks) > 1:
-            logger.warning_once("No task was named. Using the first of %s.", ", ".join(tasks))
+            logger.warning_once("No task was named. Using the first of %s", ", ".join(tasks))
         if task not in (None, *tasks):
             raise ValueError(f"task must be one of {', '.join(tasks)}, got {task!r}")
         return task or tasks[0]

@@ -74,8 +74,8 @@ class MGTConfig(LatentConfig):
             raise ValueError("encoder_kind and decoder_kind of an MGT must not be lstm")
         if self.has_language_variables and not self.reconstructs:
             raise ValueError(
-                "has_language_variables needs reconstructs. Translations only use the semantic "
-                "variable."
+                "has_language_variables needs reconstructs. Translations only use the "
+                "semantic variable"
             )
         if self.has_language_variables and self.encoder_kind == "average":
             raise ValueError(
@@ -84,8 +84,8 @@ class MGTConfig(LatentConfig):
             )
         if self.has_translation_scorer and not self.reconstructs:
             raise ValueError(
-                "has_translation_scorer needs reconstructs. Without it the decoder's own output "
-                "layer is used for translations only."
+                "has_translation_scorer needs reconstructs. Without it the decoder's own "
+                "output layer is used for translations only"
             )
 
 
@@ -104,9 +104,9 @@ class MGTModel(LatentModel):
 
     config_class = MGTConfig
     card_sentence = (
-        "the mean of the variable {{ variable }}, which one {{ 'average' if encoder_kind == "
-        "'average' else 'transformer' }} for all of {{ languages | join(', ') }} infers from its "
-        "{{ tokens }} (multilingual generative transformer; thesis, 5.10)"
+        "the posterior mean of the variable {{ variable }}, inferred from its {{ tokens }} by "
+        "one {{ 'average' if encoder_kind == 'average' else 'transformer' }} for "
+        "{{ languages | join(', ') }} (multilingual generative transformer; thesis, 5.10)"
     )
     balances_translations = True
 

@@ -31,11 +31,11 @@ def takes_cache(forward: Callable[..., Any]) -> Callable[..., Any]:
     def named(model: Any, *args: Any, past_key_values: Any = None, **kwargs: Any) -> Any:
         if past_key_values is not None:
             if kwargs.get("cache") is not None:
-                raise ValueError("past_key_values is the old name of cache. Use only cache.")
+                raise ValueError("past_key_values is another name of cache. Pass only one")
             kwargs["cache"] = past_key_values
         if getattr(kwargs.get("cache"), "is_compileable", False):
             raise ValueError(
-                f"cache of {type(model).__name__} must be dynamic. Leave out cache_implementation."
+                f"cache of {type(model).__name__} must be dynamic. Leave out cache_implementation"
             )
         return forward(model, *args, **kwargs)
 

@@ -89,10 +89,11 @@ class GatedConvModel(Seq2SeqModel):
 
     config_class = GatedConvConfig
     card_sentence = (
-        "A gated convolutional encoder-decoder (thesis, 7.3) over {{ tokens }}: an encoder of "
-        "{{ counted(encoder_layers, 'layer') }}, a decoder of "
-        "{{ counted(decoder_layers, 'layer') }}, each with attention; windows of "
-        "{{ kernel_width }}, {{ hidden_size }} dimensions, {{ '{:,}'.format(vocab_size) }} entries."
+        "A gated convolutional encoder-decoder over {{ tokens }} (thesis, 7.3). It has "
+        "{{ counted(encoder_layers, 'encoder layer') }}, "
+        "{{ counted(decoder_layers, 'decoder layer') }} with attention, windows of "
+        "{{ kernel_width }} tokens, {{ hidden_size }} dimensions and {{ number(vocab_size) }} "
+        "entries."
     )
     base_model_prefix = "gated_conv"
     _tied_weights_keys = {
@@ -246,6 +247,6 @@ def _embed(table: nn.Embedding, positions: nn.Embedding, ids: Tensor, places: Te
     if places.numel() and int(places.max()) >= most:
         raise ValueError(
             f"A text has {int(places.max()) + 1:,} tokens, more than the model's {most:,} "
-            "positions. Shorten it, or train a model with more (model.positions)."
+            "positions. Shorten it, or train a model with more (model.positions)"
         )
     return table(ids) + positions(places)

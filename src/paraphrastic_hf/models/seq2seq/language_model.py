@@ -75,10 +75,9 @@ class LanguageModel(ParaphrasticModel, GenerationMixin):
 
     config_class = LanguageModelConfig
     card_sentence = (
-        "A causal transformer over the {{ tokens }} of a sentence: "
-        "{{ counted(num_hidden_layers, 'block') }}, "
-        "{{ counted(num_attention_heads, 'head') }}, {{ hidden_size }} dimensions, "
-        "{{ '{:,}'.format(vocab_size) }} entries."
+        "A causal transformer over {{ tokens }}, with "
+        "{{ counted(num_hidden_layers, 'block') }}, {{ counted(num_attention_heads, 'head') }}, "
+        "{{ hidden_size }} dimensions and {{ number(vocab_size) }} entries."
     )
     auto_class: ClassVar[str] = "AutoModelForCausalLM"
     base_model_prefix = "transformer"

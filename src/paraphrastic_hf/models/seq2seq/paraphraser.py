@@ -75,10 +75,11 @@ class ParaphraserModel(Seq2SeqModel):
 
     config_class = ParaphraserConfig
     card_sentence = (
-        "a bidirectional LSTM encodes and {{ counted(decoder_layers, 'LSTM layer') }} with "
-        "bilinear attention{{ ' and copying' if use_copy is true else '' }} decode"
-        "{{ 's' if decoder_layers == 1 else '' }} ({{ section | default('thesis, 4.6') }}), over "
-        "{{ tokens }}; {{ hidden_size }} dimensions, {{ '{:,}'.format(vocab_size) }} entries."
+        "a bidirectional LSTM encoder and a decoder of "
+        "{{ counted(decoder_layers, 'LSTM layer') }} with bilinear attention"
+        "{{ ' and copying' if use_copy is true else '' }} over {{ tokens }} "
+        "({{ section | default('thesis, 4.6') }}), with {{ hidden_size }} dimensions and "
+        "{{ number(vocab_size) }} entries."
     )
     base_model_prefix = "paraphraser"
     _tied_weights_keys = {"output.weight": "encoder.table.weight"}
@@ -218,8 +219,8 @@ class ParaphraserModel(Seq2SeqModel):
         if self.reads_template:
             if template is None:
                 raise ValueError(
-                    "template_ids are missing: a parse or template in the model's template "
-                    "vocabulary"
+                    "template_ids are missing. Pass a parse or template in the model's "
+                    "template vocabulary"
                 )
             if template_mask is None:
                 template_mask = template.new_ones(template.shape[:2])

@@ -153,13 +153,13 @@ def pair_features(
     """
     if token_type_ids is None:
         raise ValueError(
-            "token_type_ids are missing, which separate the texts of a pair. Call the tokenizer "
-            "with two texts."
+            "token_type_ids are missing, which separate the texts of a pair. Call the "
+            "tokenizer with two texts"
         )
     if len(token_type_ids) and not token_type_ids.any():
         logger.warning_once(
-            "No row has a second text (token_type_ids are all 0), so it is treated as empty. Call "
-            "the tokenizer with two texts."
+            "No row has a second text (token_type_ids are all 0), so it is treated as empty. "
+            "Call the tokenizer with two texts"
         )
     if attention_mask is None:
         attention_mask = torch.ones_like(input_ids)

@@ -40,7 +40,7 @@ class CommandEngine:
         self, command: Sequence[str], *, timeout: float = 600.0, separator: str = "\n"
     ) -> None:
         if shutil.which(command[0]) is None:
-            raise MissingEngineError(f"the program {command[0]!r} is not installed")
+            raise MissingEngineError(f"The program {command[0]!r} is not installed or not in PATH")
         self.command, self.timeout, self.separator = list(command), timeout, separator
 
     def translate(self, lines: Sequence[str], *, before: int = 0) -> list[list[GeneratedText]]:
@@ -71,8 +71,9 @@ class CommandEngine:
         odd.append(lines[0])
         if len(odd) > MAX_ODD_LINES:
             raise EngineError(
-                f"{self.command[0]} must write one line per line. It wrote {len(texts)} for "
-                f"{lines[0][:80]!r}, and a wrong number for {MAX_ODD_LINES} others of the block"
+                f"{self.command[0]} must write one line per input line. It wrote "
+                f"{len(texts)} for {lines[0][:80]!r}, and a wrong number for {MAX_ODD_LINES} "
+                "other lines"
             )
         return [""]
 

@@ -22,7 +22,7 @@ from paraphrastic_hf.generation.loading import load_stock_tokenizer
 from paraphrastic_hf.generation.writing import NOTHING, GeneratedText, GenerationOptions
 from paraphrastic_hf.pipelines.engines.base import EngineError
 
-FIX = "use engine.kind transformers, which takes any encoder-decoder"
+FIX = "Use engine.kind transformers, which takes any encoder-decoder"
 MAX_TOKENS_READ = 1024  # of a line, if the model has no limit
 
 

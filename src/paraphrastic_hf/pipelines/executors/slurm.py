@@ -24,7 +24,7 @@ class SlurmExecutor(SlurmPipelineExecutor):
         for program in ("sbatch", "squeue"):
             if shutil.which(program) is None:
                 raise ParaphrasticError(
-                    f"the program {program} is not installed. Run the command on a machine that "
+                    f"The program {program} is not installed. Run the command on a machine that "
                     "can submit Slurm jobs, or choose --executor local"
                 )
         if self._is_at_work():

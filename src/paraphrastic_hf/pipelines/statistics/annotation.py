@@ -43,7 +43,7 @@ class BinAnswers:
 def refuse_sample(folder: str | Path) -> None:
     """Raise DataError if a folder holds a sample."""
     if (Path(folder) / KEY_FILE).exists():
-        raise DataError(f"{folder} holds a sample, perhaps with answers. Choose another folder")
+        raise DataError(f"{folder} contains a sample, perhaps with answers. Choose another folder")
 
 
 def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> int:
@@ -60,7 +60,7 @@ def write_sample(bins: Sequence[Bin], folder: str | Path, *, seed: int = 1) -> i
     refuse_sample(folder)
     rows = [(each, row, score) for each in bins for row, score in each.sample]
     if not rows:
-        raise DataError("no row has a score within the bins. Choose other --bins")
+        raise DataError("No row has a score within the bins. Choose other --bins")
     random.Random(seed).shuffle(rows)
     folder.mkdir(parents=True, exist_ok=True)
     table, key = ["\t".join(TABLE)], ["\t".join(KEY)]

@@ -70,7 +70,7 @@ class Idf:
 
     def __init__(self, counts: dict[str, int], documents: int) -> None:
         if not counts:
-            raise DataError("inverse document frequencies need at least one word")
+            raise DataError("The text has no words, so it gives no inverse document frequencies")
         self._idf = {word: math.log(documents / count) for word, count in counts.items()}
         self._rarest = max(self._idf.values())
 
@@ -158,7 +158,7 @@ def describe_corpus(
         (3.0, 1.099)
     """
     if not rows:
-        raise DataError("the corpus has no rows to describe")
+        raise DataError("The corpus has no rows to describe")
     texts = [row[side] or "" for row in rows]
     idf = idf or Idf.of_texts(texts)
     rarity = [value for text in texts if (value := idf.of(text)) is not None]
@@ -181,5 +181,5 @@ def _parse_entropy(rows: Sequence[Row], column: str) -> float:
         if row[column]:
             counts[str(template(normalized(read_tree(row[column]))))] += 1
     if not counts:
-        raise DataError(f"the column {column} contains no parses")
+        raise DataError(f"The column {column} contains no parses")
     return entropy(counts.values())

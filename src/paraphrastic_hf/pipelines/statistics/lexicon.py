@@ -87,7 +87,10 @@ class PairCounts:
                 places.append(len(ids))
         self.pairs = len(ends[0]) - 1
         if not self.pairs:
-            raise DataError(f"no sentence pairs to count (max_words: {max_words})")
+            raise DataError(
+                f"No sentence pairs to count with max_words {max_words}. Raise it, or give more "
+                "text"
+            )
         shape = (self.pairs, len(self.numbers))
         # (sentences, words) with a 1 if a sentence has a word. And the transpose
         self._sides = [

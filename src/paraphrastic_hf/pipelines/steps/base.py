@@ -75,7 +75,7 @@ def column(rows: Sequence[Row], name: str) -> list[str]:
     except KeyError:
         missing = next(row for row in rows if name not in row)
         raise DataError(
-            f"a step needs the column {name!r}. The columns are {', '.join(missing)}"
+            f"A step needs the column {name!r}. The columns are {', '.join(missing)}"
         ) from None
 
 

@@ -78,7 +78,7 @@ def _kenlm(path: str) -> Scorer:
     try:
         model = kenlm.Model(path)
     except (OSError, RuntimeError) as error:
-        raise ModelError(f"cannot load the language model {path}: {error}") from error
+        raise ModelError(f"Cannot load the language model {path}: {error}") from error
 
     def score(texts: Sequence[str]) -> list[float | None]:
         found: list[float | None] = []
@@ -122,8 +122,8 @@ class ReferenceProbability(Step):
         labels = dict(model.config.id2label) if isinstance(model, ClassifierModel) else {}
         if self.label not in labels.values() or predictor.takes_pairs:
             raise ModelError(
-                f"{self.model} is not a classifier of single texts with the label {self.label!r}. "
-                f"Its labels are {', '.join(labels.values()) or 'none'}"
+                f"{self.model} must be a classifier of single texts with the label "
+                f"{self.label!r}. Its labels are {', '.join(labels.values()) or 'none'}"
             )
         number = next(i for i, name in labels.items() if name == self.label)
         return lambda texts: predictor.probabilities(texts)[:, int(number)]

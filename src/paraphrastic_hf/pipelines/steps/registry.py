@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paraphrastic_hf.config.recipe import build
-from paraphrastic_hf.errors import RecipeError, nearest
+from paraphrastic_hf.errors import RecipeError, nearest_name
 from paraphrastic_hf.pipelines.steps.base import Step
 from paraphrastic_hf.pipelines.steps.duplicates import Duplicates, NearDuplicates
 from paraphrastic_hf.pipelines.steps.judges import CrossEntropy, InLanguage, ReferenceProbability
@@ -46,9 +46,7 @@ def make_step(name: str, settings: Mapping[str, Any] | None = None, where: str =
         ('overlap_2', 'at most 0.7')
     """
     if name not in STEPS:
-        meant = nearest(name, STEPS)
-        hint = f"did you mean {meant!r}?" if meant else f"the steps are {', '.join(STEPS)}"
-        raise RecipeError(f"no step named {name!r}; {hint}")
+        raise RecipeError(f"No step named {name!r}. {nearest_name(name, STEPS)}")
     return build(STEPS[name], dict(settings or {}), where=f"{where}.{name}")
 
 
@@ -68,13 +66,13 @@ def make_steps(items: Sequence[Any]) -> list[Step]:
             name, settings = next(iter(item.items()))
         else:
             raise RecipeError(
-                "each entry of steps must be a name, or a name with keys such as "
-                f"- words: {{at_most: 30}}, got {item!r}"
+                "Each entry of steps must be a name, or a name with keys such as - words: "
+                f"{{at_most: 30}}, got {item!r}"
             )
         step = make_step(str(name), settings)
         if any(step.name == other.name for other in steps):
             raise RecipeError(
-                f"two steps write the column {step.name}. Remove one, or give it another column"
+                f"Two steps write the column {step.name}. Remove one, or give it another column"
             )
         steps.append(step)
     return steps

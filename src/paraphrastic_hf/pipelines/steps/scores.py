@@ -101,5 +101,5 @@ class TranslationScore(Step):
         """Return the engine's score of each row, or None if the engine gives no scores, such as
         Apertium."""
         if any(self.column not in row for row in rows):
-            raise DataError(f"rows lack the column {self.column!r}, which the engine writes")
+            raise DataError(f"Rows lack the column {self.column!r}, which the engine writes")
         return [row[self.column] for row in rows]

@@ -136,7 +136,7 @@ class ContrastiveTraining(OptimizationArguments):
             raise must_be(
                 f"training.mega_batch with objective {self.objective}",
                 self.mega_batch,
-                "1: the softmax covers one mini-batch, whose size is batch_size",
+                "1 (the softmax covers one mini-batch)",
             )
         if self.objective == "infonce" and self.hinge != "two_sided":
             raise must_be("training.hinge with objective infonce", self.hinge, "left out")
@@ -148,13 +148,13 @@ class ContrastiveTraining(OptimizationArguments):
             raise must_be("training.matryoshka", self.matryoshka, "ascending, each at least 1")
         if not self.scramble and (self.scramble_swaps or self.scramble_sides == "apart"):
             raise RecipeError(
-                "training.scramble_swaps and scramble_sides need training.scramble above 0: set it "
-                "(1 scrambles every sentence), or remove them"
+                "training.scramble_swaps and scramble_sides need training.scramble above 0. Set "
+                "it (1: every sentence), or remove them"
             )
         if self.lambda_w and self.freeze == "tables":
             raise RecipeError(
-                "training.lambda_w penalizes the tables that training.freeze keeps: remove one of "
-                "them"
+                "training.lambda_w penalizes the tables that training.freeze keeps. Remove one "
+                "of them"
             )
 
 
@@ -185,12 +185,12 @@ class ContrastiveRecipe(EncoderRecipe):
         if training.matryoshka and (finish.whiten or finish.dimension or finish.nested_dimensions):
             raise RecipeError(
                 "training.matryoshka orders the dimensions, which finish.whiten, dimension and "
-                "nested_dimensions would change: remove one of them"
+                "nested_dimensions would change. Remove one of them"
             )
         if training.matryoshka and self.parts and self.combine == "concatenate":
             raise RecipeError(
-                "training.matryoshka would train only the first of concatenated parts: remove it, "
-                "or set combine to add"
+                "training.matryoshka would train only the first of concatenated parts. Remove "
+                "it, or set combine to add"
             )
 
     @property

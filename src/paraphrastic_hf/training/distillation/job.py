@@ -105,8 +105,8 @@ class Distillation(EncoderRun[DistillationRecipe]):
             wanted = int(self.start.model.config.hidden_size)
         if wanted > vectors.shape[1]:
             raise RecipeError(
-                f"the student has {wanted} dimensions, but its teachers have {vectors.shape[1]}: "
-                "lower model.hidden_size to that"
+                f"The student has {wanted} dimensions, but its teachers have {vectors.shape[1]}. "
+                "Lower model.hidden_size to that"
             )
         return narrowed(vectors, wanted)
 
@@ -155,7 +155,7 @@ def write_corpus(
     is_learned = (np.diff(ids.offsets) > 0) & (vectors != 0).any(1)[rows]
     known = np.flatnonzero(is_learned)
     if not len(known):
-        raise DataError("no sentence has a known token and a nonzero teacher vector")
+        raise DataError("No sentence has a known token and a nonzero teacher vector")
     kept = [found[number] for number in known.tolist()]
     languages = sorted({example.language for example in kept})
     number_of = {name: number for number, name in enumerate(languages)}

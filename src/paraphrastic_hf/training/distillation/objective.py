@@ -100,7 +100,7 @@ def make_examples(
                 found.setdefault((example.text, reads), example)
     if not found:
         raise DataError(
-            f"no source has sentences in {', '.join(learns)}: set data.languages to languages of "
+            f"No source has sentences in {', '.join(learns)}. Set data.languages to languages of "
             "the sources"
         )
     return list(found.values())
@@ -116,8 +116,8 @@ def _sides_read(
         if not known:
             raise DataError(
                 f"{source} has the languages {', '.join(languages)}, but a teacher reads only "
-                f"{', '.join(reads)}: remove the source, or set data.teacher_languages or the "
-                "languages of the teacher"
+                f"{', '.join(reads)}. Remove the source, or correct data.teacher_languages or "
+                "the languages of the teacher"
             )
         chosen.append(known[0])
     return chosen

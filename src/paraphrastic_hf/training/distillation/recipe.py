@@ -21,7 +21,7 @@ PRECISIONS = ("float32", "bfloat16")
 @dataclass(frozen=True)
 class LearnedSentences(DataArguments):
     ignored: ClassVar[Mapping[str, str]] = {
-        "swap": "each sentence is learned by itself; leave it out"
+        "swap": "each sentence is learned by itself, so omit it"
     }
     languages: list[str] = argument(
         [], help="languages that the student learns (default: all of the sources)"
@@ -120,14 +120,14 @@ class DistillationRecipe(EncoderRecipe):
         super().__post_init__()
         if not self.teachers:
             raise RecipeError(
-                "teachers is empty: name an encoder, such as "
-                "--teachers sentence-transformers/all-MiniLM-L6-v2"
+                "teachers is empty. Name an encoder, such as --teachers "
+                "sentence-transformers/all-MiniLM-L6-v2"
             )
         if not self.data.teacher_languages:
             raise must_be("data.teacher_languages", [], "one language or more")
         apart = sorted({name for each in self.encoders for name in each.tokenizer.apart})
         if apart:
             raise RecipeError(
-                f"tokenizer.apart ({', '.join(apart)}) cannot be used in distillation: name the "
+                f"tokenizer.apart ({', '.join(apart)}) cannot be used in distillation. Name the "
                 "languages to learn in data.languages"
             )

@@ -44,8 +44,8 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
     if arguments.precision == "bfloat16":
         if not isinstance(encoder, torch.nn.Module):
             raise RecipeError(
-                f"teachers: precision {arguments.precision} needs a transformer, which "
-                f"{arguments.model} is not: remove it"
+                f"teachers: {arguments.model} is not a transformer, so precision "
+                f"{arguments.precision} has no effect. Remove it"
             )
         encoder = encoder.to(torch.bfloat16)
     return lambda texts: np.asarray(encoder.encode(list(texts), show_progress_bar=False))
@@ -53,7 +53,7 @@ def load_teacher(arguments: TeacherArguments, data_root: str | Path | None, work
 
 def _python_teacher(name: str) -> Encode:
     found = imported(name, "teachers.model with engine python")
-    with refused(ModelError, f"cannot load the teacher {name}"):
+    with refused(ModelError, f"Cannot load the teacher {name}"):
         made = found() if isinstance(found, type) else found
     encode = getattr(made, "encode", made)
 
@@ -174,7 +174,7 @@ def _claim(texts: Sequence[str], teacher: TeacherArguments, stamp: str, director
     if {**begun, "identity": said} != own:
         raise CheckpointError(
             f"{directory} has vectors of other texts, or of another teacher than {teacher.model} "
-            "with these settings: name another folder, or remove this one and run again"
+            "with these settings. Use another folder, or remove this one"
         )
     directory.mkdir(parents=True, exist_ok=True)
     write_json(path, own)
@@ -192,7 +192,7 @@ def _read(path: Path, count: int) -> np.ndarray:
         found: np.ndarray = np.load(path)
     except (OSError, ValueError, EOFError) as error:
         raise CheckpointError(
-            f"{path} is damaged ({error}): remove it and run the same command again"
+            f"{path} is damaged ({error}). Remove it and run the same command again"
         ) from error
     if found.ndim != 2 or len(found) != count:
         raise CheckpointError(f"{path} has shape {found.shape}, expected {count} rows")

@@ -34,7 +34,7 @@ def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
     if asked and not is_table:
         raise RecipeError(
             f"finish.{asked[0]} needs an averaging model, but start ({recipe.start}) is a "
-            f"{type(model).__name__}: remove the key"
+            f"{type(model).__name__}. Remove the key"
         )
     if (recipe.finish.dimension or 0) > model.config.hidden_size:
         raise RecipeError(
@@ -43,8 +43,8 @@ def check_start(recipe: EncoderRecipe, model: SentenceEncoderModel) -> None:
         )
     if recipe.keeps_tables and is_table:
         raise RecipeError(
-            f"training.freeze tables leaves nothing to train in start ({recipe.start}), an average "
-            "of token vectors: remove it"
+            f"training.freeze tables leaves nothing to train in start ({recipe.start}), an "
+            "average of token vectors. Remove it"
         )
 
 
@@ -63,14 +63,14 @@ def check_encoders(recipe: EncoderRecipe) -> None:
     _check_finish(recipe)
     if recipe.keeps_tables and all(_is_table_only(encoder) for encoder in recipe.encoders):
         raise RecipeError(
-            "training.freeze tables leaves nothing to train in an average of token vectors: set "
+            "training.freeze tables leaves nothing to train in an average of token vectors. Set "
             "model.kind to weighted, or remove it"
         )
     if recipe.parts:
         if len({encoder.tokenizer.lowercase for encoder in recipe.parts}) > 1:
             raise RecipeError("tokenizer.lowercase must be the same in all parts")
         if any(encoder.tokenizer.apart for encoder in recipe.parts):
-            raise RecipeError("tokenizer.apart needs a single tokenizer: remove it from parts")
+            raise RecipeError("tokenizer.apart needs a single tokenizer. Remove it from parts")
         _mixed_config(configs, recipe.combine)
 
 
@@ -82,12 +82,12 @@ def _check_finish(recipe: EncoderRecipe) -> None:
     if recipe.parts or encoder_class(recipe.model.kind) is not AveragingModel:
         found = "parts" if recipe.parts else f"model.kind {recipe.model.kind}"
         raise RecipeError(
-            f"finish.{name} ({value!r}) needs an averaging model, got {found}: remove the key"
+            f"finish.{name} ({value!r}) needs an averaging model, got {found}. Remove the key"
         )
     if recipe.finish.drop_apart and recipe.tokenizer.kind != "sentencepiece":
         raise RecipeError(
-            f"finish.drop_apart needs tokenizer.kind sentencepiece, got {recipe.tokenizer.kind}: "
-            "remove it"
+            f"finish.drop_apart needs tokenizer.kind sentencepiece, got {recipe.tokenizer.kind}. "
+            "Remove it"
         )
 
 
@@ -157,12 +157,12 @@ def build_config(arguments: ModelArguments, vocab_size: int) -> PreTrainedConfig
     for name in (name for name in given if name not in known):
         kinds = [kind for kind, model in FAMILIES.items() if name in _fields(model.config_class)]
         raise RecipeError(
-            f"model.{name} ({given[name]!r}) is not a key of model.kind {arguments.kind}: remove "
+            f"model.{name} ({given[name]!r}) is not a key of model.kind {arguments.kind}. Remove "
             f"it, or set model.kind to {' or '.join(kinds)}"
         )
     for name in (name for name in arguments.options if name not in known):
         raise RecipeError(
-            f"model.options.{name} is not a field of {config_class.__name__}; "
+            f"model.options.{name} is not a field of {config_class.__name__}. "
             f"{nearest_name(name, sorted(known))}"
         )
     try:
@@ -180,19 +180,19 @@ def _check_tokenizer(encoder: EncoderArguments) -> None:
     model_class = encoder_class(encoder.model.kind)
     if kind not in (model_class.tokenizer_kinds or [kind]):
         raise RecipeError(
-            f"model.kind {encoder.model.kind} cannot read tokenizer.kind {kind}: set "
+            f"model.kind {encoder.model.kind} cannot read tokenizer.kind {kind}. Set "
             f"tokenizer.kind to {' or '.join(model_class.tokenizer_kinds)}"
         )
     if marks != "none" and kind == "char_ngram":
         raise RecipeError(
-            f"tokenizer.marks ({marks}) cannot be used with char_ngram, whose spaces already mark "
-            "the ends of a text: remove it"
+            f"tokenizer.marks ({marks}) cannot be used with char_ngram, whose spaces already "
+            "mark the ends of a text. Remove it"
         )
     if marks != "none" and model_class.ignores_order:
         readers = [kind for kind, model in FAMILIES.items() if not model.ignores_order]
         raise RecipeError(
             f"tokenizer.marks ({marks}) has no use with model.kind {encoder.model.kind}, which "
-            f"ignores word order: remove it, or set model.kind to {', '.join(readers)}"
+            f"ignores word order. Remove it, or set model.kind to {', '.join(readers)}"
         )
 
 

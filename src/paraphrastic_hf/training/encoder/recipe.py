@@ -106,7 +106,9 @@ class EncoderRecipe:
         "in place of tokenizer and model",
     )
     combine: str = argument(
-        "concatenate", help="parts: combination of their vectors", choices=("concatenate", "add")
+        "concatenate",
+        help="with parts: combination of their vectors",
+        choices=("concatenate", "add"),
     )
     training: OptimizationArguments = argument(OptimizationArguments(), help="objective")
     finish: FinishArguments = argument(
@@ -124,11 +126,11 @@ class EncoderRecipe:
             raise must_be("finish.dimension", dimension, "from 1 to model.hidden_size")
         refuse_beside_start(self.start, self.tokenizer, self.model)
         if self.start is not None and self.parts:
-            raise RecipeError(f"start ({self.start}) excludes parts: remove one of them")
+            raise RecipeError(f"start ({self.start}) excludes parts. Remove one of them")
         if not self.parts and self.combine != "concatenate":
-            raise RecipeError(f"combine ({self.combine}) needs parts: add parts or remove it")
+            raise RecipeError(f"combine ({self.combine}) needs parts. Add parts or remove it")
         if self.parts and (self.tokenizer, self.model) != (TokenizerArguments(), ModelArguments()):
-            raise RecipeError("parts exclude tokenizer and model: move them into each of the parts")
+            raise RecipeError("parts exclude tokenizer and model. Move them into each of the parts")
 
     @property
     def encoders(self) -> list[EncoderArguments]:

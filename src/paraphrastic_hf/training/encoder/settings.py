@@ -135,8 +135,8 @@ def check_marks(tokenizer: TokenizerArguments, marks: str, because: str) -> None
     """
     if tokenizer.marks != marks or tokenizer.kind == "char_ngram":
         raise RecipeError(
-            f"{because}: set tokenizer.marks to {marks}, and tokenizer.kind to sentencepiece, word "
-            f"or char, got {tokenizer.marks} and {tokenizer.kind}"
+            f"tokenizer.marks must be {marks}, because {because}, and tokenizer.kind must be "
+            f"sentencepiece, word or char. Got {tokenizer.marks} and {tokenizer.kind}"
         )
 
 
@@ -251,6 +251,6 @@ def refuse_beside_start(
     )
     if start is not None and (undropped, tokenizer) != (plain, TokenizerArguments()):
         raise RecipeError(
-            f"start ({start}) has its own tokenizer and encoder: remove the keys of tokenizer and "
-            "of model, except embedding_dropout and word_dropout"
+            f"start ({start}) has its own tokenizer and encoder. Remove the keys of tokenizer "
+            "and of model, except embedding_dropout and word_dropout"
         )

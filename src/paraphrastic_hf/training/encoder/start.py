@@ -95,7 +95,7 @@ def start_from_vectors(
             found.add(word)
     if not found:
         raise DataError(f"{path} has no vector for any of the {len(tokens):,} vocabulary entries")
-    logger.info("%s of %s rows start from %s", f"{len(found):,}", f"{len(tokens):,}", path)
+    logger.info("Initialized %s of %s rows from %s", f"{len(found):,}", f"{len(tokens):,}", path)
 
 
 def _vectors_at(
@@ -107,7 +107,7 @@ def _vectors_at(
     tables = load_model(path).tables()
     if len(tables) > 1:
         raise DataError(
-            f"{path} is a mixture of {len(tables)} encoders: choose a model with one table"
+            f"{path} is a mixture of {len(tables)} encoders. Choose a model with one table"
         )
     table = tables[0].weight.detach().numpy()
     _check_dimension(path, table.shape[1], dimension)
@@ -136,6 +136,6 @@ def _vectors_of_words(
 def _check_dimension(path: Path, found: int, dimension: int) -> None:
     if found != dimension:
         raise DataError(
-            f"{path} has token vectors of {found} dimensions, the model of {dimension}: "
-            f"set model.hidden_size, or model.embedding_size, to {found}"
+            f"{path} has token vectors of {found} dimensions, but the model has {dimension}. Set "
+            f"model.hidden_size, or model.embedding_size, to {found}"
         )

@@ -11,20 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paraphrastic_hf.config.recipe import read_mapping
-from paraphrastic_hf.evaluation.report import OWN, plain_axes
 from paraphrastic_hf.hub.trained import PICTURE
-from paraphrastic_hf.io.files import remove, replacing
+from paraphrastic_hf.io.files import remove, write_bytes
+from paraphrastic_hf.io.plots import COLORS, DASHES, png, style
 from paraphrastic_hf.training.engine.score_units import are_negatives_chosen, scored_on
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RATE, SCORE = "lr", "development"
 NO_CURVES = ("step", "epoch", "seconds")
-MARKED = 30  # curves with fewer points than this have markers
-WIDTH, COLUMN = 7.0, 1.3  # width in inches of the panels and of a legend column beside them
-FEW, LINE = 5, 0.14  # most names in a legend within its panel, and inches per name beside it
-DASHES = ("-", "--", ":", "-.")  # distinguish curves of the same color
+MARKED = 30  # with fewer points than this, each has a mark
+WIDTH, COLUMN = 7.0, 1.3  # inches of the panels, and of a column of names beside one
+LINE = 0.17  # inches of a name
 
 
 @dataclass(frozen=True)
@@ -69,82 +71,75 @@ def read_curves(log: str | Path) -> dict[str, Curve]:
 
 
 def write_curve(directory: Path) -> None:
-    """Plot a run's log to `training.png`, unless the log is empty or matplotlib missing."""
+    """Draw the log of a run into `training.png` beside its model.
+
+    Without matplotlib or with less than two lines in the log, there is no picture.
+    """
     remove(directory / PICTURE)
-    curves = read_curves(directory / "logs" / "train.jsonl")
-    if not curves:
-        return
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         return
-    draw(curves, directory / PICTURE, labels_of(read_mapping(directory / "recipe.yaml")))
+    curves = read_curves(directory / "logs" / "train.jsonl")
+    figure = draw(curves, titles_of(read_mapping(directory / "recipe.yaml")))
+    if figure is not None:
+        write_bytes(directory / PICTURE, png(figure, dpi=100))
 
 
-def labels_of(recipe: Mapping[str, Any]) -> dict[str, str]:
-    """Return the axis labels of the loss, the score and the learning rate, with units."""
-    loss = "loss"
+def titles_of(recipe: Mapping[str, Any]) -> dict[str, str]:
+    """Return the titles of the panels of the score, the loss and the learning rate, with units."""
+    loss = "training loss"
     if are_negatives_chosen(recipe):
-        loss += "\n(negatives harden,\nso it may rise)"
-    return {"loss": loss, SCORE: "\n".join(scored_on(recipe)), RATE: "learning rate"}
+        loss += " (negatives get harder, so it may rise)"
+    return {SCORE: ", ".join(scored_on(recipe)), "loss": loss, RATE: "learning rate"}
 
 
-def draw(curves: Mapping[str, Curve], path: Path, labels: Mapping[str, str]) -> None:
-    """Draw panels for the loss with its parts, the score, the learning rate and each gauge.
+def draw(curves: Mapping[str, Curve], titles: Mapping[str, str]) -> Figure | None:
+    """Draw a panel for the score, one for the loss and its parts, one for the learning rate, and a
+    lower one for each gauge, since each has a scale of its own. `kl/fr` and `kl/en` share one.
 
-    Gauges that share a prefix, such as `kl/fr` and `kl/en`, share a panel.
+    A curve of a single point is left out.
     """
     from matplotlib.figure import Figure
 
-    others = sorted(curves.keys() - labels.keys())
+    curves = {name: curve for name, curve in curves.items() if len(curve.steps) > 1}
+    others = sorted(curves.keys() - titles.keys())
     parts = [name for name in others if curves[name].is_part]
-    gauges: dict[str, list[str]] = {}
+    panels = {
+        title: [name, *(parts if name == "loss" else [])]
+        for name, title in titles.items()
+        if name in curves
+    }
+    heights = [2.0] * len(panels)
     for name in others:
         if name not in parts:
-            gauges.setdefault(name.partition("/")[0], []).append(name)
-    panels = [[name, *(parts if name == "loss" else [])] for name in labels if name in curves]
-    heights = [2.0] * len(panels) + [1.2] * len(gauges)
-    panels += gauges.values()
-    height, width = 0.7 + sum(heights), WIDTH
-    legends = [  # legend columns beside each panel (0: within it)
-        ceil(len(names) * LINE / inches) if len(names) > FEW else 0
-        for names, inches in zip(panels, heights, strict=True)
+            panels.setdefault(name.partition("/")[0].replace("_", " "), []).append(name)
+    if not panels:
+        return None
+    heights += [1.2] * (len(panels) - len(heights))
+    columns = [  # of the legend beside each panel
+        ceil(len(names) * LINE / inches) if len(names) > 1 else 0
+        for names, inches in zip(panels.values(), heights, strict=True)
     ]
-    width += max(legends) * COLUMN
-    figure = Figure(figsize=(width, height))
-    left, right = 0.13 * WIDTH / width, 0.97 * WIDTH / width
-    figure.subplots_adjust(left, 0.5 / height, right, 1 - 0.2 / height)
+    height, width = 0.7 + sum(heights), WIDTH + max(columns) * COLUMN
+    figure = Figure(figsize=(width, height))  # fixed places take half the time of a found layout
+    left, right = 0.1 * WIDTH / width, 0.97 * WIDTH / width
+    figure.subplots_adjust(left, 0.5 / height, right, 1 - 0.3 / height, hspace=0.35)
     rows = figure.subplots(
         len(panels), sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
-    )
-    for axes, names, columns in zip(rows[:, 0], panels, legends, strict=True):
-        looks = itertools.cycle(itertools.product(DASHES, OWN))
+    )[:, 0]
+    for axes, (title, names), count in zip(rows, panels.items(), columns, strict=True):
+        looks = itertools.cycle(itertools.product(DASHES, COLORS))
         for name, (dashes, color) in zip(names, looks, strict=False):
-            curve = curves[name]
-            marker = "o" if len(curve.steps) < MARKED else ""
+            steps, values = curves[name].steps, curves[name].values
+            marker = "o" if len(steps) < MARKED else ""
+            label = name.rpartition("/")[2].replace("_", " ") if count else None
             axes.plot(
-                curve.steps,
-                curve.values,
-                color=color,
-                linestyle=dashes,
-                marker=marker,
-                markersize=3,
-                label=name.rpartition("/")[2].replace("_", " "),
-            )
-        if names[0] in labels:
-            axes.set_ylabel(labels[names[0]], fontsize=8)
-            axes.yaxis.set_label_coords(-0.115, 0.5)  # `align_ylabels` would be slow
-        else:
-            title = names[0].partition("/")[0].replace("_", " ")
-            axes.set_title(title, loc="left", fontsize=8, pad=3, y=1)
-        if columns:
-            axes.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1, 1.05),
-                        ncols=columns, borderpad=0, labelspacing=0.2)  # fmt: skip
-        elif len(names) > 1:
-            axes.legend(frameon=False, fontsize=8)
+                steps, values, color=color, linestyle=dashes, marker=marker, markersize=3,
+                label=label,
+            )  # fmt: skip
         if names == [RATE]:
             axes.set_ylim(bottom=0)
-        plain_axes(axes)
-    rows[-1, 0].set_xlabel("step")
-    with replacing(path) as partial:
-        figure.savefig(partial, dpi=100, format="png")
+        xlabel = "step" if axes is rows[-1] else ""
+        style(axes, title, xlabel, counts="x", columns=count)
+    return figure

@@ -114,14 +114,14 @@ class Generative:
         lost = bitexts.codes() - self.kept.codes()
         if lost:
             raise DataError(
-                f"data.held_out leaves no training pairs in {', '.join(sorted(lost))}: lower it, "
+                f"data.held_out leaves no training pairs in {', '.join(sorted(lost))}. Lower it, "
                 "or add text"
             )
         if self.start is not None:
             started = self.start.model
             started.scores_part = self.recipe.training.candidates is not None
             for code in languages[len(own) :]:
-                logger.info("adding the language %s to the model", code)
+                logger.info("Adding the language %s to the model", code)
                 started.add_language(code)
             if self.recipe.training.center:  # so that checkpoints of this run can be loaded
                 started.center_on(torch.zeros(started.config.hidden_size))
@@ -143,15 +143,15 @@ class Generative:
         first = self.recipe.training.decoders_first
         if first >= steps > 0:
             logger.warning(
-                "training.decoders_first is %d, but the run has only %d steps: the semantic "
+                "training.decoders_first is %d, but the run has only %d steps, so the semantic "
                 "encoder will not be trained",
                 first,
                 steps,
             )
         if first and self.start is None and self.recipe.model.vectors is None:
             logger.warning(
-                "training.decoders_first freezes a random encoder: set model.vectors or start, or "
-                "remove it"
+                "training.decoders_first freezes a random encoder. Set model.vectors or start, "
+                "or remove it"
             )
         return found
 
@@ -267,7 +267,7 @@ class Generative:
 def _check_number(kind: str, languages: set[str]) -> None:
     if kind == "bgt" and len(languages) > 2:
         raise RecipeError(
-            f"model.kind bgt needs two languages, got {', '.join(sorted(languages))}: set it to "
+            f"model.kind bgt needs two languages, got {', '.join(sorted(languages))}. Set it to "
             "mgt, or remove sources"
         )
 
@@ -278,11 +278,11 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
     if new and not isinstance(model, MGTModel):
         raise RecipeError(
             f"start ({recipe.start}) has the languages {', '.join(model.config.languages)} and "
-            f"cannot add {', '.join(new)}: start from an mgt, or remove sources"
+            f"cannot add {', '.join(new)}. Start from an mgt, or remove sources"
         )
     if model.config.is_centered and not recipe.training.center:
         raise RecipeError(
-            f"start ({recipe.start}) subtracts a mean vector, which training changes: set "
+            f"start ({recipe.start}) subtracts a mean vector, which training changes. Set "
             "training.center, such as 10000, to compute it again"
         )
     training = recipe.training
@@ -290,8 +290,8 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
     asked = training.aggressive or training.kl_weight not in (0.0, 1.0)
     if asked and not model.config.is_variational:
         raise RecipeError(
-            f"training.{name} needs variables with a prior, which start ({recipe.start}) lacks: "
-            "remove it"
+            f"training.{name} needs variables with a prior, which start ({recipe.start}) lacks. "
+            "Remove it"
         )
     codes = list(model.config.languages)[:2]
     tasks = model.tasks_between(codes)
@@ -299,7 +299,7 @@ def _check_start(model: LatentModel, recipe: GenerativeRecipe, languages: set[st
     if recipe.needs_both_sides and len(read) < 2:
         raise RecipeError(
             f"{recipe.needs_both_sides} needs the meaning of both sides of a pair, but start "
-            f"({recipe.start}) infers one: remove it"
+            f"({recipe.start}) infers one. Remove it"
         )
 
 
@@ -310,7 +310,7 @@ def _check_languages(sources: list[SourcePairs]) -> set[str]:
         own = item.source.languages or ()
         if len(set(own)) != 2:
             raise DataError(
-                f"{item.source.name} must have two languages, got {', '.join(own)}: name them, "
+                f"{item.source.name} must have two languages, got {', '.join(own)}. Name them, "
                 "such as languages: [en, fr]"
             )
         found |= set(own)
@@ -321,7 +321,7 @@ def _warn_of_collapse(gauges: LatentDiagnostics) -> None:
     for variable, kl in gauges.kl.items():
         if kl < SMALL_KL:
             logger.warning(
-                "posterior collapse: the variable %s holds %.3f nats per sentence and %d active "
+                "Posterior collapse: the variable %s has %.3f nats per sentence and %d active "
                 "units. Lower training.kl_weight, or raise training.kl_rise",
                 variable,
                 kl,

@@ -99,8 +99,10 @@ class LatentArguments:
     )
     translation_scorer: bool = argument(
         False,
-        help="mgt: separate output layer for translations. Otherwise zeros stand for the "
-        "language variable, which translations lack",
+        help=(
+            "mgt: separate output layer for translations, which have no language variable "
+            "(otherwise zeros take its place)"
+        ),
     )
     language_variables: bool = argument(
         True, help="latent variable per language, beside the semantic one, for reconstruction"
@@ -239,18 +241,18 @@ class GenerativeRecipe:
             LatentArguments(),
         ):
             raise RecipeError(
-                f"start ({self.start}) has its own tokenizer and model: remove the keys of "
+                f"start ({self.start}) has its own tokenizer and model. Remove the keys of "
                 "tokenizer and model"
             )
         if model.kind == "mgt":
             _check_mgt(model)
         elif model.translation_scorer:
-            raise RecipeError("model.translation_scorer is a key of mgt, not of bgt: remove it")
+            raise RecipeError("model.translation_scorer is a key of mgt, not of bgt. Remove it")
         written = (model.reconstructs, model.translates)
         if self.needs_both_sides and not any(of is None or len(of) == 2 for of in written):
             raise RecipeError(
-                f"{self.needs_both_sides} needs the meaning of both sides of a pair: translate "
-                "into, or reconstruct, both languages, or remove it"
+                f"{self.needs_both_sides} needs the meaning of both sides of a pair. "
+                "Translate into or reconstruct both languages, or remove it"
             )
         if self.run.development == HELD_OUT and not self.data.held_out:
             raise must_be(

@@ -90,4 +90,6 @@ class LanguageModelRecipe:
             )
         check_marks(self.tokenizer, "both", "a language model needs a start and an end token")
         if self.data.max_length < 3:
-            raise must_be("data.max_length", self.data.max_length, "at least 3: both marks count")
+            raise must_be(
+                "data.max_length", self.data.max_length, "at least 3, because both marks count"
+            )

@@ -59,7 +59,7 @@ class MinimumRisk:
         self.recipe, self.context = recipe, context = with_development(recipe), context
         if recipe.start is None:
             raise RecipeError(
-                "start is missing: name a translation model with --start, a directory or a Hub "
+                "start is missing. Name a translation model with --start, a directory or a Hub "
                 "repository that AutoModelForSeq2SeqLM loads"
             )
         check_sources(recipe.data, context.data_root)
@@ -90,8 +90,8 @@ class MinimumRisk:
         }
         if not len(columns["kept.sources"]):
             raise DataError(
-                f"no pairs to train on: raise data.max_length ({recipe.data.max_length} tokens per "
-                "side)"
+                f"No pairs to train on. Raise data.max_length ({recipe.data.max_length} tokens "
+                "per side)"
             )
         write_columns(work / "corpus", columns, {})
 
@@ -174,7 +174,7 @@ class MinimumRisk:
                 texts.append(text.strip().encode("utf-8"))
         if lost:
             logger.warning(
-                "left out %s with a side of no known token, or of more than %d",
+                "Left out %s without a known token on a side, or with more than %d tokens",
                 counted(lost, "pair"),
                 most,
             )
@@ -187,7 +187,7 @@ def _warn_of_english(recipe: MinimumRiskRecipe) -> None:
     cost, to = recipe.cost, recipe.data.target_language
     if cost.metric in SEMANTIC and cost.model in ENGLISH and to not in CODES_OF_ENGLISH:
         logger.warning(
-            "cost.model %s is for English, but the translations are in %s: set it to multilingual",
+            "cost.model %s is for English, but the translations are in %s. Set it to multilingual",
             cost.model,
             to,
         )
@@ -208,10 +208,10 @@ def _load(recipe: MinimumRiskRecipe, start: str, data_root: str | Path | None) -
     if written not in (None, recipe.data.target_language):
         raise RecipeError(
             f"{start} writes {written}, but data.target_language is "
-            f"{recipe.data.target_language}: set it to {written}, or start from another model"
+            f"{recipe.data.target_language}. Set it to {written}, or start from another model"
         )
     if translator.tokenizer.eos_token_id is None:
-        raise ModelError(f"the tokenizer in {start} has no end token (eos_token)")
+        raise ModelError(f"The tokenizer in {start} has no end token (eos_token)")
     return translator
 
 

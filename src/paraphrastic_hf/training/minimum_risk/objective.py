@@ -196,8 +196,8 @@ class MinimumRiskObjective(AnnealedObjective, TokenBatchObjective[MinimumRiskTra
         if flat and not self._has_logged:
             self._has_logged = True
             logger.info(
-                "in %d of %d lists all candidates cost the same, so only their references are "
-                "learned (logged once)",
+                "In %d of %d lists all candidates have the same cost, so only their references "
+                "are learned (logged once)",
                 flat,
                 len(lists.counts),
             )

@@ -99,14 +99,17 @@ class Paraphrasing(Seq2SeqRun):
         is_good = ((lengths <= most) & (lengths > 0)).all((1, 2))
         if not is_good.all():
             logger.warning(
-                "left out %s with a side of no known token, or of more than %d to read or %d to "
-                "write",
+                "Left out %s without a known token on a side, or with more than %d tokens to "
+                "read or %d to write",
                 counted(int((~is_good).sum()), "pair"),
                 *most,
             )
         pairs = np.flatnonzero(is_good)
         if not len(pairs):
-            raise DataError("no pair has 1 to {} tokens to read and 1 to {} to write".format(*most))
+            raise DataError(
+                f"No pair has 1 to {most[0]} tokens to read and 1 to {most[1]} to write. Raise "
+                "data.max_length"
+            )
         groups = self.corpus.group.reshape(-1, 2)[pairs]
         given = None
         if self.corpus.given:

@@ -103,7 +103,8 @@ def with_tree_columns(recipe: ParaphraseRecipe, find: Any) -> ParaphraseRecipe:
     for source in recipe.data.sources:
         if source.beside and set(source.beside) != set(TREES):
             raise RecipeError(
-                f"beside of {source.name} must name tree1 and tree2, got {', '.join(source.beside)}"
+                f"`beside` of {source.name} must name tree1 and tree2, got "
+                f"{', '.join(source.beside)}"
             )
         has_names = source.path is None or has_named_columns(find(source.path))
         columns = {name: name if has_names else 3 + k for k, name in enumerate(TREES)}
@@ -133,7 +134,7 @@ def parsed_pairs(
                 pair = tuple(map(_parsed, texts, both))
             except DataError as error:
                 if recipe.data.bad_rows == "refuse":
-                    raise DataError(f"pair {number} of {item.source.name}: {error}") from error
+                    raise DataError(f"{item.source.name}, pair {number}: {error}") from error
                 report.add("with an incomplete tree", f"{item.source.name}:{number}")
                 continue
             if recipe.data.differing and pair[0].parse == pair[1].parse:
@@ -146,15 +147,15 @@ def parsed_pairs(
         logger.warning(report.describe())
     if alike or long:
         logger.info(
-            "left out %s with equal parses and %s with a parse too long",
+            "Left out %s with equal parses and %s with a parse too long",
             counted(alike, "pair"),
             f"{long:,}",
         )
     if not found:
         raise DataError(
-            f"no pairs to train on: {alike:,} have equal parses (data.differing), {long:,} a parse "
-            f"of more than data.max_template ({recipe.data.max_template}) tokens, and "
-            f"{report.bad.total():,} an incomplete tree"
+            f"No pairs to train on. Equal parses (data.differing): {alike:,}. More parse tokens "
+            f"than data.max_template ({recipe.data.max_template}): {long:,}. Incomplete trees: "
+            f"{report.bad.total():,}"
         )
     return found
 

@@ -183,5 +183,9 @@ class ParaphraseRecipe:
         if self.data.bpe is not None and model.writes != SENTENCE:
             raise must_be("data.bpe with model.writes parse", self.data.bpe, "left out")
         if model.tie and model.kind in STOCK:
-            raise must_be(f"model.tie of {model.kind}", model.tie, "left out: its table is shared")
+            raise must_be(
+                f"model.tie of {model.kind}",
+                model.tie,
+                "omitted, because its table is always shared",
+            )
         check_chosen_by_score(training, self.data.held_out, run)

@@ -160,7 +160,7 @@ def written_side(source: SourceArguments, to: str) -> int:
     if len(languages) != 2 or languages.count(to) != 1:
         raise DataError(
             f"{source.name} must have data.target_language ({to}) on one side, got the languages "
-            f"{', '.join(languages)}: set data.target_language, or languages of the source, such "
+            f"{', '.join(languages)}. Set data.target_language, or languages of the source, such "
             f"as [{to}, de]"
         )
     return languages.index(to)

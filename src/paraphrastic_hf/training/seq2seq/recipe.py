@@ -41,8 +41,10 @@ class AnnealedArguments(SmoothedArguments):
     )
     anneal_from: int | None = argument(
         None,
-        help="first epoch after which the rate is multiplied by anneal, as after all later ones "
-        "(thesis: 200, minimum risk 10). By default, the development score decides",
+        help=(
+            "epoch from which the rate is multiplied by anneal after every epoch (thesis: 200, "
+            "minimum risk: 10). Default: only after epochs without a new best development score"
+        ),
         at_least=1,
     )
     anneal_until: float = argument(

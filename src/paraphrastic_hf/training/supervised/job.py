@@ -103,7 +103,7 @@ class Supervised:
             return encoder
         if isinstance(encoder, MixedModel):
             raise RecipeError(
-                f"start ({recipe.start}) is a mixture, which cannot be extended: remove parts"
+                f"start ({recipe.start}) is a mixture, which cannot be extended. Remove parts"
             )
         made = [
             build_encoder(part.model, part_tokenizer, self.data_root)

@@ -207,28 +207,30 @@ class SupervisedRecipe:
         ):
             if value is not None and task.kind not in owners:
                 raise RecipeError(
-                    f"{name} is a key of {' and '.join(owners)}, not of {task.kind}: remove it"
+                    f"{name} is a key of {' and '.join(owners)}, not of {task.kind}. Remove it"
                 )
         if task.kind in of_words and training.scramble:
             raise must_be(f"training.scramble in {task.kind}", training.scramble, "0")
         if self.parts and self.start is None:
-            raise RecipeError("parts extend the encoder of start: set start, or remove parts")
+            raise RecipeError("parts extend the encoder of start. Set start, or remove parts")
 
     def _refuse_contradictions(self) -> None:
         task, model, training = self.task, self.model, self.training
         if task.dataset.split != "train":
-            raise must_be("task.dataset.split", task.dataset.split, "left out: all are used")
+            raise must_be(
+                "task.dataset.split", task.dataset.split, "omitted, because all splits are used"
+            )
         refuse_beside_start(self.start, self.tokenizer, model)
         if training.freeze == "none":
             return
         if self.start is None and (training.freeze == "encoder" or model.vectors is None):
             raise RecipeError(
-                f"training.freeze {training.freeze} would freeze random weights: set start"
+                f"training.freeze {training.freeze} would freeze random weights. Set start"
                 + ("" if training.freeze == "encoder" else " or model.vectors")
             )
         for name, value in (("lambda_w", training.lambda_w), ("lambda_c", training.lambda_c)):
             if value and (name == "lambda_w" or training.freeze == "encoder"):
                 raise RecipeError(
-                    f"training.{name} ({value}) penalizes what training.freeze "
-                    f"{training.freeze} keeps: remove one of them"
+                    f"training.{name} ({value}) penalizes parameters that training.freeze "
+                    f"{training.freeze} keeps fixed. Remove one of them"
                 )

@@ -135,7 +135,7 @@ class _TextTask:
                 raise RecipeError(
                     f"task.kind {recipe.task.kind} needs the columns "
                     f"{', '.join((*self.columns, self.gold))}, but {self.name} has "
-                    f"{', '.join(self.features)}: change task.kind or task.dataset"
+                    f"{', '.join(self.features)}. Change task.kind or task.dataset"
                 )
         missing = [split for split in SPLITS if split not in known]
         if missing:
@@ -172,7 +172,7 @@ class _TextTask:
         cut = sum(int((np.diff(side.offsets) > longest).sum()) for side in sides)
         if cut:
             logger.warning(
-                "%s %s: cut %s of more than task.max_length (%s) tokens",
+                "%s %s: cut %s with more than task.max_length (%s) tokens",
                 self.name,
                 split,
                 counted(cut, "text"),
@@ -207,8 +207,8 @@ class Relatedness(_TextTask):
             low, high = min(table["score"]), max(table["score"])
             if low < lowest or high > highest:
                 raise DataError(
-                    f"task.scores is {lowest} to {highest}, but scores of {self.name} {split} are "
-                    f"{low:g} to {high:g}: widen task.scores"
+                    f"task.scores is {lowest} to {highest}, but scores of {self.name} {split} "
+                    f"are {low:g} to {high:g}. Widen task.scores"
                 )
 
     def new_model(self, encoder: dict[str, Any]) -> RelatednessModel:
@@ -258,7 +258,7 @@ class SentenceClasses(_TextTask):
             rows = list(self._rows_of(path))
             for name, values in self.tables["train"].items():
                 values += [row[name] for row in rows]
-            logger.info("added %s of %s", counted(len(rows), "training example"), path)
+            logger.info("Added %s of %s", counted(len(rows), "training example"), path)
 
     def _rows_of(self, path: Path) -> Iterator[dict[str, Any]]:
         names = self.features["label"].names

@@ -81,7 +81,7 @@ class Translation(Seq2SeqRun):
         is_short = (corpus.sentences.lengths(sides) <= recipe.data.max_length).all(1)
         if not is_short.all():
             logger.warning(
-                "%s left out: a side has more than data.max_length (%d) tokens",
+                "Left out %s with more than data.max_length (%d) tokens on a side",
                 counted(int((~is_short).sum()), "pair"),
                 recipe.data.max_length,
             )

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from paraphrastic_hf.io.plots import bars, human, lines, new_figure, png, style
+
+CURVE = ([1, 2, 4], [0.5, 0.7, 0.6])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.25, "0.25"), (999, "999"), (1000, "1k"), (-12_500, "-12.5k"), (3e6, "3M"), (1e-5, "1e-5")],
+)
+def test_large_numbers_have_units(value: float, text: str) -> None:
+    assert human(value) == text
+
+
+def test_counts_have_whole_ticks() -> None:
+    axes = new_figure(5, 3).add_subplot()
+    lines(axes, {"one": CURVE, "two": CURVE}, "step", counts="x")
+    assert all(tick == int(tick) for tick in axes.get_xticks())
+    assert any(tick != int(tick) for tick in axes.get_yticks())
+
+
+def test_the_legend_is_right_of_the_panel() -> None:
+    figure = new_figure(6, 3)
+    axes = figure.add_subplot()
+    lines(axes, {"one": CURVE, "two": CURVE}, "step")
+    png(figure)
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
+    assert legend.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_single_curve_has_its_name_as_title() -> None:
+    axes = new_figure(5, 3).add_subplot()
+    lines(axes, {"one": CURVE}, "step")
+    assert axes.get_legend() is None
+    assert axes.get_title(loc="left") == "one"
+
+
+@pytest.mark.parametrize(("last", "scale"), [(9, "linear"), (10, "log")])
+def test_a_scale_is_logarithmic_from_a_factor_of_ten(last: int, scale: str) -> None:
+    axes = new_figure(5, 3).add_subplot()
+    lines(axes, {"one": ([1, last], [0.5, 0.6])}, "pairs", log=True)
+    assert axes.get_xscale() == scale
+
+
+def test_single_points_become_bars() -> None:
+    axes = new_figure(5, 3).add_subplot()
+    lines(axes, {"one": ([3], [0.5]), "two": ([4], [0.7])}, "step", "score", log=True)
+    assert [patch.get_width() for patch in axes.patches] == [0.5, 0.7]
+    assert axes.get_xlabel() == "score"
+
+
+def test_characters_without_a_glyph_do_not_warn() -> None:
+    figure = new_figure(3, 2)
+    bars(figure.add_subplot(), ["大", "b"], [2.0, 10_000.0], "value")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert png(figure, "A title").startswith(b"\x89PNG")
+
+
+def test_names_of_ticks_stay() -> None:
+    axes = new_figure(3, 2).add_subplot()
+    axes.set_xticks([0, 1], ["a", "b"])
+    style(axes)
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["a", "b"]
