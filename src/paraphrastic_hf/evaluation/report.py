@@ -100,7 +100,7 @@ def summary(results: dict[str, Any], rest: Sequence[str], *, with_rows: bool = F
 def in_languages(
     results: dict[str, Any], suite: Suite, known: Collection[str]
 ) -> tuple[dict[str, Any], int]:
-    """Return results without the main figures in languages that a model does not know.
+    """Return results without main figures for languages that a model does not know.
 
     Args:
         known: Language codes of the model. If they are unknown (empty) or no figure would remain,

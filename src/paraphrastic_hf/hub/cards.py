@@ -467,7 +467,8 @@ def _headline(results: Mapping[str, Any]) -> list[str]:
 
 
 def _comparison(name: str, suites: Sequence[Mapping[str, Any]], size: int) -> list[str]:
-    """Return the table of the main scores beside all-MiniLM-L6-v2, empty without STS scores."""
+    """Return a table that compares the main scores with all-MiniLM-L6-v2. Empty without STS
+    scores."""
     known = {each["suite"]: each for each in suites}
     if "2012-2016" not in known.get("sts", {"headline": {}})["headline"]:
         return []

@@ -103,7 +103,7 @@ class TrainedModel:
 
     @property
     def bases(self) -> list[str]:
-        """Hub repositories of its start and of its teachers."""
+        """Hub repositories of the models that training started from, and of the teachers."""
         names = [str(self.recipe.get("start") or ""), *self.teachers]
         return [
             name
